@@ -1,0 +1,323 @@
+import type { TurnAnswer, TurnInput } from '../workflows/contracts';
+import { planClaim } from '../workflows/planning/claim';
+import type { ClaimPlan } from '../workflows/planning/claim';
+import { grantSlots } from '../workflows/planning/slots';
+import { FLUSH_REASONS, LEADER_STATES } from '../workflows/planning/states';
+import * as claim from '../postgres/claim';
+import type { LockedLeader } from '../postgres/leader';
+import { isDueEarlier, lockLeader, publishTurn, wakeBlockedLeaders } from '../postgres/leader';
+import type { Client, Pool } from '../postgres/pool';
+import { inTransaction } from '../postgres/pool';
+import { withRetries } from '../postgres/errors';
+import type { WokenLeader } from '../postgres/ring';
+import { lowerDue } from '../postgres/ring';
+
+/** Most targets, batches and tasks of one claim: bounds its transaction and the time that its submission takes. */
+const MAX_TARGETS = 256;
+const MAX_BATCHES = 256;
+const MAX_TASKS = 20_000;
+/** Batches claimed ahead for each slot: enough to keep it busy while the next claim is on its way. */
+const BATCHES_PER_SLOT = 16;
+/** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
+export const MAX_DISPATCHES = 8;
+/** A leader that waits for nothing in particular looks this often all the same. */
+const IDLE_LOOK_MS = 60_000;
+const BLOCKED_LOOK_MS = 10_000;
+/** dispatch.no = epoch * this + turn: never used twice by one leader. */
+const TURNS_PER_EPOCH = 1_000_000;
+
+export interface ClaimDeps {
+  pool: Pool;
+  leaseMs: number;
+  /** Sends `signalWithStart` to leaders that another statement has already written as working. */
+  wake: (leaders: readonly WokenLeader[]) => Promise<void>;
+}
+
+/**
+ * One turn of a leader (DESIGN section 4.3): adopts orphans, cuts what is due, hands it to a submission, publishes what it waits for;
+ * one transaction guarded by `(run, epoch, turn)`. Then, in new snapshots, the ring's half of the handshake: is something due earlier?
+ */
+export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<TurnAnswer> => {
+  const turn = await withRetries(() => inTransaction(deps.pool, (client) => takeTurn(client, deps, input)));
+  if (turn.answer.deposed) return turn.answer;
+  // Whatever was committed while the claim ran saw the leader working: look for it now, in new snapshots (store.md R).
+  if (turn.touched.length > 0) await lowerDue(deps.pool, turn.touched);
+  if (turn.answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) turn.answer.again = true;
+  if (turn.woken.length > 0) await deps.wake(turn.woken);
+  return turn.answer;
+};
+
+interface Turn {
+  answer: TurnAnswer;
+  touched: number[];
+  woken: WokenLeader[];
+}
+
+const takeTurn = async (client: Client, deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
+  const leader = await lockLeader(client, input.leaderId);
+  if (leader === null) throw new Error(`leader ${input.leaderId}: not in the store`);
+  const mine = leader.holder === input.runId;
+  // A later run holds the row: this is a zombie of an ended one. (The workflow id is the lock: runs start one after another.)
+  if (!mine && leader.runStartedAtMs !== null && leader.runStartedAtMs > input.runStartedAtMs) return deposed(leader);
+  if (mine && input.turn <= leader.turn) return repeated(leader, input);
+  const epoch = mine ? leader.epoch : leader.epoch + 1;
+
+  const live = mine ? input.live : [];
+  await claim.adoptOrphans(client, input.leaderId, live);
+  const released = await claim.releaseBusyTargets(client, input.leaderId);
+  const claimed = await claimDue(client, leader, input, epoch, live.length);
+  const published = await publish(client, deps, leader, input, epoch, live.length, claimed);
+  // A freed slot is first offered to leaders that found none; woken after the commit.
+  const woken =
+    claimed.othersBlocked && claimed.slotsLeft
+      ? await wakeBlockedLeaders(client, leader.handlerId, input.leaderId, deps.leaseMs)
+      : [];
+  return { answer: published, touched: [...new Set([...released, ...claimed.touched])], woken };
+};
+
+interface Claimed {
+  plan: ClaimPlan | null;
+  touched: number[];
+  dispatch: TurnAnswer['dispatch'];
+  slotsLeft: boolean;
+  othersBlocked: boolean;
+}
+
+const claimDue = async (
+  client: Client,
+  leader: LockedLeader,
+  input: TurnInput,
+  epoch: number,
+  live: number,
+): Promise<Claimed> => {
+  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: true, othersBlocked: false };
+  if (leader.paused || leader.handlerHoldMs !== null || !input.mayClaim) return nothing;
+  const tokens = await claim.readTokens(client, leader.handlerId, input.leaderId);
+  const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
+  const ask = { limit, leader: input.leaderId, activeLeaders: tokens.active, othersBlocked: tokens.blocked > 0 };
+  const granted = live >= MAX_DISPATCHES ? 0 : grantSlots({ ...ask, granted: tokens.slots, wanted: limit });
+  const others = { slotsLeft: granted > 0, othersBlocked: tokens.blocked > 0 };
+  if (granted === 0) return { ...nothing, ...others };
+
+  const targets = await claim.lockDueTargets(client, input.leaderId, MAX_TARGETS);
+  if (targets.length === 0) return { ...nothing, ...others };
+  const ids = targets.map((target) => target.id);
+  await claim.promoteDelayed(client, ids, MAX_TASKS);
+  const maxBatches = Math.min(MAX_BATCHES, granted * BATCHES_PER_SLOT);
+  const limits = targets.map((target) => Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)) + 1);
+  const floor = Math.max(...targets.map((target) => itemsOf(leader, target) + 1));
+  const wanted = targets.map((_, i) => Math.max(limits[i]!, itemsOf(leader, targets[i]!) + 1));
+  const total = Math.max(MAX_TASKS + MAX_TARGETS, floor);
+  const heads = await claim.readQueueHeads(client, ids, wanted, total, leader.keyed);
+  const seen = [...heads.values()].reduce((sum, head) => sum + head.length, 0);
+  const lastSeen = [...heads.keys()].at(-1);
+  const plan = planClaim(
+    {
+      limits: batchLimits(leader),
+      perTarget: leader.perTarget,
+      weightPerTarget: leader.weightPerTarget,
+      weightPerHandler: leader.weightPerHandler,
+      rates: leader.rates,
+      paces: leader.paces,
+      weightInFlight: tokens.weight,
+      targets: targets.map((target, i) => {
+        const head = heads.get(target.id) ?? [];
+        // The statement's own limit may have cut the last head short, and left out those after it.
+        const cutShort = seen >= total && (target.id === lastSeen || !heads.has(target.id));
+        return { ...target, head, more: head.length >= wanted[i]! || cutShort };
+      }),
+      waiting: await claim.findReadyBatches(client, ids, maxBatches),
+      maxBatches,
+      maxTasks: MAX_TASKS,
+    },
+    leader.nowMs,
+  );
+  const count = plan.take.length + plan.cut.length;
+  const slots = Math.min(granted, count);
+  const dispatch =
+    count === 0 ? null : { no: epoch * TURNS_PER_EPOCH + input.turn, batches: count, tasks: plan.tasks, slots };
+  await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
+  return { plan, touched: ids, dispatch, slotsLeft: granted > slots, othersBlocked: others.othersBlocked };
+};
+
+const writeClaim = async (
+  client: Client,
+  leader: LockedLeader,
+  input: TurnInput,
+  epoch: number,
+  plan: ClaimPlan,
+  dispatch: TurnAnswer['dispatch'],
+  heads: Awaited<ReturnType<typeof claim.readQueueHeads>>,
+): Promise<void> => {
+  if (dispatch !== null) {
+    await claim.insertDispatch(client, {
+      leaderId: input.leaderId,
+      no: dispatch.no,
+      handlerId: leader.handlerId,
+      slots: dispatch.slots,
+    });
+    if (plan.take.length > 0) await claim.takeBatches(client, plan.take, dispatch.no);
+    if (plan.cut.length > 0) {
+      const by = { leaderId: input.leaderId, epoch, turn: input.turn, dispatch: dispatch.no, keyed: leader.keyed };
+      const priorities = new Map<number, number>();
+      for (const head of heads.values())
+        for (const task of head) if (task.priority !== 0) priorities.set(task.seq, task.priority);
+      await claim.insertBatches(
+        client,
+        by,
+        plan.cut.map((batch) => ({
+          target_id: batch.targetId,
+          reason: FLUSH_REASONS[batch.reason],
+          seqs: batch.seqs,
+          priorities: batch.seqs.map((seq) => priorities.get(seq) ?? 0),
+          bytes: batch.bytes,
+          weight: batch.weight,
+          start_at_ms: batch.startAtMs,
+        })),
+      );
+    }
+  }
+  if (plan.targets.length > 0)
+    await claim.updateTargets(
+      client,
+      plan.targets.map((target) => ({
+        id: target.id,
+        due_at_ms: target.dueAtMs,
+        busy: target.busy,
+        paces: target.paces,
+        hold_ms: target.holdMs,
+      })),
+    );
+  if (leader.rates.some((rate) => rate.scope === 'handler') && dispatch !== null)
+    await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
+};
+
+/** What the leader does next. Whoever publishes waiting or idle looks again after the commit: `claimBatches`. */
+const publish = async (
+  client: Client,
+  deps: ClaimDeps,
+  leader: LockedLeader,
+  input: TurnInput,
+  epoch: number,
+  liveBefore: number,
+  claimed: Claimed,
+): Promise<TurnAnswer> => {
+  const due = await claim.readNextDue(client, input.leaderId);
+  const live = liveBefore + (claimed.dispatch === null ? 0 : 1);
+  const next = decideNext(leader, claimed, due.dueAtMs, live, input.mayClaim);
+  const wakeAtMs = next.state === 'waiting' ? leader.nowMs + next.inMs : null;
+  const lastReason = claimed.plan?.cut.at(-1)?.reason ?? null;
+  const answer: TurnAnswer = {
+    deposed: false,
+    epoch,
+    dispatch: claimed.dispatch,
+    again: next.again,
+    next: next.state,
+    dueInMs: next.timer ? Math.ceil(next.inMs) : null,
+    lastReason,
+    heldBy: next.heldBy,
+  };
+  await publishTurn(client, {
+    leaderId: input.leaderId,
+    runId: input.runId,
+    runStartedAtMs: input.runStartedAtMs,
+    epoch,
+    turn: input.turn,
+    state: LEADER_STATES[next.state],
+    wakeAtMs,
+    blocked: next.blocked,
+    answer,
+    leaseMs: deps.leaseMs,
+    lastReason: lastReason === null ? null : FLUSH_REASONS[lastReason],
+  });
+  return answer;
+};
+
+interface Next {
+  state: 'idle' | 'working' | 'waiting';
+  inMs: number;
+  timer: boolean;
+  blocked: boolean;
+  again: boolean;
+  heldBy: string | null;
+}
+
+/** Pure: from what is due next, what is in flight, and why due work was not taken. */
+export const decideNext = (
+  leader: Pick<LockedLeader, 'paused' | 'handlerHoldMs' | 'nowMs'>,
+  claimed: Pick<Claimed, 'plan' | 'slotsLeft'>,
+  dueAtMs: number | null,
+  live: number,
+  mayClaim: boolean,
+): Next => {
+  const quiet = (heldBy: string | null): Next =>
+    live > 0
+      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, heldBy } // the end of a submission brings it back: no timer to pay for
+      : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, heldBy };
+  const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
+    state: 'waiting',
+    inMs: Math.max(1, inMs),
+    timer: true,
+    blocked,
+    again: false,
+    heldBy,
+  });
+  if (leader.paused) return quiet('paused');
+  if (dueAtMs === null) return quiet(null);
+  if (leader.handlerHoldMs !== null)
+    return waiting(Math.max(leader.handlerHoldMs, dueAtMs) - leader.nowMs, false, 'hold');
+  if (dueAtMs > leader.nowMs) return waiting(Math.min(IDLE_LOOK_MS, dueAtMs - leader.nowMs), false, null);
+  // Something is due now and was not taken.
+  if (!mayClaim)
+    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, heldBy: 'continue-as-new' };
+  if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
+  if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
+  if (claimed.slotsLeft) {
+    const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;
+    // Looked and found nothing to cut: the ring saw something due that the plan does not. Never spin on it.
+    return tookOrNotLooked
+      ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, heldBy: null }
+      : waiting(1_000, false, null);
+  }
+  // No slot: an own submission that ends brings the workflow back; otherwise another leader's does (wakeBlockedLeaders).
+  if (live > 0)
+    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, heldBy: 'calls in flight' };
+  return waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders');
+};
+
+const deposed = (leader: LockedLeader): Turn => ({
+  answer: {
+    deposed: true,
+    epoch: leader.epoch,
+    dispatch: null,
+    again: false,
+    next: 'idle',
+    dueInMs: null,
+    lastReason: null,
+    heldBy: null,
+  },
+  touched: [],
+  woken: [],
+});
+
+/** The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was. */
+const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
+  if (input.turn < leader.turn) return deposed(leader); // a zombie's late repeat: its run has gone on
+  const answer = leader.answer as TurnAnswer;
+  if (answer.dueInMs !== null)
+    answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
+  return { answer, touched: [], woken: [] };
+};
+
+const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>
+  target.overrides?.maxItems ?? leader.limits.maxItems;
+
+const batchLimits = (leader: LockedLeader): Parameters<typeof planClaim>[0]['limits'] => ({
+  maxItems: leader.limits.maxItems,
+  overheadBytes: leader.limits.overheadBytes,
+  minItems: leader.limits.minItems,
+  lingerMs: leader.limits.lingerMs,
+  ...(leader.limits.maxBytes === null ? {} : { maxBytes: leader.limits.maxBytes }),
+  ...(leader.limits.maxWeight === null ? {} : { maxWeight: leader.limits.maxWeight }),
+  ...(leader.limits.quietMs === null ? {} : { quietPeriodMs: leader.limits.quietMs }),
+});

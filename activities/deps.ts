@@ -1,0 +1,29 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Pool } from '../postgres/pool';
+import type { Handler } from './handlers/types';
+
+/** What activities close over (style.md 12): tests pass the same with their own pool and handlers. */
+export interface ActivityDeps {
+  pool: Pool;
+  temporal: Client;
+  handlers: ReadonlyMap<string, Handler>;
+  /** Id of this worker process: written beside every mark. */
+  node: string;
+  /** Of the store: makes idempotency keys unique among installations. */
+  installation: string;
+  prefix: string;
+  /** How long a leader may be silent past its wake time before the sweeper wakes it. */
+  leaseMs: number;
+  /** A submission takes no new batch after this and hands the rest back (A18). */
+  softDeadlineMs: number;
+  callbacks: CallbackPolicy;
+  log: Logger;
+}
+
+export interface CallbackPolicy {
+  /** Hosts that webhooks may go to; empty: none. A private address only if it is named here itself. */
+  allow: readonly string[];
+  /** Standard Webhooks secret (`whsec_...`); without one no webhook is accepted. */
+  secret: string | null;
+}

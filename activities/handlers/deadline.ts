@@ -1,0 +1,83 @@
+/** How long an aborted call may take to say what it knows (for example that nothing was sent) before nobody waits for it any more. */
+export const ABANDON_AFTER_MS = 100;
+
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  /** True when the time ran out, false when the parent aborted first or nothing did. */
+  timedOut(): boolean;
+  dispose(): void;
+}
+
+/** A signal that aborts with `parent` or after `ms`, whichever is first. By hand: `AbortSignal.any` is still being repaired in Node 20. */
+export function linkedSignal(parent: AbortSignal, ms: number): LinkedSignal {
+  const controller = new AbortController();
+  let late = false;
+  const follow = () => controller.abort(parent.reason);
+  const timer = setTimeout(() => {
+    late = true;
+    controller.abort(new DOMException(`no end within ${ms.toLocaleString('en-US')} ms`, 'TimeoutError'));
+  }, ms);
+  if (parent.aborted) follow();
+  else parent.addEventListener('abort', follow, { once: true });
+  return {
+    signal: controller.signal,
+    timedOut: () => late,
+    dispose: () => {
+      clearTimeout(timer);
+      parent.removeEventListener('abort', follow);
+    },
+  };
+}
+
+/** The work did not end in time, nor within `ABANDON_AFTER_MS` of being told to. */
+export class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+}
+
+/** How a call is bounded: by its caller's signal and deadline and by the handler's `timeoutMs`. */
+export interface Bounds {
+  readonly signal: AbortSignal;
+  /** Unix milliseconds of this machine's clock. */
+  readonly deadline?: number;
+}
+
+/** When a call that starts now must have ended. */
+export const endOf = (bounds: Bounds, timeoutMs: number, now: number): number =>
+  Math.min(bounds.deadline ?? Infinity, now + timeoutMs);
+
+/**
+ * Runs `work` under a signal that aborts at the deadline or with the caller's. Work that ignores its signal is left behind shortly
+ * after: this rejects with `Abandoned`, and what the work does later is nobody's business (its rejection is swallowed).
+ */
+export async function withinDeadline<T>(
+  bounds: Bounds,
+  timeoutMs: number,
+  work: (signal: AbortSignal, deadline: number) => Promise<T>,
+): Promise<T> {
+  const now = Date.now();
+  const deadline = endOf(bounds, timeoutMs, now);
+  const linked = linkedSignal(bounds.signal, Math.max(0, deadline - now));
+  let abandon: NodeJS.Timeout | undefined;
+  const left = new Promise<never>((_, reject) => {
+    const onAbort = () => {
+      const why = linked.timedOut()
+        ? `at its deadline, ${deadline - now} ms after its start`
+        : 'with its worker or by a cancellation';
+      abandon = setTimeout(
+        () => reject(new Abandoned(`the call was aborted ${why}, and did not react`)),
+        ABANDON_AFTER_MS,
+      );
+    };
+    if (linked.signal.aborted) onAbort();
+    else linked.signal.addEventListener('abort', onAbort, { once: true });
+  });
+  // In a function of its own, so that work which throws before its first await rejects like any other.
+  const running = (async () => await work(linked.signal, deadline))();
+  running.catch(() => undefined);
+  try {
+    return await Promise.race([running, left]);
+  } finally {
+    clearTimeout(abandon);
+    linked.dispose();
+  }
+}

@@ -1,0 +1,100 @@
+import type { Findings } from '../configError';
+import { RejectedError } from '../errors';
+import type { Batch } from '../types';
+import type { Reference, Scope, Template } from './template';
+import { compileTemplate, MissingValue } from './template';
+
+/** How the tasks of a batch become a body. */
+export interface BodyPlan {
+  /** Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and bisecting finds the task. */
+  encode(batch: Batch, idempotencyKey: string): string;
+  /** Bytes of one encoded item, its separator included (H6). */
+  bytesOf(payload: unknown, target: string): number;
+  /** Bytes of everything around the items. */
+  readonly overheadBytes: number;
+  /** What the templates of an item take. */
+  readonly references: readonly Reference[];
+}
+
+export interface BodySettings {
+  readonly item: unknown;
+  readonly envelope: unknown;
+  readonly encode: unknown;
+  /** What `{{id}}` is taken to be long; ids are not known where sizes are counted. */
+  readonly idBytes: number;
+}
+
+const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
+const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'count'];
+/** Counted for what is not known before the batch is. Whatever is longer is caught before the call, which then is not made. */
+const FILLERS = { batchId: 'x'.repeat(32), idempotencyKey: 'x'.repeat(64), target: 'x'.repeat(64), count: 100_000 };
+
+const json = (value: unknown): string => JSON.stringify(value) ?? 'null';
+
+export function compileBody(settings: BodySettings, findings: Findings): BodyPlan {
+  const isLines = settings.encode === 'ndjson';
+  const lines = compileItems(settings.item, isLines, findings);
+  const envelope = compileEnvelope(settings.envelope, isLines, findings);
+  const filler = { id: 'x'.repeat(settings.idBytes), index: 99_999 };
+  return {
+    references: lines.flatMap((line) => line.references),
+    overheadBytes: isLines
+      ? 0
+      : envelope === undefined
+        ? 2
+        : Buffer.byteLength(json(envelope.render({ ...FILLERS, items: [] }))),
+    bytesOf: (payload, target) =>
+      lines.reduce((sum, line) => sum + sizeOf(line, { ...filler, payload, target }) + 1, 0),
+    encode: (batch, idempotencyKey) => {
+      if (isLines)
+        return scopesOf(batch)
+          .flatMap((scope) => lines.map((line) => `${json(rendered(line, scope))}\n`))
+          .join('');
+      const items = scopesOf(batch).map((scope) => rendered(lines[0]!, scope) ?? null);
+      if (envelope === undefined) return json(items);
+      return json(
+        envelope.render({ items, target: batch.target, batchId: batch.id, idempotencyKey, count: items.length }),
+      );
+    },
+  };
+}
+
+const scopesOf = (batch: Batch): Scope[] =>
+  batch.tasks.map(({ id, payload }, index) => ({ id, payload, target: batch.target, index }));
+
+function rendered(line: Template, scope: Scope): unknown {
+  try {
+    return line.render(scope);
+  } catch (error) {
+    if (!(error instanceof MissingValue)) throw error;
+    throw new RejectedError(`task ${json(scope.id)} cannot be encoded: ${error.message}`);
+  }
+}
+
+function sizeOf(line: Template, scope: Scope): number {
+  try {
+    return Buffer.byteLength(json(line.render(scope)));
+  } catch (error) {
+    if (!(error instanceof MissingValue)) throw error;
+    // The handler's schema refuses it; until then it has the size of its payload.
+    return Buffer.byteLength(json(scope.payload));
+  }
+}
+
+function compileItems(raw: unknown, isLines: boolean, findings: Findings): Template[] {
+  const item = raw ?? '{{payload}}';
+  if (!isLines || !Array.isArray(item)) return [compileTemplate(item, ITEM_ROOTS, 'request.item', findings)];
+  if (item.length === 0) findings.add('request.item', 'expected at least one line, got an empty array');
+  return item.map((line, place) => compileTemplate(line, ITEM_ROOTS, `request.item.${place}`, findings));
+}
+
+function compileEnvelope(raw: unknown, isLines: boolean, findings: Findings): Template | undefined {
+  if (raw === undefined) return undefined;
+  const envelope = compileTemplate(raw, ENVELOPE_ROOTS, 'request.envelope', findings);
+  if (isLines)
+    findings.add('request.envelope', "expected none with encode 'ndjson', got one: the lines are the whole body");
+  else if (!/"\{\{\s*items\s*\}\}"/.test(json(raw))) {
+    findings.add('request.envelope', 'expected "{{items}}" as a whole value in it, got none: no task would be sent');
+  }
+  return envelope;
+}

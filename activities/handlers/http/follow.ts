@@ -1,0 +1,158 @@
+import { linkedSignal } from '../deadline';
+import { HaltError } from '../errors';
+import { cutText, describeThrown, show } from '../text';
+import type { Batch, CallContext, ReconcileAnswer, ReferenceStatus, Results } from '../types';
+import type { FollowUp, FollowUps } from './followUps';
+import { readPath } from './path';
+import type { StatusTable } from './patterns';
+import { errorOf, isSuccess, itemsIn, readItems, readJson } from './read';
+import { asText } from './template';
+import type { IncomingAnswer, Transport } from './transport';
+
+/** What the calls after the first share. */
+export interface Follower {
+  readonly transport: Transport;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+}
+
+/** One status call per reference; so many at a time. */
+const STATUS_CALLS_AT_ONCE = 8;
+
+type Values = Record<string, string>;
+
+const send = async (follower: Follower, plan: FollowUp, values: Values, signal: AbortSignal): Promise<IncomingAnswer> =>
+  await follower.transport.send({
+    method: plan.method,
+    url: plan.url.render(values),
+    headers: plan.headers.sent,
+    signal,
+  });
+
+/** Credentials and redirects concern every call; what another status says of one reference does not. */
+async function failureOf(answer: IncomingAnswer, plan: FollowUp): Promise<Error> {
+  const error = await errorOf(answer, plan.headers.secrets);
+  const { statusCode } = answer;
+  return statusCode === 401 || statusCode === 403 || (statusCode >= 300 && statusCode <= 399)
+    ? new HaltError(error)
+    : new Error(error);
+}
+
+const scalar = (value: unknown): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+
+const lookUp = <N extends string>(table: StatusTable<N>, said: unknown): N | undefined => {
+  const text = scalar(said);
+  return text === undefined ? undefined : table.find(text);
+};
+
+type StatusPlan = NonNullable<FollowUps['status']>;
+
+/** Statuses of many references (H7). One that cannot be asked for is still pending, with why; a refused credential is thrown as `HaltError`. */
+export async function statuses(
+  follower: Follower,
+  plan: StatusPlan,
+  references: readonly string[],
+  signal: AbortSignal,
+): Promise<ReferenceStatus[]> {
+  const found: ReferenceStatus[] = [];
+  const queue = references.entries();
+  const lane = async (): Promise<void> => {
+    for (const [place, reference] of queue) found[place] = await statusOf(follower, plan, reference, signal);
+  };
+  await Promise.all(Array.from({ length: STATUS_CALLS_AT_ONCE }, lane));
+  return found;
+}
+
+async function statusOf(
+  follower: Follower,
+  plan: StatusPlan,
+  reference: string,
+  signal: AbortSignal,
+): Promise<ReferenceStatus> {
+  const linked = linkedSignal(signal, follower.timeoutMs);
+  const { secrets } = plan.headers;
+  try {
+    const answer = await send(follower, plan, { reference }, linked.signal);
+    if (answer.statusCode === 404) return { reference, status: 'lost', error: await errorOf(answer, secrets) };
+    if (!isSuccess(answer)) throw await failureOf(answer, plan);
+    const value = await readJson({ ...follower, secrets }, answer);
+    const said = readPath(value, plan.path);
+    const status = lookUp(plan.table, said);
+    const error = plan.error === undefined ? undefined : (readPath(value, plan.error) ?? undefined);
+    if (status !== undefined)
+      return { reference, status, error: error === undefined ? undefined : cutText(asText(error)) };
+    return {
+      reference,
+      status: 'pending',
+      error: `expected a status known to statusUrl.statuses at ${plan.path.join('.')}, got ${show(said)}`,
+    };
+  } catch (error) {
+    if (error instanceof HaltError) throw error;
+    return { reference, status: 'pending', error: describeThrown(error) };
+  } finally {
+    linked.dispose();
+  }
+}
+
+/** The results of one accepted batch, streamed where they are NDJSON (H8). */
+export async function resultsOf(
+  follower: Follower,
+  plan: NonNullable<FollowUps['results']>,
+  reference: string,
+  signal: AbortSignal,
+): Promise<Results> {
+  const answer = await send(follower, plan, { reference }, signal);
+  if (!isSuccess(answer)) throw await failureOf(answer, plan);
+  return await readItems({ ...follower, response: plan.response, secrets: plan.headers.secrets }, answer, undefined);
+}
+
+/** Already over, or never there, is as good as stopped. */
+const STOPPED_ALREADY = new Set([404, 409, 410]);
+
+/** Asks the downstream to stop an accepted batch. */
+export async function cancel(
+  follower: Follower,
+  plan: FollowUp,
+  reference: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const linked = linkedSignal(signal, follower.timeoutMs);
+  try {
+    const answer = await send(follower, plan, { reference }, linked.signal);
+    if (!isSuccess(answer) && !STOPPED_ALREADY.has(answer.statusCode)) throw await failureOf(answer, plan);
+    answer.body.destroy();
+  } finally {
+    linked.dispose();
+  }
+}
+
+/** What became of a call whose answer was lost (H3). Throws where the look-up itself fails, which is unsure. */
+export async function reconcile(
+  follower: Follower,
+  plan: NonNullable<FollowUps['reconcile']>,
+  batch: Batch,
+  { signal, idempotencyKey }: CallContext,
+): Promise<ReconcileAnswer> {
+  const answer = await send(follower, plan, { idempotencyKey, batchId: batch.id, target: batch.target }, signal);
+  if (plan.absent.find(String(answer.statusCode)) === 'absent') {
+    answer.body.destroy();
+    return { status: 'absent' };
+  }
+  if (!isSuccess(answer)) throw await failureOf(answer, plan);
+  const reader = { ...follower, response: plan.response, secrets: plan.headers.secrets };
+  if (plan.path === undefined) return { status: 'done', results: await readItems(reader, answer, batch.tasks.length) };
+  const value = await readJson(reader, answer);
+  switch (lookUp(plan.table, readPath(value, plan.path))) {
+    case 'done':
+      return { status: 'done', results: itemsIn(reader, answer, value, batch.tasks.length) };
+    case 'accepted': {
+      const reference = plan.reference === undefined ? undefined : scalar(readPath(value, plan.reference));
+      return reference === undefined ? { status: 'unsure' } : { status: 'accepted', reference };
+    }
+    case 'absent':
+      return { status: 'absent' };
+    default:
+      return { status: 'unsure' };
+  }
+}

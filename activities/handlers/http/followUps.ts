@@ -1,0 +1,175 @@
+import type { Findings } from '../configError';
+import { show } from '../text';
+import type { Env, Headers } from './headers';
+import { compileHeaders } from './headers';
+import type { Path } from './path';
+import { member } from './path';
+import type { StatusTable } from './patterns';
+import { compileTable } from './patterns';
+import type { ResponsePlan } from './response';
+import { answerPath, compileResponse } from './response';
+import type { UrlTemplate } from './urlTemplate';
+import { compileUrl } from './urlTemplate';
+
+/** The calls that come after a batch was accepted, or after its outcome was lost (H3, H7), compiled. */
+export interface FollowUp {
+  readonly url: UrlTemplate;
+  readonly headers: Headers;
+  readonly method: string;
+}
+export type PollStatus = 'pending' | 'done' | 'expired' | 'failed' | 'lost';
+export type LookUpStatus = 'done' | 'accepted' | 'absent' | 'unsure';
+
+export interface FollowUps {
+  readonly accepted?: { readonly status: number; readonly reference: Path };
+  readonly status?: FollowUp & { readonly path: Path; readonly table: StatusTable<PollStatus>; readonly error?: Path };
+  readonly results?: FollowUp & { readonly response: ResponsePlan };
+  readonly cancel?: FollowUp;
+  readonly reconcile?: FollowUp & {
+    readonly path?: Path;
+    readonly table: StatusTable<LookUpStatus>;
+    readonly absent: StatusTable<'absent'>;
+    readonly reference?: Path;
+    readonly response: ResponsePlan;
+  };
+}
+
+/** Names in use by the batch APIs we know; a setting `statuses` adds to them and takes precedence. */
+const POLL_NAMES: Record<PollStatus, string[]> = {
+  pending: [
+    'pending',
+    'queued',
+    'validating',
+    'created',
+    'accepted',
+    'in_progress',
+    'in-progress',
+    'running',
+    'processing',
+    'finalizing',
+    'cancelling',
+    'canceling',
+  ],
+  done: ['done', 'completed', 'complete', 'succeeded', 'success', 'finished', 'ended'],
+  expired: ['expired'],
+  failed: ['failed', 'error', 'cancelled', 'canceled'],
+  lost: ['lost', 'not_found', 'unknown'],
+};
+const LOOK_UP_NAMES: Record<LookUpStatus, string[]> = {
+  done: ['done', 'completed', 'complete', 'succeeded', 'success', 'finished'],
+  accepted: ['accepted', 'pending', 'queued', 'in_progress', 'in-progress', 'running', 'processing'],
+  absent: ['absent', 'not_found'],
+  unsure: ['unsure', 'unknown'],
+};
+
+function tableWithDefaults<N extends string>(
+  raw: unknown,
+  defaults: Record<N, string[]>,
+  at: string,
+  findings: Findings,
+): StatusTable<N> {
+  const names = Object.keys(defaults) as N[];
+  const chosen = compileTable(raw, names, at, findings);
+  const usual = compileTable(defaults, names, at, findings);
+  return { find: (status) => chosen.find(status) ?? usual.find(status.toLowerCase()) };
+}
+
+export function compileFollowUps(
+  config: unknown,
+  response: ResponsePlan,
+  headers: Headers,
+  env: Env,
+  findings: Findings,
+): FollowUps {
+  const followUp = (name: string, roots: readonly string[], method: string): FollowUp | undefined => {
+    const raw = member(config, name);
+    if (raw === undefined) return undefined;
+    const own = compileHeaders(member(raw, 'headers'), env, `${name}.headers`, findings);
+    const url = compileUrl(member(raw, 'url'), roots, `${name}.url`, findings);
+    // A target names no call: something else in the URL must.
+    const needed = roots.filter((root) => root !== 'target');
+    if (url.text !== '' && !needed.some((root) => url.roots.has(root))) {
+      findings.add(`${name}.url`, `expected {{${needed.join('}} or {{')}}} in it, got ${show(url.text)}`);
+    }
+    // The credentials of the request serve here too; its media type does not.
+    const inherit = (all: Headers['sent']) =>
+      Object.fromEntries(Object.entries(all).filter(([key]) => key !== 'content-type'));
+    return {
+      url,
+      method: typeof member(raw, 'method') === 'string' ? (member(raw, 'method') as string) : method,
+      headers: {
+        sent: { ...inherit(headers.sent), ...own.sent },
+        shown: { ...inherit(headers.shown), ...own.shown },
+        secrets: [...headers.secrets, ...own.secrets],
+      },
+    };
+  };
+  const ownResponse = (name: string): ResponsePlan => {
+    const raw = member(member(config, name), 'response');
+    return raw === undefined ? response : compileResponse(raw, `${name}.response`, findings);
+  };
+  crossFollowUps(config, findings);
+  const status = followUp('statusUrl', ['reference'], 'GET');
+  const results = followUp('resultsUrl', ['reference'], 'GET');
+  const reconcile = followUp('reconcileUrl', ['idempotencyKey', 'batchId', 'target'], 'GET');
+  return {
+    accepted: compileAccepted(config, findings),
+    status: status && { ...status, ...compileStatus(member(config, 'statusUrl'), findings) },
+    results: results && { ...results, response: ownResponse('resultsUrl') },
+    cancel: followUp('cancelUrl', ['reference'], 'POST'),
+    reconcile: reconcile && {
+      ...reconcile,
+      ...compileReconcile(member(config, 'reconcileUrl'), findings),
+      response: ownResponse('reconcileUrl'),
+    },
+  };
+}
+
+function compileAccepted(config: unknown, findings: Findings): FollowUps['accepted'] {
+  const raw = member(config, 'accepted');
+  const reference = answerPath(raw, 'reference', 'accepted', findings);
+  const status = member(raw, 'status');
+  return reference && { status: typeof status === 'number' ? status : 202, reference };
+}
+
+function compileStatus(raw: unknown, findings: Findings) {
+  return {
+    path: answerPath(raw, 'status', 'statusUrl', findings) ?? [],
+    table: tableWithDefaults(member(raw, 'statuses'), POLL_NAMES, 'statusUrl.statuses', findings),
+    error: answerPath(raw, 'error', 'statusUrl', findings),
+  };
+}
+
+function compileReconcile(raw: unknown, findings: Findings) {
+  return {
+    path: answerPath(raw, 'status', 'reconcileUrl', findings),
+    table: tableWithDefaults(member(raw, 'statuses'), LOOK_UP_NAMES, 'reconcileUrl.statuses', findings),
+    absent: compileTable({ absent: member(raw, 'absent') ?? [404] }, ['absent'], 'reconcileUrl', findings),
+    reference: answerPath(raw, 'reference', 'reconcileUrl', findings),
+  };
+}
+
+/** Settings that mean nothing without one another. */
+function crossFollowUps(config: unknown, findings: Findings): void {
+  const has = (name: string): boolean => member(config, name) !== undefined;
+  if (has('statusUrl') && !has('resultsUrl'))
+    findings.add(
+      'statusUrl',
+      'expected resultsUrl beside it, got nothing: an accepted batch that is done must be read',
+    );
+  if (has('statusUrl') && !has('accepted') && !has('reconcileUrl'))
+    findings.add('statusUrl', 'expected accepted beside it, got nothing: no answer is ever taken for an acceptance');
+  if (has('poll') && !has('statusUrl'))
+    findings.add('poll', 'expected statusUrl beside it, got nothing: there is nothing to poll');
+  if (has('cancelUrl') && !has('accepted'))
+    findings.add('cancelUrl', 'expected accepted beside it, got nothing: only an accepted batch can be cancelled');
+  if (has('absentAfterMs') && !has('reconcileUrl'))
+    findings.add('absentAfterMs', 'expected reconcileUrl beside it, got nothing: nothing else can answer absent');
+  const reconcileUrl = member(config, 'reconcileUrl');
+  if (member(reconcileUrl, 'statuses') !== undefined && member(reconcileUrl, 'status') === undefined) {
+    findings.add(
+      'reconcileUrl.statuses',
+      'expected status (the path of the status in the answer) beside it, got nothing',
+    );
+  }
+}

@@ -1,0 +1,136 @@
+import { problemsOf } from '../checks';
+import type { Problem } from '../configError';
+import { ConfigError, Findings } from '../configError';
+import { fillDefaults, subjectOf } from '../defineHandler';
+import { crossProblems } from '../settings';
+import type { Batch, Handler } from '../types';
+import type { Follower } from './follow';
+import { cancel, reconcile, resultsOf, statuses } from './follow';
+import type { FollowUps } from './followUps';
+import { compileFollowUps } from './followUps';
+import type { Env } from './headers';
+import { member } from './path';
+import { compileTable } from './patterns';
+import type { PayloadPlan } from './payload';
+import { compilePayload } from './payload';
+import { compileRequest } from './request';
+import { compileResponse } from './response';
+import type { HttpHandlerConfig } from './schema';
+import { httpSchema } from './schema';
+import { VERDICTS } from './statusCodes';
+import type { SubmitPlan } from './submit';
+import { encodeCall, submit } from './submit';
+import { Transport } from './transport';
+
+export interface HttpHandlerOptions {
+  /** Where `{env: NAME}` is looked up; default: nothing is set. `process.env` is handed in by whoever reads the configuration. */
+  readonly env?: Env;
+}
+
+interface Plan extends SubmitPlan {
+  readonly payload: PayloadPlan;
+  readonly followUps: FollowUps;
+}
+
+const DEFAULT_CONNECT_MS = 10_000;
+/** Undici's own: shorter than the idle timeout of the servers we know, so that a call rarely meets a connection that is just being closed. */
+const DEFAULT_KEEP_ALIVE_MS = 4_000;
+const DEFAULT_MAX_RESPONSE_BYTES = 16_777_216;
+
+/** Compiles what can be compiled of a configuration that may have any number of problems, and reports its own. */
+function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] } {
+  const findings = new Findings();
+  const request = compileRequest(config, env, findings);
+  const response = compileResponse(member(config, 'response'), 'response', findings);
+  const followUps = compileFollowUps(config, response, request.headers, env, findings);
+  const refused = member(member(config, 'scopes'), 'refused') === 'handler' ? 'handler' : 'target';
+  const maxBytes = member(member(config, 'limits'), 'maxBytes');
+  const maxResponseBytes = member(config, 'maxResponseBytes');
+  const plan: Plan = {
+    request,
+    response,
+    followUps,
+    payload: compilePayload(config, request.body.references, findings),
+    accepted: followUps.accepted,
+    answers: compileTable(member(config, 'answers'), VERDICTS, 'answers', findings),
+    refused,
+    maxBytes: typeof maxBytes === 'number' ? maxBytes : undefined,
+    maxResponseBytes: typeof maxResponseBytes === 'number' ? maxResponseBytes : DEFAULT_MAX_RESPONSE_BYTES,
+  };
+  return { plan, problems: findings.problems };
+}
+
+/** One text may hold the same mistake twice; it is said once. */
+function distinct(problems: readonly Problem[]): Problem[] {
+  const paths = new Set<string>();
+  return problems.filter(({ path, message }) => {
+    const key = `${path}\n${message}`;
+    if (paths.has(key)) return false;
+    paths.add(key);
+    return true;
+  });
+}
+
+/**
+ * A handler from JSON alone (H10): templates for the request, paths for the answer, secrets from `options.env`. Throws one `ConfigError` that lists every problem.
+ * The README's chapter on http handlers documents the settings; `HttpHandlerConfig` is their type.
+ */
+export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Handler {
+  const { plan, problems: own } = compile(json, options.env ?? {});
+  const problems = distinct([...problemsOf(httpSchema, json), ...crossProblems(json), ...own]);
+  if (problems.length > 0) throw new ConfigError(subjectOf(json), problems);
+  return build(json as HttpHandlerConfig, plan);
+}
+
+function build(config: HttpHandlerConfig, plan: Plan): Handler {
+  const { payload, request, followUps } = plan;
+  const timeoutMs = config.timeoutMs ?? 30_000;
+  const transport = new Transport({
+    connections: config.concurrency?.perHandler ?? 32,
+    connectMs: Math.min(config.timeouts?.connectMs ?? DEFAULT_CONNECT_MS, timeoutMs),
+    keepAliveMs: config.timeouts?.keepAliveMs ?? DEFAULT_KEEP_ALIVE_MS,
+    unreachable: config.scopes?.unreachable ?? plan.refused,
+  });
+  const follower: Follower = { transport, timeoutMs, maxResponseBytes: plan.maxResponseBytes };
+  const { status, results, cancel: stop, reconcile: look } = followUps;
+  return fillDefaults(
+    {
+      name: config.name,
+      description: config.description,
+      linger: config.linger,
+      concurrency: config.concurrency,
+      rate: config.rate,
+      retry: config.retry,
+      timeoutMs,
+      idempotency: config.idempotency,
+      onUnknown: config.onUnknown,
+      bisect: config.bisect,
+      absentAfterMs: config.absentAfterMs,
+      poll: config.poll,
+      leaders: config.leaders,
+      maxQueued: config.maxQueued,
+      retentionMs: config.retentionMs,
+      maxPayloadBytes: config.maxPayloadBytes,
+      limits: { ...config.limits, overheadBytes: config.limits.overheadBytes ?? request.body.overheadBytes },
+      schema: payload.schema,
+      target: payload.target,
+      weightOf: payload.weightOf,
+      distinctBy: payload.distinctBy,
+      bytesOf: (value) => request.body.bytesOf(value, payload.target(value)),
+      submit: (batch, context) => submit(plan, transport, batch, context),
+      status: status && ((references, { signal }) => statuses(follower, status, references, signal)),
+      results: results && ((reference, { signal }) => resultsOf(follower, results, reference, signal)),
+      cancel: stop && ((reference, { signal }) => cancel(follower, stop, reference, signal)),
+      reconcile: look && ((batch, context) => reconcile(follower, look, batch, context)),
+    },
+    (batch) => preview(plan, batch),
+  );
+}
+
+/** The call as it would be made, without secrets and before there is a key (H11). */
+function preview(plan: SubmitPlan, batch: Batch): ReturnType<NonNullable<Handler['preview']>> {
+  const placeholder = '<idempotency key>';
+  const { headers, keyHeader } = plan.request;
+  const key = keyHeader === undefined ? {} : { [keyHeader]: placeholder };
+  return { ...encodeCall(plan, batch, placeholder), headers: { ...headers.shown, ...key } };
+}

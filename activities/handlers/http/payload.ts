@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import type { Findings } from '../configError';
+import { didYouMean } from '../suggest';
+import { show } from '../text';
+import type { Path } from './path';
+import { isBad, member, parsePath, readPath } from './path';
+import type { Reference } from './template';
+
+/** What is taken from a payload: the batch key, weight, order key, and the schema that says that all of it is there. */
+export interface PayloadPlan {
+  readonly schema: z.ZodType;
+  target(payload: unknown): string;
+  readonly weightOf?: (payload: unknown) => number;
+  readonly distinctBy?: (payload: unknown) => string;
+}
+
+const TARGET_BYTES_MAX = 512;
+
+/** Paths start inside the payload. `references` are the ones of the item template, whose values must be there too. */
+export function compilePayload(config: unknown, references: readonly Reference[], findings: Findings): PayloadPlan {
+  const target = member(config, 'target');
+  const constant = member(target, 'constant');
+  const keyAt = payloadPath(target, 'target', findings);
+  const weightAt = payloadPath(member(config, 'weight'), 'weight', findings);
+  const distinctAt = payloadPath(member(config, 'distinctBy'), 'distinctBy', findings);
+  const plan = {
+    target:
+      typeof constant === 'string'
+        ? () => constant
+        : (payload: unknown) => readKey(payload, keyAt ?? [], 'target', TARGET_BYTES_MAX),
+    weightOf: weightAt && ((payload: unknown) => readWeight(payload, weightAt)),
+    distinctBy: distinctAt && ((payload: unknown) => readKey(payload, distinctAt, 'distinctBy', Infinity)),
+  };
+  const used: [string, Path | undefined][] = [
+    ['target', keyAt],
+    ['weight', weightAt],
+    ['distinctBy', distinctAt],
+  ];
+  for (const reference of references)
+    if (reference.root === 'payload' && !reference.optional) used.push(['request.item', reference.path]);
+  return { ...plan, schema: compileSchema(member(config, 'schema'), used, plan, references, findings) };
+}
+
+function payloadPath(text: unknown, at: string, findings: Findings): Path | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (text.includes('{{')) {
+    findings.add(at, `expected a path inside the payload such as customer.id, got a template: ${show(text)}`);
+    return undefined;
+  }
+  const path = parsePath(text);
+  if (!isBad(path)) return path;
+  findings.add(at, `${path.bad}; got ${show(text)}`);
+  return undefined;
+}
+
+/** Text, or a number or boolean as text: what a key is made of. */
+function readKey(payload: unknown, path: Path, setting: string, bytesMax: number): string {
+  const value = readPath(payload, path);
+  const key = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+  if (typeof key !== 'string')
+    throw new Error(`payload ${path.join('.')}: expected text or a number (the ${setting}), got ${show(value)}`);
+  const bytes = Buffer.byteLength(key);
+  if (bytes < 1 || bytes > bytesMax)
+    throw new Error(`payload ${path.join('.')}: expected 1-${bytesMax} bytes (the ${setting}), got ${bytes}`);
+  return key;
+}
+
+function readWeight(payload: unknown, path: Path): number {
+  const weight = readPath(payload, path);
+  if (typeof weight === 'number' && Number.isFinite(weight) && weight >= 0) return weight;
+  throw new Error(`payload ${path.join('.')}: expected a number of at least 0 (the weight), got ${show(weight)}`);
+}
+
+/** The user's JSON Schema, if any, and then: everything that the settings take from a payload is there. */
+function compileSchema(
+  raw: unknown,
+  used: readonly (readonly [string, Path | undefined])[],
+  plan: Omit<PayloadPlan, 'schema'>,
+  references: readonly Reference[],
+  findings: Findings,
+): z.ZodType {
+  let base: z.ZodType = z.unknown();
+  if (typeof raw === 'object' && raw !== null) {
+    try {
+      base = z.fromJSONSchema(raw as Parameters<typeof z.fromJSONSchema>[0]);
+    } catch (error) {
+      findings.add(
+        'schema',
+        `expected a JSON Schema that can be read, got: ${error instanceof Error ? error.message : show(error)}`,
+      );
+    }
+    for (const [at, path] of used) {
+      const problem = path === undefined ? undefined : undeclared(raw, path);
+      if (problem !== undefined) findings.add(at, problem);
+    }
+  }
+  return base.superRefine((payload, context) => {
+    for (const { root, path, optional, text } of references) {
+      if (root !== 'payload' || optional || readPath(payload, path) !== undefined) continue;
+      context.addIssue({
+        code: 'custom',
+        path: [...path],
+        message: `expected a value (request.item takes {{${text}}}), got nothing`,
+      });
+    }
+    for (const read of [plan.target, plan.weightOf, plan.distinctBy]) {
+      try {
+        read?.(payload);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : show(error) });
+      }
+    }
+  });
+}
+
+const OPENS = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'not', '$dynamicRef'];
+
+/** A path that a schema, read strictly, does not know: a slip of the pen rather than a property on purpose undeclared. */
+function undeclared(schema: unknown, path: Path): string | undefined {
+  let node = schema;
+  for (const [depth, name] of path.entries()) {
+    if (OPENS.some((key) => member(node, key) !== undefined)) return undefined;
+    const properties = member(node, 'properties');
+    if (typeof properties !== 'object' || properties === null) return undefined;
+    const next = member(properties, name);
+    if (next === undefined) {
+      const extra = member(node, 'additionalProperties');
+      if (extra !== undefined && extra !== false) return undefined;
+      const known = Object.keys(properties);
+      const hint = didYouMean(name, known) || `; known there: ${known.join(', ')}`;
+      return `expected a path that the schema declares, got ${path.slice(0, depth + 1).join('.')}${hint} (additionalProperties: true says that there are others)`;
+    }
+    node = next;
+  }
+  return undefined;
+}

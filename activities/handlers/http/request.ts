@@ -1,0 +1,71 @@
+import type { Findings } from '../configError';
+import type { BodyPlan } from './encode';
+import { compileBody } from './encode';
+import type { Env, Headers } from './headers';
+import { compileHeaders } from './headers';
+import { member } from './path';
+import type { UrlTemplate } from './urlTemplate';
+import { compileUrl } from './urlTemplate';
+
+/** How a batch becomes a request, compiled. */
+export interface RequestPlan {
+  readonly method: string;
+  readonly url: UrlTemplate;
+  readonly headers: Headers;
+  /** The header that carries the idempotency key; undefined: none is sent. */
+  readonly keyHeader?: string;
+  readonly body: BodyPlan;
+}
+
+export function compileRequest(config: unknown, env: Env, findings: Findings): RequestPlan {
+  const raw = member(config, 'request');
+  const isLines = member(raw, 'encode') === 'ndjson';
+  const idBytes = member(config, 'idBytes');
+  const headers = compileHeaders(member(raw, 'headers'), env, 'request.headers', findings);
+  const defaults = {
+    accept: 'application/json',
+    'user-agent': 'muster',
+    'content-type': isLines ? 'application/x-ndjson' : 'application/json',
+  };
+  const body = compileBody(
+    {
+      item: member(raw, 'item'),
+      envelope: member(raw, 'envelope'),
+      encode: member(raw, 'encode'),
+      idBytes: typeof idBytes === 'number' && idBytes > 0 && idBytes <= 1_024 ? idBytes : 64,
+    },
+    findings,
+  );
+  if (member(member(config, 'idempotency'), 'by') === 'task' && !body.references.some(({ root }) => root === 'id')) {
+    findings.add(
+      'request.item',
+      "expected {{id}} in it, got none: with idempotency by 'task' the task's id is the key that the downstream must see",
+    );
+  }
+  const method = member(raw, 'method');
+  return {
+    method: typeof method === 'string' ? method : 'POST',
+    url: compileUrl(member(raw, 'url'), ['target', 'batchId'], 'request.url', findings),
+    headers: {
+      sent: { ...defaults, ...headers.sent },
+      shown: { ...defaults, ...headers.shown },
+      secrets: headers.secrets,
+    },
+    keyHeader: compileKeyHeader(config, headers, findings),
+    body,
+  };
+}
+
+/** The key is sent when the downstream is idempotent, and when it is to be asked later what became of a key. */
+function compileKeyHeader(config: unknown, headers: Headers, findings: Findings): string | undefined {
+  const chosen = member(config, 'idempotencyHeader');
+  const name = (typeof chosen === 'string' ? chosen : 'Idempotency-Key').toLowerCase();
+  if (Object.hasOwn(headers.sent, name)) {
+    findings.add(
+      `request.headers.${name}`,
+      'expected no such header: Muster writes the idempotency key into it; idempotencyHeader chooses another name',
+    );
+  }
+  const idempotency = member(config, 'idempotency') ?? 'none';
+  return idempotency !== 'none' || member(config, 'reconcileUrl') !== undefined ? name : undefined;
+}

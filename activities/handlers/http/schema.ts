@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { either, flag, oneOf, settings, text, whole } from '../checks';
+import { commonShape } from '../settings';
+import { HOLD_SCOPES, ITEM_STATUSES } from '../types';
+
+/** The shape of an http handler's JSON (H10). What needs the environment, templates or two settings at once is in the `compile` functions. */
+
+const path = () => text('a path such as customer.id or /customer/id', () => true);
+const url = () => text('an absolute http:// or https:// URL', () => true);
+const headers = z
+  .record(z.string(), z.unknown(), { error: 'expected an object of header names and values' })
+  .optional();
+const status = () =>
+  z.custom<string | number>(
+    (v) => (typeof v === 'string' && v !== '') || Number.isSafeInteger(v) || typeof v === 'boolean',
+    {
+      error: "expected a status: a number, text, or a class such as '4xx'",
+    },
+  );
+const statuses = () => z.array(status(), { error: 'expected an array of statuses' }).optional();
+const errorStatus = () =>
+  z.array(
+    z.custom<string | number>((v) => /^[45](\d\d|xx)$/i.test(String(v)), {
+      error: "expected an HTTP status from 400 to 599, '4xx' or '5xx'",
+    }),
+    { error: 'expected an array of HTTP statuses' },
+  );
+
+/** Where results stand in an answer and how to read one. */
+const response = settings({
+  /** false: the answer says nothing of single items; 2xx means that all of them succeeded. */
+  perItem: flag().optional(),
+  decode: oneOf(['json', 'ndjson']).optional(),
+  results: path().optional(),
+  matchBy: oneOf(['id', 'position']).optional(),
+  id: path().optional(),
+  status: settings({
+    path: path(),
+    ok: statuses(),
+    retry: statuses(),
+    failed: statuses(),
+    unknown: statuses(),
+    otherwise: oneOf(ITEM_STATUSES).optional(),
+  }).optional(),
+  error: path().optional(),
+  /** What is kept as a task's result; default the whole item, false for nothing. */
+  result: either<string | false>((v) =>
+    v === false ? z.literal(false) : text('a path, or false to keep nothing', () => true),
+  ).optional(),
+});
+
+const constant = settings({ constant: text('text of 1-512 bytes', (v) => v !== '' && Buffer.byteLength(v) <= 512) });
+
+export const httpSchema = settings({
+  kind: z.custom<'http'>((v) => v === 'http', { error: "expected 'http'" }),
+  ...commonShape,
+  target: either<string | { constant: string }>((v) => (typeof v === 'object' && v !== null ? constant : path())),
+  weight: path().optional(),
+  distinctBy: path().optional(),
+  schema: z
+    .custom<object>((v) => typeof v === 'object' && v !== null && !Array.isArray(v), {
+      error: 'expected a JSON Schema (an object)',
+    })
+    .optional(),
+  /** What `{{id}}` counts in `limits.maxBytes`; longer ids are caught before the call. */
+  idBytes: whole(1, 1_024, 'bytes').optional(),
+  idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
+  scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
+  timeouts: settings({
+    connectMs: whole(1, 600_000, 'milliseconds').optional(),
+    keepAliveMs: whole(1, 600_000, 'milliseconds').optional(),
+  }).optional(),
+  maxResponseBytes: whole(1, 2_147_483_647, 'bytes').optional(),
+  request: settings({
+    method: oneOf(['POST', 'PUT', 'PATCH', 'DELETE']).optional(),
+    url: url(),
+    headers,
+    encode: oneOf(['json', 'ndjson']).optional(),
+    item: z.unknown().optional(),
+    envelope: z.unknown().optional(),
+  }),
+  response,
+  answers: settings({
+    later: errorStatus().optional(),
+    rejected: errorStatus().optional(),
+    halt: errorStatus().optional(),
+    unknown: errorStatus().optional(),
+  }).optional(),
+  accepted: settings({ status: whole(200, 299, 'HTTP').optional(), reference: path() }).optional(),
+  statusUrl: settings({
+    url: url(),
+    headers,
+    status: path(),
+    statuses: settings({
+      pending: statuses(),
+      done: statuses(),
+      expired: statuses(),
+      failed: statuses(),
+      lost: statuses(),
+    }).optional(),
+    error: path().optional(),
+  }).optional(),
+  resultsUrl: settings({ url: url(), headers, response: response.optional() }).optional(),
+  cancelUrl: settings({ url: url(), headers, method: oneOf(['POST', 'PUT', 'DELETE']).optional() }).optional(),
+  reconcileUrl: settings({
+    url: url(),
+    headers,
+    status: path().optional(),
+    statuses: settings({ done: statuses(), accepted: statuses(), absent: statuses(), unsure: statuses() }).optional(),
+    /** HTTP statuses that say that the call never arrived. Default [404]. */
+    absent: errorStatus().optional(),
+    reference: path().optional(),
+    response: response.optional(),
+  }).optional(),
+});
+
+/** An http handler as JSON (H10). */
+export type HttpHandlerConfig = z.infer<typeof httpSchema>;
+export type ResponseConfig = HttpHandlerConfig['response'];

@@ -1,0 +1,84 @@
+import { HaltError, RejectedError } from '../errors';
+import { show } from '../text';
+import type { Batch, CallContext, HoldScope, SubmitAnswer } from '../types';
+import type { FollowUps } from './followUps';
+import { readPath } from './path';
+import type { StatusTable } from './patterns';
+import { errorOf, readItems, readJson, unreadable } from './read';
+import type { RequestPlan } from './request';
+import type { ResponsePlan } from './response';
+import { retryAfterMs } from './retryAfter';
+import type { Verdict } from './statusCodes';
+import { verdictOf } from './statusCodes';
+import type { IncomingAnswer, Transport } from './transport';
+
+/** Everything that one call needs beside the batch. */
+export interface SubmitPlan {
+  readonly request: RequestPlan;
+  readonly response: ResponsePlan;
+  readonly accepted: FollowUps['accepted'];
+  readonly answers: StatusTable<Verdict>;
+  /** What waits after a 429 or 503 (H5). */
+  readonly refused: HoldScope;
+  readonly maxBytes: number | undefined;
+  readonly maxResponseBytes: number;
+}
+
+/** The call as it will be made, or `RejectedError`: nothing was sent then, and bisecting finds the task that does not fit. */
+export function encodeCall(
+  plan: SubmitPlan,
+  batch: Batch,
+  idempotencyKey: string,
+): { method: string; url: string; body: string } {
+  const { request, maxBytes } = plan;
+  const body = request.body.encode(batch, idempotencyKey);
+  const bytes = Buffer.byteLength(body);
+  if (maxBytes !== undefined && bytes > maxBytes) {
+    throw new RejectedError(
+      `not sent: expected at most ${maxBytes} bytes (limits.maxBytes) of the encoded call, got ${bytes}; with ids longer than idBytes, raise that`,
+    );
+  }
+  return { method: request.method, url: request.url.render({ target: batch.target, batchId: batch.id }), body };
+}
+
+/** Makes the call and says what it answered (H1, H2, H10). What cannot be told is thrown as a plain error: an unknown outcome. */
+export async function submit(
+  plan: SubmitPlan,
+  transport: Transport,
+  batch: Batch,
+  context: CallContext,
+): Promise<SubmitAnswer> {
+  const { headers, keyHeader } = plan.request;
+  const key = keyHeader === undefined ? {} : { [keyHeader]: context.idempotencyKey };
+  const call = encodeCall(plan, batch, context.idempotencyKey);
+  const answer = await transport.send({ ...call, headers: { ...headers.sent, ...key }, signal: context.signal });
+  const verdict = verdictOf(answer.statusCode, plan.answers);
+  if (verdict === undefined) return await readSuccess(plan, answer, batch.tasks.length);
+  const error = await errorOf(answer, headers.secrets);
+  switch (verdict) {
+    case 'later':
+      return { status: 'later', retryAfterMs: retryAfterMs(answer.headers, Date.now()), scope: plan.refused, error };
+    case 'rejected':
+      return { status: 'rejected', error };
+    case 'halt':
+      throw new HaltError(error);
+    case 'unknown':
+      throw new Error(error);
+  }
+}
+
+async function readSuccess(plan: SubmitPlan, answer: IncomingAnswer, members: number): Promise<SubmitAnswer> {
+  const { response, accepted, maxResponseBytes, request } = plan;
+  const reader = { response, maxResponseBytes, secrets: request.headers.secrets };
+  if (accepted?.status !== answer.statusCode) return { results: await readItems(reader, answer, members) };
+  const value = await readJson(reader, answer);
+  const reference = readPath(value, accepted.reference);
+  if (typeof reference === 'string' || typeof reference === 'number')
+    return { status: 'accepted', reference: String(reference) };
+  const at = accepted.reference.join('.');
+  throw unreadable(
+    answer,
+    `expected a reference at ${at}, got ${show(reference)} in ${show(value, 500)}`,
+    reader.secrets,
+  );
+}

@@ -1,0 +1,123 @@
+import type { Dispatcher } from 'undici';
+import { Agent } from 'undici';
+import { HaltError, LaterError } from '../errors';
+import { cutText, describeThrown } from '../text';
+import type { HoldScope } from '../types';
+
+export interface TransportOptions {
+  /** Most connections to one host. */
+  readonly connections: number;
+  readonly connectMs: number;
+  readonly keepAliveMs: number;
+  /** What waits when the host cannot be reached. */
+  readonly unreachable: HoldScope;
+}
+
+export interface OutgoingCall {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+}
+
+export type IncomingAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
+/** Tells whether a request's first byte was handed to a socket. */
+interface Mark {
+  readonly signal: AbortSignal;
+  written: boolean;
+}
+
+/**
+ * Undici calls `onRequestStart` right before it writes to a connected socket, and an aborted request is not written then
+ * (`lib/dispatcher/client-h1.js`, `writeH1`): exact knowledge where error codes alone would be a guess.
+ */
+const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const mark = (options as { opaque?: Mark }).opaque;
+  return dispatch(options, {
+    onRequestStart: (controller, context) => {
+      if (mark !== undefined && !mark.signal.aborted) mark.written = true;
+      handler.onRequestStart?.(controller, context);
+    },
+    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+    onResponseStart: (...args) => handler.onResponseStart?.(...args),
+    onResponseData: (...args) => handler.onResponseData?.(...args),
+    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+    onResponseError: (...args) => handler.onResponseError?.(...args),
+  });
+};
+
+/** One handler's connections. Opened at the first call, kept alive, never keeping the process alive. */
+export class Transport {
+  private dispatcher: Dispatcher | undefined;
+
+  constructor(private readonly options: TransportOptions) {}
+
+  /**
+   * Sends one request; redirects are not followed. Throws `LaterError` if nothing of it can have been written (refused, DNS, connect timeout,
+   * aborted before), `HaltError` if it never can be (certificate, malformed request), any other error if its outcome is unknown.
+   */
+  async send({ method, url, headers, body, signal }: OutgoingCall): Promise<IncomingAnswer> {
+    const mark: Mark = { signal, written: false };
+    const { origin, pathname, search } = new URL(url);
+    const request = this.dispatcherOf().request<Mark>({
+      origin,
+      path: pathname + search,
+      method: method as Dispatcher.HttpMethod,
+      headers,
+      body: body ?? null,
+      signal,
+      opaque: mark,
+    });
+    // Undici heeds the signal only once it is connected.
+    let onAbort = (): void => undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason as Error);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
+    });
+    try {
+      const answer = await Promise.race([request, aborted]);
+      // A body that is dropped half read emits an error, which nobody may be listening for by then.
+      answer.body.on('error', () => undefined);
+      return answer;
+    } catch (error) {
+      request.then(
+        (late) => late.body.destroy(),
+        () => undefined,
+      );
+      if (mark.written)
+        throw new Error(cutText(`no answer from ${origin}: ${describeThrown(error)}`), { cause: error });
+      throw this.notSent(error, origin);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  private notSent(error: unknown, origin: string): Error {
+    const reason = cutText(`not sent to ${origin}: ${describeThrown(error)}`);
+    const code = (error as { code?: unknown } | null)?.code;
+    return typeof code === 'string' && NEVER_SENDABLE.test(code)
+      ? new HaltError(reason)
+      : new LaterError(reason, { scope: this.options.unreachable });
+  }
+
+  private dispatcherOf(): Dispatcher {
+    const { connections, connectMs, keepAliveMs } = this.options;
+    this.dispatcher ??= new Agent({
+      connections,
+      pipelining: 1,
+      connect: { timeout: connectMs },
+      keepAliveTimeout: keepAliveMs,
+      // The call's signal is the only clock; undici's defaults would cut what the handler allows.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    }).compose(marking);
+    return this.dispatcher;
+  }
+}
+
+/** A certificate that does not hold, or a request that undici refuses to write: waiting does not help. */
+const NEVER_SENDABLE =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_)/;

@@ -1,0 +1,74 @@
+import type { Findings } from '../configError';
+import { RejectedError } from '../errors';
+import type { Scope } from './template';
+import { asText, compileTemplate, valueOf } from './template';
+
+export interface UrlTemplate {
+  /** Every value is encoded as one URL component. Throws `RejectedError` for a value that would climb out of its place in the path. */
+  render(scope: Scope): string;
+  /** As written. */
+  readonly text: string;
+  readonly roots: ReadonlySet<string>;
+}
+
+const TOKEN = /\{\{[^{}]*\}\}/g;
+const SECRET_PARAMETER = /^(api[-_]?key|key|token|access[-_]?token|secret|password|sig|signature|auth)$/i;
+const climbs = (url: string): boolean => {
+  const path = url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  return path.split('/').some((segment) => segment === '.' || segment === '..');
+};
+
+/** A URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed: what tasks contain never chooses who gets the credentials. */
+export function compileUrl(text: unknown, roots: readonly string[], at: string, findings: Findings): UrlTemplate {
+  const nothing: UrlTemplate = { render: () => '', text: '', roots: new Set() };
+  if (typeof text !== 'string') return nothing;
+  const { references } = compileTemplate(text, roots, at, findings);
+  const problem = urlProblem(text);
+  if (problem !== undefined) {
+    findings.add(at, problem);
+    return nothing;
+  }
+  const between = text.split(TOKEN);
+  return {
+    text,
+    roots: new Set(references.map(({ root }) => root)),
+    render: (scope) => {
+      const url = between
+        .map(
+          (plain, i) =>
+            plain +
+            (i < references.length ? encodeURIComponent(wellFormed(asText(valueOf(references[i]!, scope)))) : ''),
+        )
+        .join('');
+      if (climbs(url))
+        throw new RejectedError(`expected values that stay in their place in ${text}, got one that is . or ..`);
+      return url;
+    },
+  };
+}
+
+/** `encodeURIComponent` throws on half surrogates. */
+const wellFormed = (value: string): string => Buffer.from(value).toString();
+
+function urlProblem(text: string): string | undefined {
+  // Two fillings, of letters that no host is made of by chance: if the origin follows them, a template stands in it.
+  const [one, other] = ['musterone', 'mustertwo'].map((filling) => {
+    try {
+      return new URL(text.replace(TOKEN, filling));
+    } catch {
+      return undefined;
+    }
+  });
+  if (one === undefined || other === undefined || !/^https?:$/.test(one.protocol))
+    return 'expected an absolute http:// or https:// URL';
+  if (one.origin !== other.origin)
+    return 'expected a fixed host, got {{...}} in it; only path and query may have templates';
+  if (one.username !== '' || one.password !== '') {
+    return 'expected no user or password in the URL; send it as a header {"env": "NAME", "prefix": "Basic "}';
+  }
+  const secret = [...one.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
+  if (secret !== undefined)
+    return `expected no secret in the URL, got the parameter "${secret}"; send it as a header {"env": "NAME"}`;
+  if (climbs(text)) return 'expected a path without . and .. segments';
+  return undefined;
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { above0, either, flag, oneOf, settings, text, whole } from './checks';
+import type { Problem } from './configError';
+import type { Idempotency, Rate } from './types';
+import { HOLD_SCOPES, RATE_UNITS } from './types';
+
+/** What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts` says what each means). */
+
+const DAY_MS = 86_400_000;
+const BYTES_MAX = 1_073_741_824;
+const inFlight = () => whole(1, 10_000, 'calls').optional();
+const queued = () => whole(1, 1_000_000_000, 'tasks').optional();
+
+const limits = settings({
+  maxItems: whole(1, 100_000, 'tasks'),
+  maxBytes: whole(1, BYTES_MAX, 'bytes').optional(),
+  overheadBytes: whole(0, BYTES_MAX, 'bytes').optional(),
+  maxWeight: above0('a number').optional(),
+  minItems: whole(1, 100_000, 'tasks').optional(),
+  maxWeightInFlight: settings({
+    perTarget: above0('a number').optional(),
+    perHandler: above0('a number').optional(),
+  }).optional(),
+});
+
+const rate = settings({
+  limit: above0('a number'),
+  perMs: above0('milliseconds'),
+  unit: oneOf(RATE_UNITS),
+  scope: oneOf(HOLD_SCOPES).optional(),
+});
+
+const retry = settings({
+  // A slot is held during these waits, so they are few and short (A16).
+  inPlace: settings({ times: whole(0, 20).optional(), baseMs: whole(0, 60_000, 'milliseconds').optional() }).optional(),
+  delayed: settings({
+    baseMs: whole(1, DAY_MS, 'milliseconds').optional(),
+    maxMs: whole(1, 30 * DAY_MS, 'milliseconds').optional(),
+  }).optional(),
+  maxAttempts: whole(1, 10_000, 'attempts').optional(),
+});
+
+export const commonShape = {
+  name: text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (v) => /^[\w.-]{1,64}$/.test(v)),
+  description: text('text of at most 2,000 characters', (v) => v.length <= 2_000).optional(),
+  limits,
+  linger: settings({
+    lingerMs: whole(0, DAY_MS, 'milliseconds').optional(),
+    quietPeriodMs: whole(1, DAY_MS, 'milliseconds').optional(),
+  }).optional(),
+  concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
+  rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),
+  retry: retry.optional(),
+  // An attempt is one activity; past a day it is an asynchronous downstream and belongs in `status` (H7).
+  timeoutMs: whole(1, DAY_MS, 'milliseconds').optional(),
+  idempotency: either<Idempotency>((v) =>
+    typeof v === 'object' && v !== null
+      ? settings({ by: oneOf(['batch', 'task']), windowMs: above0('milliseconds').optional() })
+      : z.custom((name) => name === 'none', { error: "expected 'none', {by: 'batch'} or {by: 'task'}" }),
+  ).optional(),
+  onUnknown: oneOf(['park', 'resend']).optional(),
+  bisect: flag().optional(),
+  absentAfterMs: whole(0, 30 * DAY_MS, 'milliseconds').optional(),
+  poll: settings({
+    everyMs: whole(1, DAY_MS, 'milliseconds').optional(),
+    deadlineMs: whole(1, 365 * DAY_MS, 'milliseconds').optional(),
+  }).optional(),
+  leaders: either<'auto' | 'target' | number>((v) =>
+    typeof v === 'number'
+      ? whole(1, 1_024, 'leaders')
+      : z.custom((name) => name === 'auto' || name === 'target', {
+          error: "expected 'auto', 'target' or a whole number",
+        }),
+  ).optional(),
+  maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
+  retentionMs: whole(1, 3_650 * DAY_MS, 'milliseconds').optional(),
+  maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
+};
+
+/** Pairs of settings of which the first must not exceed the second. */
+const ORDERED: readonly (readonly [small: string, large: string, why: string])[] = [
+  ['limits.minItems', 'limits.maxItems', 'a batch could never be closed by its size'],
+  ['limits.overheadBytes', 'limits.maxBytes', 'no task would fit'],
+  ['limits.maxWeight', 'limits.maxWeightInFlight.perTarget', 'a full batch could never be sent'],
+  ['limits.maxWeight', 'limits.maxWeightInFlight.perHandler', 'a full batch could never be sent'],
+  ['retry.delayed.baseMs', 'retry.delayed.maxMs', 'the first wait would be longer than the longest'],
+  ['poll.everyMs', 'poll.deadlineMs', 'it would never be polled'],
+];
+
+/** Problems between settings that are each right by themselves. Reads `raw` as it came, so that it works beside other problems. */
+export function crossProblems(raw: unknown): Problem[] {
+  const number = (path: string): number => {
+    const found = path
+      .split('.')
+      .reduce<unknown>((v, key) => (v as Record<string, unknown> | null | undefined)?.[key], raw);
+    return typeof found === 'number' ? found : NaN;
+  };
+  return ORDERED.filter(([small, large]) => number(small) > number(large)).map(([small, large, why]) => ({
+    path: small,
+    message: `expected at most ${large} (${number(large)}), got ${number(small)}: ${why}`,
+  }));
+}

@@ -1,0 +1,202 @@
+import type { ZodType } from 'zod';
+
+/**
+ * The contract between Muster and a downstream (`spec/handlers.md`, H1-H11). A leaf: everything may import it.
+ * Limits here are per call unless said otherwise; every duration is in milliseconds.
+ */
+
+/** One task as a handler sees it, in the order in which it stands in the batch. */
+export interface BatchTask<P = unknown> {
+  /** The caller's id, globally unique (A1). With `idempotency: {by: 'task'}` it is the task's idempotency key. */
+  readonly id: string;
+  readonly payload: P;
+  /** Counted attempts before this one (G2). */
+  readonly attempts: number;
+}
+
+/** What `submit` gets: an immutable, bounded set of tasks of one target, in arrival order (A15). */
+export interface Batch<P = unknown> {
+  readonly id: string;
+  readonly handler: string;
+  readonly target: string;
+  readonly tasks: readonly BatchTask<P>[];
+  /** The leader's epoch and this call's attempt number: a downstream that keeps the highest can refuse older ones. */
+  readonly epoch: number;
+  readonly attempt: number;
+}
+
+export interface CallContext {
+  /** Aborted at the call's deadline, at shutdown and on cancellation: hand it to every fetch. */
+  readonly signal: AbortSignal;
+  /** The same for every attempt of one batch; never used for another batch, not even of another installation. */
+  readonly idempotencyKey: string;
+  /** Unix milliseconds (this machine's clock) after which the call is aborted and its outcome unknown. */
+  readonly deadline: number;
+}
+
+export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;
+export type ItemStatus = (typeof ITEM_STATUSES)[number];
+
+/** One member's result, matched by `id` or by `index` (its place in the batch) (H1). */
+export interface ItemResult {
+  id?: string;
+  index?: number;
+  status: ItemStatus;
+  result?: unknown;
+  error?: string;
+  retryAfterMs?: number;
+}
+
+export type Results = Iterable<ItemResult> | AsyncIterable<ItemResult>;
+
+export const HOLD_SCOPES = ['target', 'handler'] as const;
+export type HoldScope = (typeof HOLD_SCOPES)[number];
+
+/** What a call answered (H1). */
+export type SubmitAnswer =
+  | { results: Results }
+  | { status: 'accepted'; reference: string }
+  | { status: 'later'; retryAfterMs?: number; scope?: HoldScope; error?: string }
+  | { status: 'rejected'; error: string };
+
+/** What became of an earlier call whose outcome is unknown (H3). */
+export type ReconcileAnswer =
+  | { status: 'done'; results: Results }
+  | { status: 'accepted'; reference: string }
+  | { status: 'absent' }
+  | { status: 'unsure' };
+
+/** What an accepted batch is doing downstream (H7). */
+export interface ReferenceStatus {
+  reference: string;
+  status: 'pending' | 'done' | 'expired' | 'failed' | 'lost';
+  error?: string;
+}
+
+export const RATE_UNITS = ['calls', 'items', 'weight'] as const;
+/** At most `limit` units per `perMs`, evenly paced, for the handler (default) or for each target. */
+export interface Rate {
+  limit: number;
+  perMs: number;
+  unit: (typeof RATE_UNITS)[number];
+  scope?: HoldScope;
+}
+
+export interface Limits {
+  /** Most tasks in one batch, 1 to 100,000. */
+  maxItems: number;
+  /** Most bytes of the encoded call: sum of `bytesOf(payload)` + `overheadBytes` (H6). */
+  maxBytes?: number;
+  overheadBytes?: number;
+  /** Most weight in one batch: sum of `weightOf(payload)`. */
+  maxWeight?: number;
+  /** The quiet period does not close a batch below this; the linger does (H6). */
+  minItems?: number;
+  /** Most weight in batches that are not yet terminal, per target and per handler (enqueued-token budgets). */
+  maxWeightInFlight?: { perTarget?: number; perHandler?: number };
+}
+
+export interface RetryPolicy {
+  /** Short waits inside the activity, slot held: `times` of them, `baseMs` doubling (A16). */
+  inPlace: { times: number; baseMs: number };
+  /** Durable waits in the store: `baseMs` doubling up to `maxMs`, full jitter. */
+  delayed: { baseMs: number; maxMs: number };
+  /** Counted attempts of a task before it is dead (G2). */
+  maxAttempts: number;
+}
+
+export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
+
+/** What a user writes; `defineHandler` checks it and fills in the defaults. */
+export interface HandlerOptions<P = unknown> {
+  /** 1-64 characters of a-z, A-Z, 0-9, `_`, `-`, `.`. */
+  name: string;
+  description?: string;
+  /** Checks (and may transform) the payload at submit. */
+  schema?: ZodType<P>;
+  /** The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch. */
+  target: (payload: P) => string;
+  /** Encoded size of one task in bytes; default: of its JSON. */
+  bytesOf?: (payload: P) => number;
+  /** Default 1 a task. */
+  weightOf?: (payload: P) => number;
+  /** Equal keys of a target never share a batch nor two batches in flight, and keep their order (H6). */
+  distinctBy?: (payload: P) => string;
+  limits: Limits;
+  linger?: { lingerMs?: number; quietPeriodMs?: number };
+  /** Most calls in flight at once. */
+  concurrency?: { perTarget?: number; perHandler?: number };
+  rate?: Rate | Rate[];
+  retry?: {
+    inPlace?: Partial<RetryPolicy['inPlace']>;
+    delayed?: Partial<RetryPolicy['delayed']>;
+    maxAttempts?: number;
+  };
+  /** Longest one call may take; then it is aborted and its outcome is unknown. Default 30 s. */
+  timeoutMs?: number;
+  idempotency?: Idempotency;
+  onUnknown?: 'park' | 'resend';
+  /** Split a batch that is refused for its content until the poison task is alone (H4). Default true. */
+  bisect?: boolean;
+  submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
+  status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
+  results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
+  cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<void>;
+  reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
+  /** `absent` is believed only when the call is at least this old. Default 0. */
+  absentAfterMs?: number;
+  poll?: { everyMs?: number; deadlineMs?: number };
+  /** How many leader workflows share the targets (DESIGN section 4.3). Default 'auto' = 4. */
+  leaders?: 'auto' | 'target' | number;
+  /** Back pressure upstream: a submit that would exceed it is refused with `Backlogged`. */
+  maxQueued?: { perTarget?: number; perHandler?: number };
+  /** Terminal tasks are deleted after this, and the dedupe of their ids ends then. Default 7 days. */
+  retentionMs?: number;
+  /** Largest payload in bytes of JSON. Default 256 KiB. */
+  maxPayloadBytes?: number;
+}
+
+/** A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. */
+export interface Handler<P = unknown> {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: ZodType<P>;
+  readonly target: (payload: P) => string;
+  readonly bytesOf: (payload: P) => number;
+  readonly weightOf: (payload: P) => number;
+  readonly distinctBy?: (payload: P) => string;
+  readonly limits: {
+    readonly maxItems: number;
+    readonly maxBytes?: number;
+    readonly overheadBytes: number;
+    readonly maxWeight?: number;
+    readonly minItems: number;
+    readonly maxWeightInFlight: { readonly perTarget?: number; readonly perHandler?: number };
+  };
+  readonly linger: { readonly lingerMs: number; readonly quietPeriodMs?: number };
+  readonly concurrency: { readonly perTarget: number; readonly perHandler: number };
+  readonly rates: readonly Required<Rate>[];
+  readonly retry: RetryPolicy;
+  readonly timeoutMs: number;
+  readonly idempotency: Idempotency;
+  readonly onUnknown: 'park' | 'resend';
+  readonly bisect: boolean;
+  readonly submit: HandlerOptions<P>['submit'];
+  readonly status?: HandlerOptions<P>['status'];
+  readonly results?: HandlerOptions<P>['results'];
+  readonly cancel?: HandlerOptions<P>['cancel'];
+  readonly reconcile?: HandlerOptions<P>['reconcile'];
+  readonly absentAfterMs: number;
+  readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
+  readonly leaders: 'auto' | 'target' | number;
+  readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
+  readonly retentionMs: number;
+  readonly maxPayloadBytes: number;
+  /** The first call this batch would make, for `muster try` (H11); undefined where a handler cannot say. */
+  readonly preview?: (batch: Batch<P>) => {
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    body: string;
+  };
+}

@@ -1,0 +1,15 @@
+import { claimBatches } from './claim';
+import type { ActivityDeps } from './deps';
+import { wake } from './ring';
+import { submitBatches } from './submit';
+import type { DispatchAnswer, DispatchInput, TurnAnswer, TurnInput } from '../workflows/contracts';
+
+export type { ActivityDeps } from './deps';
+
+/** All activities, over their dependencies; workflows see only the type. */
+export const createActivities = (deps: ActivityDeps) => ({
+  claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
+    claimBatches({ pool: deps.pool, leaseMs: deps.leaseMs, wake: (leaders) => wake(deps, leaders) }, input),
+  submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
+});
+export type Activities = ReturnType<typeof createActivities>;

@@ -1,0 +1,287 @@
+import { countsAttempt, decideSettlement } from '../workflows/planning/settlement';
+import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../workflows/planning/plans';
+import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../workflows/planning/states';
+import { withRetries } from '../postgres/errors';
+import { pauseHandler } from '../postgres/handler';
+import type { Client } from '../postgres/pool';
+import { inTransaction } from '../postgres/pool';
+import * as settle from '../postgres/settle';
+import type { CarriedBatch, MemberTask } from '../postgres/batch';
+import type { ActivityDeps } from './deps';
+import type { Handler } from './handlers/types';
+import { noticesOf } from './notices';
+import type { ResultPages } from './resultPages';
+
+/** A call that was made, or concluded, and what it needs to be written. */
+export interface Call {
+  batch: CarriedBatch;
+  handler: Handler;
+  members: readonly MemberTask[];
+  attempt: number;
+  pages: ResultPages;
+  /** Looked up and not there: it may be sent again, whatever `onUnknown` says (H3). */
+  absent: boolean;
+}
+
+/** What the submission has to do after a settlement was written. */
+export interface Settled {
+  /** False: a newer attempt exists, or the batch is over; nothing was written. */
+  written: boolean;
+  kind: Settlement['kind'];
+  /** Targets whose work became eligible: to be rung. */
+  ring: boolean;
+  /** The submission itself waits this long and tries the same batch again. */
+  againInMs: number | null;
+  accepted: boolean;
+  notices: boolean;
+}
+
+/** Shorter waits stay in the submission, its slot free meanwhile (DESIGN section 4.4). */
+const IN_PROCESS_MS = 2_000;
+
+export const contextOf = (call: Call, sibling: SettlementContext['sibling']): SettlementContext => ({
+  attempts: call.members.map((member) => member.attempts),
+  maxAttempts: call.handler.retry.maxAttempts,
+  idempotency: call.handler.idempotency,
+  onUnknown: call.absent ? 'resend' : call.handler.onUnknown,
+  canReconcile: call.handler.reconcile !== undefined,
+  bisect: call.handler.bisect,
+  delayed: call.handler.retry.delayed,
+  inPlace: call.handler.retry.inPlace,
+  depth: call.batch.depth,
+  sibling,
+  refusals: call.batch.refusals,
+  ageMs: call.batch.ageMs ?? 0,
+  random: Math.random,
+});
+
+/** Every member succeeded and nothing is to be said but that: the one settlement that many batches share a statement for. */
+export const isPlainSuccess = (outcome: CallOutcome, batch: CarriedBatch): boolean =>
+  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1;
+
+/** Decides and writes what one call came to, in one transaction guarded by (batch, attempt) (DESIGN section 4.5). */
+export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOutcome): Promise<Settled> => {
+  const pages = call.pages.rest();
+  for (const page of pages) await settle.insertResultPage(deps.pool, page);
+  return withRetries(() =>
+    inTransaction(deps.pool, async (client) => {
+      const { batch } = call;
+      const sibling =
+        batch.depth === 1 && batch.parentId !== null
+          ? await settle.lockSibling(client, batch.parentId, batch.id)
+          : null;
+      const guard = await settle.lockAttempt(client, batch.id, call.attempt);
+      const siblingWas =
+        batch.depth !== 1
+          ? null
+          : sibling === null
+            ? 'other'
+            : sibling.state !== BATCH_STATES.open
+              ? 'other'
+              : sibling.refused
+                ? 'refused'
+                : 'pending';
+      const settlement = decideSettlement(outcome, contextOf(call, siblingWas));
+      const settled: Settled = {
+        written: guard !== null,
+        kind: settlement.kind,
+        ring: true,
+        againInMs: null,
+        accepted: false,
+        notices: false,
+      };
+      // Parked already (state unknown): only a true answer to that very attempt may still change it (store.md section 3).
+      if (guard === null || (guard.state === BATCH_STATES.unknown && settlement.kind !== 'finish'))
+        return { ...settled, written: false };
+      await write(client, call, settlement, settled);
+      if (
+        siblingWas === 'refused' &&
+        settlement.kind !== 'wait' &&
+        settlement.kind !== 'resend' &&
+        settlement.kind !== 'accept'
+      )
+        await concludeSibling(client, call, sibling!, settlement);
+      return settled;
+    }),
+  );
+};
+
+const write = async (client: Client, call: Call, settlement: Settlement, settled: Settled): Promise<void> => {
+  const { batch, attempt } = call;
+  const counts = countsAttempt(settlement.kind);
+  switch (settlement.kind) {
+    case 'finish':
+      settled.notices = await finish(client, call, settlement);
+      return;
+    case 'accept': {
+      settled.accepted = true;
+      settled.ring = false;
+      const { everyMs, deadlineMs } = call.handler.poll;
+      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, everyMs, deadlineMs });
+      return;
+    }
+    case 'wait': {
+      const keep = settlement.inPlace && settlement.inMs < IN_PROCESS_MS;
+      await settle.deferBatch(client, batch.id, attempt, {
+        inMs: settlement.inMs,
+        refused: true,
+        counts,
+        keep,
+        error: settlement.error,
+      });
+      if (settlement.hold === 'handler') await settle.holdHandler(client, batch.targetId, settlement.inMs);
+      else await settle.holdTarget(client, batch.targetId, settlement.inMs);
+      if (keep) settled.againInMs = settlement.inMs;
+      return;
+    }
+    case 'resend': {
+      const keep = settlement.inMs < IN_PROCESS_MS;
+      await settle.deferBatch(client, batch.id, attempt, {
+        inMs: settlement.inMs,
+        refused: false,
+        counts,
+        keep,
+        error: settlement.error,
+      });
+      if (keep) settled.againInMs = settlement.inMs;
+      return;
+    }
+    case 'split':
+      await split(client, call, settlement.at, settlement.error);
+      return;
+    case 'await-sibling':
+      settled.ring = false;
+      await settle.markRefused(client, batch.id, settlement.error);
+      return;
+    case 'halt':
+      await pauseHandler(client, call.handler.name, settlement.reason);
+      await settle.dissolveBatch(client, batch.id, counts, settlement.reason);
+      return;
+    case 'park':
+      await settle.parkBatch(client, batch.id, attempt, counts, settlement.error);
+      settled.notices = await notify(client, call, call.members.map((_, index) => index), [], 'unknown', settlement.error); // prettier-ignore
+      return;
+  }
+};
+
+/** Both halves are known now: what was put off for the first one is decided (H4). */
+const concludeSibling = async (
+  client: Client,
+  call: Call,
+  sibling: { id: number },
+  mine: Settlement,
+): Promise<void> => {
+  if (mine.kind === 'halt') {
+    await settle.dissolveBatch(client, sibling.id, false, mine.reason);
+    return;
+  }
+  const row = await client.query<{ members: number[]; error: string }>({
+    name: 'read-refused',
+    text: 'select members, error from batch where id = $1 for no key update',
+    values: [sibling.id],
+  });
+  const { members, error } = row.rows[0]!;
+  if (members.length > 1) {
+    const at = Math.ceil(members.length / 2);
+    await insertHalves(client, { ...call.batch, id: sibling.id }, members, at, error);
+  } else {
+    await settle.insertOutcomes(client, sibling.id, [
+      { seq: members[0]!, state: TASK_STATES.failed, attempts: call.members[0]!.attempts + 1, error },
+    ]);
+    await settle.finishBatch(client, sibling.id, BATCH_STATES.failed, true, 1, error);
+  }
+};
+
+const split = async (client: Client, call: Call, at: number, error: string): Promise<void> =>
+  insertHalves(client, call.batch, call.members.map((member) => member.seq), at, error); // prettier-ignore
+
+const insertHalves = async (
+  client: Client,
+  parent: CarriedBatch,
+  members: readonly number[],
+  at: number,
+  error: string,
+): Promise<void> => {
+  const half = {
+    state: BATCH_STATES.open,
+    reason: FLUSH_REASONS.bisect,
+    unconcluded: false,
+    depth: parent.depth + 1,
+    error: null,
+  };
+  await settle.insertChild(client, parent.id, { ...half, members: members.slice(0, at) });
+  await settle.insertChild(client, parent.id, { ...half, members: members.slice(at) });
+  await settle.finishBatch(client, parent.id, BATCH_STATES.failed, true, members.length, error);
+};
+
+const OUTCOME_CHUNK = 1_000;
+
+const finish = async (
+  client: Client,
+  call: Call,
+  settlement: Extract<Settlement, { kind: 'finish' }>,
+): Promise<boolean> => {
+  const { batch, members } = call;
+  const seqOf = (end: MemberEnd): number => members[end.index]!.seq;
+  const attemptsOf = (end: MemberEnd): number => members[end.index]!.attempts + 1;
+  const ended = settlement.ends.filter((end) => end.to === 'failed' || end.to === 'dead');
+  const back = settlement.ends.filter((end) => end.to === 'retry');
+  const unknown = settlement.ends.filter((end) => end.to === 'unknown');
+  for (let i = 0; i < ended.length; i += OUTCOME_CHUNK)
+    await settle.insertOutcomes(
+      client,
+      batch.id,
+      ended
+        .slice(i, i + OUTCOME_CHUNK)
+        .map((end) => ({
+          seq: seqOf(end),
+          state: TASK_STATES[end.to as 'failed'],
+          attempts: attemptsOf(end),
+          error: end.error,
+        })),
+    );
+  for (let i = 0; i < back.length; i += OUTCOME_CHUNK)
+    await settle.delayMembers(
+      client,
+      back
+        .slice(i, i + OUTCOME_CHUNK)
+        .map((end) => ({ seq: seqOf(end), attempts: attemptsOf(end), in_ms: end.to === 'retry' ? end.inMs : 0 })),
+    );
+  if (unknown.length > 0)
+    await settle.insertChild(client, batch.id, {
+      members: unknown.map(seqOf),
+      state: settlement.unknown === 'park' ? BATCH_STATES.unknown : BATCH_STATES.open,
+      reason: FLUSH_REASONS.split,
+      unconcluded: settlement.unknown === 'reconcile',
+      depth: 0,
+      error: unknown[0]!.error,
+    });
+  // Keys of members that share the batch's end; the others' went with their outcome, stay (retry), or stay with the child.
+  if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
+  const left = settlement.ends.length;
+  await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);
+  // Unknown members that are sent again or looked up are not at an end yet.
+  const told = settlement.unknown === 'park' ? settlement.ends : settlement.ends.filter((end) => end.to !== 'unknown');
+  const rest = shared(members, settlement.ends);
+  return settlement.state === 'failed'
+    ? notify(client, call, rest, told, 'failed', settlement.error ?? null)
+    : notify(client, call, rest, told, 'succeeded', null);
+};
+
+const shared = (members: readonly MemberTask[], ends: readonly MemberEnd[]): number[] => {
+  const own = new Set(ends.map((end) => end.index));
+  return members.map((_, index) => index).filter((index) => !own.has(index));
+};
+
+const notify = async (
+  client: Client,
+  call: Call,
+  rest: readonly number[],
+  ends: readonly MemberEnd[],
+  state: 'succeeded' | 'failed' | 'unknown',
+  error: string | null,
+): Promise<boolean> => {
+  const notices = noticesOf(call, rest, ends, state, error);
+  if (notices.length > 0) await settle.insertNotices(client, notices);
+  return notices.length > 0;
+};

@@ -1,0 +1,168 @@
+import { reconcileOutcome } from './handlers/reconcile';
+import { callHandler } from './handlers/call';
+import type { Batch, Handler } from './handlers/types';
+import type { CallOutcome } from '../workflows/planning/plans';
+import type { DispatchInput } from '../workflows/contracts';
+import * as store from '../postgres/batch';
+import type { CarriedBatch, MemberTask } from '../postgres/batch';
+import { freeKeys, insertResultPage, recoverAllowed } from '../postgres/settle';
+import type { ActivityDeps } from './deps';
+import { ResultPages } from './resultPages';
+import { isPlainSuccess, settleCall } from './settlement';
+import type { Call, Settled } from './settlement';
+import type { SuccessWriter } from './successWriter';
+import { noticesOf } from './notices';
+
+/** A mark is made a little before its call: it may wait this long for a slot before it is given up. */
+const MARK_AHEAD_MS = 10_000;
+
+/** One batch in the hands of a submission. */
+export interface Carried {
+  batch: CarriedBatch;
+  members: readonly MemberTask[];
+  attempt: number;
+  markedAtMs: number;
+}
+
+/** What the calls of one submission share. */
+export interface CallerDeps extends ActivityDeps {
+  handler: Handler;
+  input: DispatchInput;
+  signal: AbortSignal;
+  successes: SuccessWriter;
+}
+
+/** Reads the members of batches that are about to be called and marks the calls, all in two statements. Batches that may not go are left out. */
+export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
+  const by = { dispatch: deps.input.no, node: deps.node, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS };
+  const [members, marked] = await Promise.all([
+    store.readMembers(deps.pool, batches.map((batch) => batch.id)), // prettier-ignore
+    store.markAttempts(deps.pool, batches, by),
+  ]);
+  const markedAtMs = performance.now();
+  const byBatch = groupByBatch(members);
+  return batches
+    .filter((batch) => marked.has(batch.id))
+    .map((batch) => ({ batch, members: byBatch.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs }));
+};
+
+export const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]> => {
+  const byBatch = new Map<number, MemberTask[]>();
+  for (const member of members) {
+    const list = byBatch.get(member.batchId);
+    if (list === undefined) byBatch.set(member.batchId, [member]);
+    else list.push(member);
+  }
+  return byBatch;
+};
+
+/** What a call came to, or: looked up too early to believe that it is absent, look again later. */
+export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
+
+/** True: the mark is too old to be called under; it is given up, nothing was sent. */
+export const isStale = (carried: Carried): boolean => performance.now() - carried.markedAtMs > MARK_AHEAD_MS;
+
+/** Makes the call and says what it came to; an unknown outcome is looked up at once where the handler can (H3). */
+export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
+  const call = toCall(deps, carried);
+  const batch = toBatch(deps.handler, call);
+  let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages);
+  if (outcome.kind !== 'results') call.pages = newPages(deps, call); // what an interrupted answer said is void
+  if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined)
+    outcome = await lookUp(deps, call, outcome.error);
+  return { call, outcome };
+};
+
+/** An earlier attempt was marked and never concluded (its process died): unknown, looked up first. Nothing is sent here. */
+export const concludeEarlier = async (
+  deps: CallerDeps,
+  batch: CarriedBatch,
+): Promise<{ call: Call; outcome: CallEnd }> => {
+  const members = await store.readMembers(deps.pool, [batch.id]);
+  const call = toCall(deps, { batch, members, attempt: batch.attempt, markedAtMs: 0 });
+  const error = `attempt ${batch.attempt} was not concluded: its process died in the call, or right before or after it`;
+  return { call, outcome: await lookUp(deps, call, error) };
+};
+
+/** `absent` becomes a plain "send it again": the same keys, an attempt counted, whatever the policy for unknown outcomes says. */
+const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<CallEnd> => {
+  const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);
+  switch (found.kind) {
+    case 'absent': {
+      const tooYoungMs = deps.handler.absentAfterMs - (call.batch.ageMs ?? 0);
+      call.pages = newPages(deps, call);
+      if (tooYoungMs > 0) return { kind: 'look-again', inMs: tooYoungMs };
+      call.absent = true;
+      return { kind: 'unknown', error: `${error}; the downstream does not have it` };
+    }
+    case 'unsure':
+      call.pages = newPages(deps, call);
+      return { kind: 'unknown', error: found.error === undefined ? error : `${error}; ${found.error}` };
+    default:
+      return found;
+  }
+};
+
+/** Writes what the call came to. */
+export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallEnd): Promise<Settled> => {
+  const { batch } = call;
+  if (outcome.kind === 'look-again') {
+    await store.postponeLookUp(deps.pool, batch.id, call.attempt, outcome.inMs);
+    return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false };
+  }
+  if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
+  const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
+  const keyed = deps.handler.distinctBy !== undefined;
+  const written = await deps.successes.write({
+    batch: { id: batch.id, attempt: call.attempt, counts: true },
+    pages: call.pages.rest(),
+    notices,
+  });
+  if (keyed && written) await freeKeys(deps.pool, [batch.id]);
+  if (batch.reduced && written) await recoverAllowed(deps.pool, [batch.targetId]);
+  return { written, kind: 'finish', ring: keyed, againInMs: null, accepted: false, notices: notices.length > 0 };
+};
+
+export const toCall = (
+  deps: Pick<CallerDeps, 'handler' | 'pool'>,
+  carried: Omit<Carried, 'markedAtMs'> & { markedAtMs?: number },
+): Call => {
+  const call: Call = {
+    batch: carried.batch,
+    handler: deps.handler,
+    members: carried.members,
+    attempt: carried.attempt,
+    pages: undefined as never,
+    absent: false,
+  };
+  call.pages = newPages(deps, call);
+  return call;
+};
+
+const newPages = (deps: Pick<CallerDeps, 'pool'>, call: Call): ResultPages =>
+  new ResultPages(call.batch.id, call.attempt, (page) => insertResultPage(deps.pool, page));
+
+export const toBatch = (handler: Handler, call: Call): Batch => ({
+  id: String(call.batch.id),
+  handler: handler.name,
+  target: call.batch.target,
+  tasks: call.members.map((member) => ({
+    id: member.id,
+    payload: JSON.parse(member.payload) as unknown,
+    attempts: member.attempts,
+  })),
+  epoch: call.batch.epoch,
+  attempt: call.attempt,
+});
+
+const contextOf = (
+  deps: CallerDeps,
+  call: Call,
+): { signal: AbortSignal; idempotencyKey: string; deadline: number } => ({
+  signal: deps.signal,
+  idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
+  deadline: Date.now() + deps.handler.timeoutMs,
+});
+
+/** The same for every attempt of a batch, never the same in two installations (H3). */
+export const idempotencyKey = (installation: string, batchId: number): string => `muster-${installation}-${batchId}`;

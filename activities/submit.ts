@@ -1,0 +1,244 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
+import { isDueEarlier, wakeBlockedLeaders } from '../postgres/leader';
+import { handBack, readDispatch, releaseLeader, releaseTargets, touchDispatch, unmarkAttempt } from '../postgres/batch';
+import type { CarriedBatch } from '../postgres/batch';
+import { wakeMonitor, wakeNotifier } from '../workflows/wake';
+import type { ActivityDeps } from './deps';
+import { ring, wake } from './ring';
+import { Schedule } from './schedule';
+import { concludeEarlier, isStale, makeCall, prepare, settleOutcome } from './submission';
+import type { CallerDeps, CallEnd, Carried } from './submission';
+import { SuccessWriter } from './successWriter';
+import type { Call } from './settlement';
+
+const TICK_MS = 1_000;
+const TURNS_PER_EPOCH = 1_000_000;
+
+/**
+ * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at once as its slots allow, and settles each
+ * by itself. After the soft deadline, when stopped, or when another leader waits for its slots, it hands unstarted batches back.
+ */
+export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): Promise<DispatchAnswer> => {
+  const handler = deps.handlers.get(input.handler);
+  if (handler === undefined)
+    throw ApplicationFailure.create({
+      type: 'UnknownHandler',
+      message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
+    });
+  const { cancellationSignal: signal } = Context.current();
+  const run = new Submission({ ...deps, handler, input, signal, successes: new SuccessWriter(deps.pool) });
+  return run.run();
+};
+
+class Submission {
+  private readonly schedule: Schedule;
+  private readonly ringing = new Set<number>();
+  private readonly startedAt = performance.now();
+  private stopping = false;
+  private batches = 0;
+  private tasks = 0;
+  private handedBack = 0;
+  private notices = false;
+  private accepted = false;
+  private failure: unknown;
+  private changed: () => void = () => undefined;
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(private readonly deps: CallerDeps) {
+    this.schedule = new Schedule(deps.input.slots);
+  }
+
+  async run(): Promise<DispatchAnswer> {
+    const { pool, input } = this.deps;
+    const carried = await readDispatch(pool, input.leaderId, input.no);
+    for (const batch of carried) this.schedule.add(batch, performance.now() + batch.startInMs);
+    const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
+    const stop = (): void => this.stop();
+    this.deps.signal.addEventListener('abort', stop);
+    try {
+      if (this.deps.signal.aborted) this.stop();
+      while (!this.isOver()) {
+        this.start();
+        if (this.isOver()) break;
+        await this.nextChange();
+        if (performance.now() - this.startedAt > this.deps.softDeadlineMs) this.stop();
+        if (this.failure !== undefined && this.running.size === 0) throw this.failure;
+      }
+    } finally {
+      clearInterval(ticker);
+      this.deps.signal.removeEventListener('abort', stop);
+      await Promise.allSettled(this.running);
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return this.end();
+  }
+
+  private isOver(): boolean {
+    return this.running.size === 0 && (this.schedule.isEmpty() || this.failure !== undefined);
+  }
+
+  /** Starts what may start: concludes earlier attempts, prepares a group ahead, fills free slots with prepared calls. */
+  private start(): void {
+    const now = performance.now();
+    if (this.failure !== undefined || this.stopping) {
+      const rest = this.schedule.takeUnstarted();
+      if (rest.length > 0) this.launch(this.giveBack(rest));
+    } else {
+      const group = this.schedule.takeForPreparation(now);
+      if (group.length > 0) this.launch(this.prepareGroup(group));
+    }
+    for (let carried = this.schedule.takeForCall(); carried !== null; carried = this.schedule.takeForCall())
+      this.launch(this.call(carried));
+  }
+
+  private async prepareGroup(group: CarriedBatch[]): Promise<void> {
+    const unconcluded = group.filter((batch) => batch.unconcluded);
+    const fresh = group.filter((batch) => !batch.unconcluded);
+    for (const batch of unconcluded) this.launch(this.conclude(batch));
+    const prepared = fresh.length === 0 ? [] : await prepare(this.deps, fresh);
+    this.schedule.prepared(fresh, prepared);
+    // Not marked: paused, or taken over meanwhile. What is still ours goes back.
+    const left = fresh.filter((batch) => !prepared.some((carried) => carried.batch.id === batch.id));
+    if (left.length > 0) await this.giveBack(left);
+  }
+
+  private async conclude(batch: CarriedBatch): Promise<void> {
+    this.schedule.prepared([batch], []);
+    const { call, outcome } = await concludeEarlier(this.deps, batch);
+    await this.settle(call, outcome);
+  }
+
+  private async call(carried: Carried): Promise<void> {
+    const { batch } = carried;
+    let ended: { call: Call; outcome: CallEnd };
+    try {
+      if (isStale(carried)) {
+        await unmarkAttempt(this.deps.pool, batch.id, carried.attempt);
+        this.schedule.add({ ...batch, attempt: carried.attempt }, 0);
+        return;
+      }
+      ended = await makeCall(this.deps, carried);
+    } finally {
+      this.schedule.callEnded(batch.targetId);
+      this.changed();
+    }
+    await this.settle(ended.call, ended.outcome);
+  }
+
+  private async settle(call: Call, outcome: CallEnd): Promise<void> {
+    const settled = await settleOutcome(this.deps, call, outcome);
+    this.batches++;
+    this.tasks += call.members.length;
+    this.notices ||= settled.notices;
+    this.accepted ||= settled.accepted;
+    if (!settled.written)
+      this.deps.log.info(
+        { batch: call.batch.id, attempt: call.attempt },
+        'the answer came too late: a newer attempt exists',
+      );
+    if (settled.againInMs !== null && settled.written) {
+      const { counted, refusals } = call.batch;
+      const counts = settled.kind === 'resend' ? 1 : 0;
+      const again = {
+        ...call.batch,
+        attempt: call.attempt,
+        unconcluded: false,
+        counted: counted + counts,
+        refusals: counts === 1 ? 0 : refusals + 1,
+        ageMs: (call.batch.ageMs ?? 0) + 1,
+      };
+      if (settled.kind === 'wait') this.schedule.holdTarget(call.batch.targetId, performance.now() + settled.againInMs);
+      this.schedule.add(again, performance.now() + settled.againInMs);
+    } else if (settled.ring) {
+      this.ringing.add(call.batch.targetId);
+      await this.ring();
+    }
+  }
+
+  /** Targets with new work: one ring in flight, those that gather meanwhile share the next. */
+  private ringInFlight: Promise<void> | null = null;
+  private async ring(): Promise<void> {
+    while (this.ringInFlight !== null) await this.ringInFlight;
+    if (this.ringing.size === 0) return;
+    const targets = [...this.ringing];
+    this.ringing.clear();
+    this.ringInFlight = ring(this.deps, targets).finally(() => (this.ringInFlight = null));
+    await this.ringInFlight;
+  }
+
+  private async giveBack(batches: readonly CarriedBatch[]): Promise<void> {
+    this.handedBack += batches.length;
+    const targets = await handBack(this.deps.pool, batches.map((batch) => batch.id), this.deps.input.no); // prettier-ignore
+    for (const target of targets) this.ringing.add(target);
+    await this.ring();
+  }
+
+  /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
+  private async tick(): Promise<void> {
+    const { pool, input, node, leaseMs } = this.deps;
+    Context.current().heartbeat();
+    const needed = this.schedule.slotsNeeded();
+    const { known, wanted } = await touchDispatch(pool, input.leaderId, input.no, needed, node);
+    if (!known || wanted) this.stop();
+    const idle = await releaseTargets(pool, this.schedule.stragglers());
+    for (const target of idle) this.ringing.add(target);
+    await this.ring();
+    if (needed < input.slots && this.schedule.hasOnlyCalls())
+      await wake(this.deps, await wakeBlockedLeaders(pool, await this.handlerId(), null, leaseMs));
+  }
+
+  private handlerIdMemo: number | undefined;
+  private async handlerId(): Promise<number> {
+    if (this.handlerIdMemo === undefined) {
+      const { rows } = await this.deps.pool.query<{ id: number }>({
+        name: 'handler-id',
+        text: 'select id from handler where name = $1',
+        values: [this.deps.input.handler],
+      });
+      this.handlerIdMemo = rows[0]!.id;
+    }
+    return this.handlerIdMemo;
+  }
+
+  private stop(): void {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.changed();
+  }
+
+  private launch(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.failure ??= error;
+      })
+      .finally(() => {
+        this.running.delete(tracked);
+        this.changed();
+      });
+    this.running.add(tracked);
+  }
+
+  /** Until something ends, or the next held or paced batch may start. */
+  private async nextChange(): Promise<void> {
+    const now = performance.now();
+    const waitMs = Math.min(TICK_MS, this.schedule.nextStartAt(now) - now);
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.changed = resolve;
+      timer = setTimeout(resolve, waitMs);
+    });
+    clearTimeout(timer);
+  }
+
+  private async end(): Promise<DispatchAnswer> {
+    const { pool, input, temporal, prefix } = this.deps;
+    if (this.notices) await wakeNotifier(temporal, prefix);
+    if (this.accepted) await wakeMonitor(temporal, prefix, input.handler);
+    const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
+    // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
+    const released =
+      this.handedBack === 0 && (await releaseLeader(pool, input.leaderId, input.epoch, input.no % TURNS_PER_EPOCH));
+    return { ...answer, released: released && !(await isDueEarlier(pool, input.leaderId)) };
+  }
+}

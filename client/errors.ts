@@ -1,0 +1,84 @@
+/** What the client throws: few classes, each with a stable `code`; messages name the field, what was expected, what came, and the remedy. */
+export class MusterError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** One thing wrong with one task of a call. */
+export interface TaskProblem {
+  /** Place in the call, from 0. */
+  index: number;
+  id?: string;
+  field: string;
+  code: string;
+  message: string;
+}
+
+const shown = (problem: TaskProblem): string =>
+  `task ${problem.index}${problem.id === undefined ? '' : ` (id ${JSON.stringify(cut(problem.id))})`}, ${problem.field}: ${problem.message}`;
+const cut = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}...` : text);
+
+/** Tasks that cannot be accepted; nothing of the call was, unless partial acceptance was asked for. */
+export class InvalidTaskError extends MusterError {
+  constructor(readonly problems: readonly TaskProblem[]) {
+    const more = problems.length > 5 ? `\n  and ${problems.length - 5} more` : '';
+    super(
+      problems[0]?.code ?? 'INVALID_TASK',
+      `Nothing was accepted:\n  ${problems.slice(0, 5).map(shown).join('\n  ')}${more}`,
+    );
+  }
+}
+
+export class UnknownHandlerError extends MusterError {
+  constructor(name: string, known: readonly string[]) {
+    super(
+      'UNKNOWN_HANDLER',
+      `handler: expected one of ${known.map((one) => `"${one}"`).join(', ') || '(none is configured)'}, got ${JSON.stringify(name)}. Define it in the config file (muster.config.ts).`,
+    );
+  }
+}
+
+export class TooManyTasksError extends MusterError {
+  constructor(limit: number, got: number) {
+    super(
+      'TOO_MANY_TASKS',
+      `tasks: expected at most ${limit} in one call, got ${got}. Send them in several calls, or pass an async iterable.`,
+    );
+  }
+}
+
+/** Back pressure upstream (`maxQueued`): wait until the depth has fallen and submit again; the same ids are safe to repeat. */
+export class BackloggedError extends MusterError {
+  constructor(
+    readonly scope: string,
+    readonly depth: number,
+    readonly limit: number,
+  ) {
+    super(
+      'BACKLOGGED',
+      `${scope} has ${depth} tasks waiting, more would exceed maxQueued ${limit}. Nothing was accepted; submit again when it has drained.`,
+    );
+  }
+}
+
+export class NotFoundError extends MusterError {
+  constructor(what: string, name: string, remedy = '') {
+    super('NOT_FOUND', `${what} ${JSON.stringify(name)}: there is none.${remedy === '' ? '' : ` ${remedy}`}`);
+  }
+}
+
+export class TemporalUnavailableError extends MusterError {
+  constructor(address: string, cause: unknown) {
+    super(
+      'TEMPORAL_UNAVAILABLE',
+      `Temporal at ${address} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}. Check TEMPORAL_ADDRESS and that the server is up.`,
+      { cause },
+    );
+  }
+}

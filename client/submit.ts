@@ -1,0 +1,254 @@
+import type { Handler } from '../activities/handlers/types';
+import { isUniqueViolation, withRetries } from '../postgres/errors';
+import { registerHandler } from '../postgres/handler';
+import type { HandlerRow } from '../postgres/handler';
+import type { Pool, Queryable } from '../postgres/pool';
+import { inTransaction } from '../postgres/pool';
+import { registerTargets } from '../postgres/target';
+import type { NewTask } from '../postgres/task';
+import {
+  copyTasks,
+  countQueued,
+  countQueuedOfTargets,
+  findTasks,
+  insertTasks,
+  registerInitiator,
+} from '../postgres/task';
+import { leaderIndex } from '../workflows/planning/hash';
+import type { Callback, CheckedTask } from './checkTasks';
+import type { TaskProblem } from './errors';
+import { BackloggedError, InvalidTaskError } from './errors';
+
+/** From this many on COPY is faster than one insert statement. */
+const COPY_FROM = 50;
+
+export interface Accepted {
+  /** Newly stored. */
+  accepted: number;
+  /** Were there already with the same content: the same tasks (A1). */
+  repeated: number;
+  /** Refused, with partial acceptance only. */
+  refused: TaskProblem[];
+  targetIds: number[];
+}
+
+/** Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client: it caches targets. */
+export class Submitter {
+  private readonly handlers = new Map<string, HandlerRow>();
+  private readonly targets = new Map<string, Map<string, number>>();
+  private readonly initiators = new Map<string, number>();
+  private expectRepeats = false;
+
+  constructor(private readonly pool: Pool) {}
+
+  async store(
+    handler: Handler,
+    tasks: readonly CheckedTask[],
+    options: { partial: boolean; tx?: Queryable },
+  ): Promise<Accepted> {
+    const refused: TaskProblem[] = [];
+    const distinct = this.dropTwins(tasks, refused, options.partial);
+    const row = await this.handlerRow(handler);
+    const ids = await this.targetIds(handler, row, distinct);
+    await this.checkBacklog(handler, row, distinct, ids);
+    const initiatorIds = await this.initiatorIds(distinct);
+    const rows = distinct.map((task, i): NewTask => ({
+      ...task,
+      targetId: ids.get(task.target)!,
+      initiatorId: initiatorIds[i]!,
+    }));
+    const twins = tasks.length - distinct.length - refused.length;
+    const stored = options.tx === undefined
+      ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
+      : await storeInTheirs(options.tx, handler, distinct, rows, refused, options.partial); // prettier-ignore
+    const targetIds = [...new Set(rows.map((task) => task.targetId))];
+    return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds };
+  }
+
+  /** The same id twice in one call: one task, or an error where the contents differ. */
+  private dropTwins(tasks: readonly CheckedTask[], refused: TaskProblem[], partial: boolean): CheckedTask[] {
+    const byId = new Map<string, CheckedTask>();
+    for (const task of tasks) {
+      const twin = byId.get(task.id);
+      if (twin === undefined) byId.set(task.id, task);
+      else if (twin.payload !== task.payload) refused.push(conflict(task, `task ${twin.index} of the same call`));
+    }
+    if (refused.length > 0 && !partial) throw new InvalidTaskError(refused);
+    return [...byId.values()];
+  }
+
+  private async handlerRow(handler: Handler): Promise<HandlerRow> {
+    let row = this.handlers.get(handler.name);
+    if (row === undefined) this.handlers.set(handler.name, (row = await registerHandler(this.pool, handler)));
+    return row;
+  }
+
+  /** Registered in a commit of its own, before the tasks (store.md R), and cached: a known target costs nothing. */
+  private async targetIds(
+    handler: Handler,
+    row: HandlerRow,
+    tasks: readonly CheckedTask[],
+  ): Promise<Map<string, number>> {
+    let known = this.targets.get(handler.name);
+    if (known === undefined) this.targets.set(handler.name, (known = new Map()));
+    const missing = new Set<string>();
+    for (const { target } of tasks) if (!known.has(target)) missing.add(target);
+    if (missing.size > 0) {
+      const keys = [...missing].sort(); // one order in every process: no deadlock between two registrations
+      const names = keys.map((key) => (row.leaders === 0 ? key : String(leaderIndex(key, row.leaders))));
+      const rows = await withRetries(() => registerTargets(this.pool, row.id, keys, names));
+      for (const { key, id } of rows) known.set(key, id);
+    }
+    return known;
+  }
+
+  private async checkBacklog(
+    handler: Handler,
+    row: HandlerRow,
+    tasks: readonly CheckedTask[],
+    ids: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const { perHandler, perTarget } = handler.maxQueued;
+    if (perHandler !== undefined) {
+      const depth = await countQueued(this.pool, row.id, perHandler);
+      if (depth + tasks.length > perHandler) throw new BackloggedError(`handler "${handler.name}"`, depth, perHandler);
+    }
+    if (perTarget !== undefined) {
+      const added = new Map<number, { key: string; n: number }>();
+      for (const { target } of tasks) {
+        const id = ids.get(target)!;
+        added.set(id, { key: target, n: (added.get(id)?.n ?? 0) + 1 });
+      }
+      for (const { targetId, n } of await countQueuedOfTargets(this.pool, [...added.keys()], perTarget)) {
+        const more = added.get(targetId)!;
+        if (n + more.n > perTarget)
+          throw new BackloggedError(`target "${more.key}" of handler "${handler.name}"`, n, perTarget);
+      }
+    }
+  }
+
+  private async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+    const ids: (number | null)[] = [];
+    for (const { callback } of tasks) ids.push(callback === null ? null : await this.initiatorId(callback));
+    return ids;
+  }
+  private async initiatorId(callback: Callback): Promise<number> {
+    const key = JSON.stringify(callback);
+    let id = this.initiators.get(key);
+    if (id === undefined) {
+      id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+      if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
+      this.initiators.set(key, id);
+    }
+    return id;
+  }
+
+  private async storeInOwn(
+    handler: Handler,
+    tasks: readonly CheckedTask[],
+    rows: readonly NewTask[],
+    refused: TaskProblem[],
+    partial: boolean,
+  ): Promise<Stored> {
+    const refusedBefore = refused.length;
+    let fresh = rows;
+    let repeated = 0;
+    for (let attempt = 1; ; attempt++) {
+      if (this.expectRepeats || attempt > 1) {
+        const known = await knownIds(this.pool, handler, tasks, refused, partial);
+        repeated = known.repeated;
+        fresh = rows.filter((row) => !known.ids.has(row.id));
+      }
+      if (fresh.length === 0) return { accepted: 0, repeated };
+      try {
+        if (fresh.length < COPY_FROM) {
+          const few = fresh;
+          const stored = await withRetries(() =>
+            inTransaction(this.pool, (client) => storeFew(client, handler, tasks, few, partial)),
+          );
+          refused.push(...stored.problems);
+          if (stored.inserted < few.length) this.expectRepeats = true;
+          return { accepted: stored.inserted, repeated: repeated + stored.repeated };
+        }
+        await withRetries(() => inTransaction(this.pool, (client) => copyTasks(client, fresh)));
+        return { accepted: fresh.length, repeated };
+      } catch (error) {
+        if (!isUniqueViolation(error) || attempt >= 5) throw error;
+        this.expectRepeats = true; // after the first repeat in a stream, check first (store.md section 4)
+        refused.length = refusedBefore;
+      }
+    }
+  }
+}
+
+interface Stored {
+  accepted: number;
+  repeated: number;
+}
+
+/** One statement that leaves repeats out, then the contents of those compared. In the caller's transaction, or in one of our own. */
+const storeFew = async (
+  tx: Queryable,
+  handler: Handler,
+  tasks: readonly CheckedTask[],
+  rows: readonly NewTask[],
+  partial: boolean,
+): Promise<{ inserted: number; repeated: number; problems: TaskProblem[] }> => {
+  const inserted = await insertTasks(tx, rows);
+  const problems: TaskProblem[] = [];
+  if (inserted.size === rows.length) return { inserted: inserted.size, repeated: 0, problems };
+  const wanted = new Set(rows.map((row) => row.id));
+  const others = tasks.filter((task) => wanted.has(task.id) && !inserted.has(task.id));
+  const known = await knownIds(tx, handler, others, problems, partial);
+  return { inserted: inserted.size, repeated: known.repeated, problems };
+};
+
+const storeInTheirs = async (
+  tx: Queryable,
+  handler: Handler,
+  tasks: readonly CheckedTask[],
+  rows: readonly NewTask[],
+  refused: TaskProblem[],
+  partial: boolean,
+): Promise<Stored> => {
+  const stored = await storeFew(tx, handler, tasks, rows, partial);
+  refused.push(...stored.problems);
+  return { accepted: stored.inserted, repeated: stored.repeated };
+};
+
+/** Which of the ids exist. With other content: a problem each (thrown unless partial). */
+const knownIds = async (
+  db: Queryable,
+  handler: Handler,
+  tasks: readonly CheckedTask[],
+  refused: TaskProblem[],
+  partial: boolean,
+): Promise<{ ids: Set<string>; repeated: number }> => {
+  const stored = new Map((await findTasks(db, tasks.map((task) => task.id))).map((task) => [task.id, task])); // prettier-ignore
+  const problems: TaskProblem[] = [];
+  for (const task of tasks) {
+    const other = stored.get(task.id);
+    if (other === undefined) continue;
+    if (other.handler !== handler.name) problems.push(conflict(task, `a task of handler "${other.handler}"`));
+    else if (!sameJson(other.payload, task.payload)) problems.push(conflict(task, 'an accepted task'));
+  }
+  if (problems.length > 0 && !partial) throw new InvalidTaskError(problems);
+  refused.push(...problems);
+  return { ids: new Set(stored.keys()), repeated: stored.size - problems.length };
+};
+
+const conflict = (task: CheckedTask, what: string): TaskProblem => ({
+  index: task.index,
+  id: task.id,
+  field: 'id',
+  code: 'ID_CONFLICT',
+  message: `expected an id that no other content has, but ${what} has it with another payload. The same id with the same payload is the same task.`,
+});
+
+const sameJson = (a: string, b: string): boolean => a === b || canonical(JSON.parse(a)) === canonical(JSON.parse(b));
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );

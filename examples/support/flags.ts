@@ -1,0 +1,41 @@
+import { parseArgs } from 'node:util';
+
+export interface Flag<T> {
+  readonly fallback: T;
+  readonly parse: (text: string, name: string) => T;
+}
+
+/** A number flag; `min` and `max` are inclusive. */
+export function numberFlag(fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Flag<number> {
+  return {
+    fallback,
+    parse: (text, name) => {
+      const value = Number(text);
+      if (text.trim() === '' || !Number.isFinite(value) || value < min || value > max) {
+        throw new Error(`--${name}: expected a number from ${min} to ${max}, got "${text}"`);
+      }
+      return value;
+    },
+  };
+}
+
+export function textFlag<T extends string | undefined>(fallback: T): Flag<string | T> {
+  return { fallback, parse: (text) => text };
+}
+
+/**
+ * Reads `--name value` flags of an example process. An unknown flag, a flag without a value and a value of the wrong kind
+ * throw with the flag's name.
+ */
+export function readFlags<F extends Record<string, Flag<unknown>>>(
+  flags: F,
+  argv: string[] = process.argv.slice(2),
+): { [K in keyof F]: F[K] extends Flag<infer T> ? T : never } {
+  const options = Object.fromEntries(Object.keys(flags).map((name) => [name, { type: 'string' as const }]));
+  const { values } = parseArgs({ args: argv, options, strict: true });
+  const parsed = Object.entries(flags).map(([name, flag]) => {
+    const text = values[name];
+    return [name, typeof text === 'string' ? flag.parse(text, name) : flag.fallback] as const;
+  });
+  return Object.fromEntries(parsed) as { [K in keyof F]: F[K] extends Flag<infer T> ? T : never };
+}

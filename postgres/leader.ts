@@ -1,0 +1,159 @@
+import type { Queryable } from './pool';
+import type { WokenLeader } from './ring';
+
+/** A leader and its handler, both locked for the length of the claim. Times are Unix ms of the database's clock. */
+export interface LockedLeader {
+  handlerId: number;
+  handler: string;
+  name: string;
+  state: number;
+  holder: string | null;
+  runStartedAtMs: number | null;
+  epoch: number;
+  turn: number;
+  answer: unknown;
+  wakeAtMs: number | null;
+  nowMs: number;
+  paused: boolean;
+  handlerHoldMs: number | null;
+  limits: {
+    maxItems: number;
+    maxBytes: number | null;
+    overheadBytes: number;
+    maxWeight: number | null;
+    minItems: number;
+    lingerMs: number;
+    quietMs: number | null;
+  };
+  perTarget: number;
+  perHandler: number;
+  allowed: number | null;
+  weightPerTarget: number | null;
+  weightPerHandler: number | null;
+  rates: { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  paces: number[];
+  keyed: boolean;
+}
+
+/** Locks the leader's row, then its handler's: claims of one handler take their tokens one after another. Null: no such leader. */
+export const lockLeader = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
+  const { rows } = await db.query<LockedLeader>({
+    name: 'lock-leader',
+    text: `
+select h.id as "handlerId", h.name as handler, l.name, l.state, l.holder, extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs",
+  l.epoch, l.turn, l.answer, extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
+  h.paused_at is not null as paused, case when h.hold_until > clock() then extract(epoch from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
+  json_build_object('maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
+    'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits,
+  h.per_target as "perTarget", h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
+  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed
+from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of l, h`,
+    values: [leaderId],
+  });
+  return rows[0] ?? null;
+};
+
+export interface Publication {
+  leaderId: number;
+  runId: string;
+  runStartedAtMs: number;
+  epoch: number;
+  turn: number;
+  state: number;
+  wakeAtMs: number | null;
+  blocked: boolean;
+  answer: unknown;
+  leaseMs: number;
+  lastReason: number | null;
+}
+
+/** Ends a turn: what the leader does next, and the answer that a repeat of this turn gets. Its row is locked by `lockLeader`. */
+export const publishTurn = async (db: Queryable, p: Publication): Promise<void> => {
+  await db.query({
+    name: 'publish-turn',
+    text: `
+update leader set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), blocked = $4, holder = $5, run_started_at = to_timestamp($6::float8 / 1000),
+  acquired_at = case when epoch = $7 then acquired_at else clock() end, epoch = $7, turn = $8, answer = $9,
+  expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $10 * interval '1 ms' end,
+  last_reason = coalesce($11, last_reason)
+where id = $1`,
+    values: [
+      p.leaderId,
+      p.state,
+      p.wakeAtMs,
+      p.blocked,
+      p.runId,
+      p.runStartedAtMs,
+      p.epoch,
+      p.turn,
+      JSON.stringify(p.answer),
+      p.leaseMs,
+      p.lastReason,
+    ],
+  });
+};
+
+/** After the publication's commit, in a new snapshot: is something due earlier than what the leader now waits for? */
+export const isDueEarlier = async (db: Queryable, leaderId: number): Promise<boolean> => {
+  const { rows } = await db.query<{ earlier: boolean }>({
+    name: 'is-due-earlier',
+    text: `
+select l.state <> 1 and not l.blocked and exists (
+  select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy and h.paused_at is null
+    and greatest(t.due_at, h.hold_until) < coalesce(l.wake_at, 'infinity')) as earlier
+from leader l join handler h on h.id = l.handler_id where l.id = $1`,
+    values: [leaderId],
+  });
+  return rows[0]?.earlier ?? false;
+};
+
+const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs"`;
+
+/** Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. */
+export const wakeBlockedLeaders = async (
+  db: Queryable,
+  handlerId: number,
+  exceptLeaderId: number | null,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-blocked-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
+    values: [handlerId, exceptLeaderId, leaseMs],
+  });
+  return rows;
+};
+
+/** After a resume: every leader of the handler (or of one target) that has work looks again, idle or waiting. */
+export const wakeResumedLeaders = async (
+  db: Queryable,
+  handler: string,
+  key: string | null,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-resumed-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
+from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and exists (
+  select from target t where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
+    or exists (select from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null))) ${WOKEN}`,
+    values: [handler, key, leaseMs],
+  });
+  return rows;
+};
+
+/** Leaders whose lease has passed without a sign of life: their run died, or their wake was lost. For the sweeper. */
+export const wakeExpiredLeaders = async (db: Queryable, limit: number, leaseMs: number): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-expired-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms'
+from handler h where h.id = l.handler_id and l.id in (
+  select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}`,
+    values: [limit, leaseMs],
+  });
+  return rows;
+};

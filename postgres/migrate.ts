@@ -1,0 +1,96 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import {
+  DatabaseUnavailableError,
+  isConnectionError,
+  isMissingSchema,
+  SchemaMissingError,
+  SchemaNewerError,
+} from './errors';
+import type { Queryable } from './pool';
+import { SCHEMA_PATTERN } from './pool';
+
+const MIGRATIONS_DIR = path.join(__dirname, 'migrations');
+const MIGRATIONS_TABLE = 'migration';
+
+/** Names of the migrations that this program knows, oldest first. */
+export const knownMigrations = (): string[] =>
+  readdirSync(MIGRATIONS_DIR)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => path.basename(file, '.sql'))
+    .sort();
+
+/** Brings the schema up to this program's version; safe to run from many processes at once (advisory lock). Returns what it ran. */
+export const migrate = async (
+  databaseUrl: string,
+  schema = 'muster',
+  log: (line: string) => void = () => undefined,
+): Promise<string[]> => {
+  if (!SCHEMA_PATTERN.test(schema))
+    throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'muster migrate' });
+  try {
+    await client.connect();
+  } catch (error) {
+    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
+    throw error;
+  }
+  try {
+    // Two processes that start together: the second waits, then finds nothing to do.
+    await client.query("select pg_advisory_lock(hashtext('muster migrate ' || $1))", [schema]);
+    const done = await appliedMigrations(client, schema);
+    refuseNewer(done);
+    const { runner } = await import('node-pg-migrate');
+    const ran = await runner({
+      dbClient: client,
+      dir: MIGRATIONS_DIR,
+      direction: 'up',
+      schema,
+      createSchema: true,
+      migrationsSchema: schema,
+      createMigrationsSchema: true,
+      migrationsTable: MIGRATIONS_TABLE,
+      noLock: true,
+      checkOrder: true,
+      log,
+      logger: { debug: () => undefined, info: log, warn: log, error: log },
+    });
+    return ran.map((migration) => migration.name);
+  } finally {
+    await client.end();
+  }
+};
+
+/** Throws where the tables are not exactly of this program's version: a worker or client checks this before anything else. */
+export const checkSchema = async (db: Queryable): Promise<void> => {
+  let done: string[];
+  try {
+    const { rows } = await db.query<{ name: string }>({ text: `select name from ${MIGRATIONS_TABLE} order by name` });
+    done = rows.map((row) => row.name);
+  } catch (error) {
+    if (isMissingSchema(error)) throw new SchemaMissingError('no tables');
+    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
+    throw error;
+  }
+  refuseNewer(done);
+  const missing = knownMigrations().filter((name) => !done.includes(name));
+  if (missing.length > 0) throw new SchemaMissingError(`missing ${missing.join(', ')}`);
+};
+
+const appliedMigrations = async (client: pg.Client, schema: string): Promise<string[]> => {
+  const { rows: found } = await client.query<{ name: string | null }>('select to_regclass($1)::text as name', [
+    `${schema}.${MIGRATIONS_TABLE}`,
+  ]);
+  if (found[0]?.name == null) return [];
+  const { rows } = await client.query<{ name: string }>(
+    `select name from "${schema}".${MIGRATIONS_TABLE} order by name`,
+  );
+  return rows.map((row) => row.name);
+};
+
+const refuseNewer = (done: readonly string[]): void => {
+  const known = knownMigrations();
+  const unknown = done.filter((name) => !known.includes(name)).sort();
+  if (unknown.length > 0) throw new SchemaNewerError(unknown.at(-1)!, known.at(-1) ?? 'nothing');
+};

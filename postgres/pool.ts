@@ -1,0 +1,91 @@
+import pg from 'pg';
+import { DatabaseUnavailableError, isConnectionError } from './errors';
+
+/** What a statement needs: a pool (each statement its own transaction) or a client inside one. */
+export interface Queryable {
+  query<R extends pg.QueryResultRow = pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<R>>;
+}
+export type Pool = pg.Pool;
+export type Client = pg.PoolClient;
+
+export interface PoolOptions {
+  databaseUrl: string;
+  /** Schema of Muster's tables. Default `muster`. */
+  schema?: string;
+  /** Most connections. Default 10. */
+  max?: number;
+  applicationName?: string;
+}
+
+// int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and counts are far smaller.
+const INT8 = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8 && format !== 'binary') return Number;
+    // arrays of int8
+    if (oid === 1016 && format !== 'binary')
+      return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number));
+    return pg.types.getTypeParser(oid, format as 'text');
+  }) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+export const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/;
+
+/**
+ * A pool whose sessions run as the store's protocol needs them (store.md section 5): READ COMMITTED, plans that never prefer a
+ * sequential scan (a plan made on an empty table stays), and limits, so that a lock cannot be waited for without end.
+ */
+export const createPool = (options: PoolOptions): Pool => {
+  const schema = options.schema ?? 'muster';
+  if (!SCHEMA_PATTERN.test(schema))
+    throw new Error(`schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`);
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    max: options.max ?? 10,
+    application_name: options.applicationName ?? 'muster',
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    types,
+    options: [
+      `-c search_path=${schema}`,
+      '-c default_transaction_isolation=read\\ committed',
+      '-c enable_seqscan=off',
+      '-c jit=off', // short statements: compiling costs more than it saves
+      '-c lock_timeout=10s',
+      '-c statement_timeout=60s',
+      '-c idle_in_transaction_session_timeout=60s',
+    ].join(' '),
+  });
+  // An idle connection that the server closes must not end the process; the next query gets a new one.
+  pool.on('error', () => undefined);
+  return pool;
+};
+
+/** Runs `work` in one READ COMMITTED transaction; any throw rolls it back. */
+export const inTransaction = async <T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = await connect(pool);
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+};
+
+const connect = async (pool: Pool): Promise<Client> => {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
+    throw error;
+  }
+};

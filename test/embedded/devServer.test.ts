@@ -1,0 +1,121 @@
+import { Connection } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { startTemporalDev, type TemporalDev, type TemporalDevOptions } from '../../workers/embedded';
+import { isRunning, removeTemporary, temporaryDirectory } from './helpers';
+
+const started: TemporalDev[] = [];
+const connections: Connection[] = [];
+
+/** Starts a server that is stopped after the test. No download: tests talk to loopback and to the package index only. */
+async function start(options: TemporalDevOptions = {}): Promise<TemporalDev> {
+  const server = await startTemporalDev({ binary: { download: false }, ...options });
+  started.push(server);
+  return server;
+}
+
+async function connect({ address }: TemporalDev): Promise<Connection> {
+  const connection = await Connection.connect({ address });
+  connections.push(connection);
+  return connection;
+}
+
+const startWorkflow = (connection: Connection, namespace: string, workflowId: string) =>
+  connection.workflowService.startWorkflowExecution({
+    ...{ namespace, workflowId, requestId: workflowId },
+    ...{ workflowType: { name: 'any' }, taskQueue: { name: 'queue' } },
+  });
+
+afterEach(async () => {
+  await Promise.all(connections.splice(0).map((connection) => connection.close()));
+  await Promise.all(started.splice(0).map((server) => server.stop()));
+});
+afterAll(removeTemporary);
+
+test('two start side by side, with namespace, search attributes, Web UI and metrics, and are gone at stop', async () => {
+  const lines: string[] = [];
+  const searchAttributes = { MusterTargets: 'Int', MusterHandler: 'Keyword' };
+  const log = (line: string) => lines.push(line);
+  const [one, two] = await Promise.all([start({ ui: true, namespace: 'muster', searchAttributes, log }), start()]);
+  expect(one.address).not.toBe(two.address);
+  expect(one.namespace).toBe('muster');
+  expect(two).toMatchObject({ namespace: 'default', uiUrl: undefined });
+  expect(lines).toContainEqual(expect.stringMatching(/^Temporal CLI: using .*, from /));
+
+  const attributes = await (await connect(one)).operatorService.listSearchAttributes({ namespace: 'muster' });
+  expect(Object.keys(attributes.customAttributes ?? {})).toEqual(expect.arrayContaining(Object.keys(searchAttributes)));
+  expect((await fetch(one.uiUrl as string)).status).toBe(200);
+  expect(await (await fetch(one.metricsUrl)).text()).toContain('service_requests');
+  await startWorkflow(await connect(two), 'default', 'at-once');
+
+  await one.stop();
+  expect([one, two].map(({ pid }) => isRunning(pid))).toEqual([false, true]);
+});
+
+test('a file keeps the workflows over a stop and over a crash', async () => {
+  const dbFilename = join(temporaryDirectory(), 'not', 'there', 'temporal.db');
+  const first = await start({ dbFilename });
+  await startWorkflow(await connect(first), 'default', 'one');
+  await first.stop();
+
+  const second = await start({ dbFilename });
+  await startWorkflow(await connect(second), 'default', 'two');
+  second.kill();
+  expect(await second.exited).toMatchObject({ signal: 'SIGKILL' });
+
+  const { workflowService } = await connect(await start({ dbFilename }));
+  for (const workflowId of ['one', 'two']) {
+    const { workflowExecutionInfo } = await workflowService.describeWorkflowExecution({
+      namespace: 'default',
+      execution: { workflowId },
+    });
+    expect(workflowExecutionInfo?.type?.name).toBe('any');
+  }
+});
+
+test('a timer of 200 ms fires then, not at a full second', async () => {
+  const connection = await connect(await start());
+  const { workflowService } = connection;
+  const identity = 'test';
+  const poll = () =>
+    connection.withDeadline(Date.now() + 20_000, () =>
+      workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue: { name: 'queue' }, identity }),
+    );
+  const timer: temporal.api.command.v1.ICommand = {
+    commandType: 1, // START_TIMER
+    startTimerCommandAttributes: { timerId: '1', startToFireTimeout: { nanos: 200_000_000 } },
+  };
+  await startWorkflow(connection, 'default', 'timed');
+  const { taskToken } = await poll();
+  await workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, identity, commands: [timer] });
+  await poll();
+  const history = await workflowService.getWorkflowExecutionHistory({
+    namespace: 'default',
+    execution: { workflowId: 'timed' },
+  });
+  const timeOf = (attributes: 'timerStartedEventAttributes' | 'timerFiredEventAttributes') => {
+    const time = history.history?.events?.find((event) => event[attributes])?.eventTime;
+    return Number(time?.seconds) * 1000 + Number(time?.nanos) / 1e6;
+  };
+  const tookMs = timeOf('timerFiredEventAttributes') - timeOf('timerStartedEventAttributes');
+  expect(tookMs).toBeGreaterThanOrEqual(199);
+  expect(tookMs).toBeLessThan(600);
+});
+
+test('what cannot work is refused with the last lines of the server', async () => {
+  await expect(start({ uiPort: 0 })).rejects.toThrow('uiPort: expected an integer from 1 to 65535, got 0');
+  const nonsense = start({ searchAttributes: { Muster: 'Nonsense' } });
+  await expect(nonsense).rejects.toThrow(
+    /The Temporal dev server did not start: it ended with code 1.*Nonsense.*Remedy:/s,
+  );
+
+  const holder = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => holder.once('listening', resolve));
+  try {
+    const { port } = holder.address() as AddressInfo;
+    await expect(start({ port })).rejects.toThrow(new RegExp(`${port}.*address already in use`, 's'));
+  } finally {
+    holder.close();
+  }
+});

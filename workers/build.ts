@@ -1,0 +1,21 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { BUNDLE_FILE, WORKFLOWS_PATH } from './bundle';
+
+/** The second half of `npm run build`, run from dist/: what tsc does not copy, and the workflow bundle. */
+const root = path.join(__dirname, '..', '..');
+
+const build = async (): Promise<void> => {
+  cpSync(path.join(root, 'postgres', 'migrations'), path.join(__dirname, '..', 'postgres', 'migrations'), {
+    recursive: true,
+  });
+  const quiet = { trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error, log() {} };
+  const { code } = await bundleWorkflowCode({ workflowsPath: require.resolve(WORKFLOWS_PATH), logger: quiet });
+  writeFileSync(BUNDLE_FILE, code);
+};
+
+build().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});

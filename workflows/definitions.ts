@@ -1,0 +1,35 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+
+/** The messages of our workflows. */
+
+/** "Look": a signal, since the sender needs no answer and the store holds the data; sent with start, so that a closed workflow is started (DESIGN section 4.2). */
+export const lookSignal = defineSignal('look');
+
+/** To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the workflow comes to it. */
+export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
+
+/** A query, since it changes nothing: for tests and for people in the Web UI. */
+export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
+
+export interface TaskEnd {
+  id: string;
+  state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';
+  result?: unknown;
+  error?: string;
+}
+export interface TasksEnded {
+  handler: string;
+  target: string;
+  batch: number | null;
+  tasks: TaskEnd[];
+}
+export interface LeaderStatus {
+  epoch: number;
+  turn: number;
+  submissions: number;
+  batches: number;
+  tasks: number;
+  waitingMs: number | null;
+  lastReason: string | null;
+  heldBy: string | null;
+}

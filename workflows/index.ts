@@ -1,0 +1,2 @@
+/** The workflow bundle. */
+export { leader } from './leader';

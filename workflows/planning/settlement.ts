@@ -1,0 +1,144 @@
+import type { CallOutcome, Deviant, MemberEnd, Settlement, SettlementContext } from './plans';
+import { backoffMs, inPlaceMs, IN_PLACE_BELOW_MS, withFullJitter } from './retry';
+
+/**
+ * What becomes of a batch after one call: the table of `spec/handlers.md`, one function an outcome (H1-H6, H9).
+ * `context.attempts` has one entry a member, in order. Throws a plain error on deviants that are no members: the answer
+ * was to be checked before (H2), so that is a fault of ours.
+ */
+export function decideSettlement(outcome: CallOutcome, context: SettlementContext): Settlement {
+  switch (outcome.kind) {
+    case 'results':
+      return settleResults(outcome.deviants, context);
+    case 'accepted':
+      // H7: in-progress until the downstream is done.
+      return { kind: 'accept', reference: outcome.reference };
+    case 'later':
+      return settleLater(outcome, context);
+    case 'rejected':
+      return settleRejected(outcome.error, context);
+    case 'halted':
+      // H4: a credential or an address is no fault of the tasks.
+      return { kind: 'halt', reason: outcome.error };
+    case 'unknown':
+      return settleUnknown(outcome.error, context);
+    default:
+      return neverHappens(outcome);
+  }
+}
+
+/**
+ * Whether the call costs its members an attempt (table, last column). Back pressure and a paused handler never do (H5, H4);
+ * a call that is accepted or waits for its sibling is counted by the settlement that follows it.
+ */
+export function countsAttempt(kind: Settlement['kind']): boolean {
+  return kind === 'finish' || kind === 'split' || kind === 'resend' || kind === 'park';
+}
+
+/** H1, H9, G2: members that are `ok` share the batch's end, each other one has its own. Nobody shares it: the batch is `failed`. */
+function settleResults(deviants: readonly Deviant[], context: SettlementContext): Settlement {
+  checkMembers(deviants, context.attempts.length);
+  const state = deviants.length === context.attempts.length ? 'failed' : 'succeeded';
+  const ends = deviants.map((deviant) => endOf(deviant, context));
+  return { kind: 'finish', state, ends, unknown: nextOfUnknownMembers(deviants, context) };
+}
+
+function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
+  const { index, status } = deviant;
+  const attempts = context.attempts[index]! + 1;
+  switch (status) {
+    case 'failed':
+      return { index, to: 'failed', error: deviant.error ?? 'refused by the downstream, which gave no error' };
+    case 'unknown':
+      return { index, to: 'unknown', error: deviant.error ?? 'the downstream gave no result for this task' };
+    case 'retry': {
+      const error = deviant.error ?? 'the downstream asked for a retry and gave no error';
+      if (attempts >= context.maxAttempts) return { index, to: 'dead', error };
+      // No jitter: tasks that failed together come back together and share a batch (G2).
+      const inMs = Math.max(deviant.retryAfterMs ?? 0, backoffMs(context.delayed, attempts));
+      return { index, to: 'retry', inMs, error };
+    }
+    default:
+      return neverHappens(status);
+  }
+}
+
+/**
+ * H3 for members without a result beside members that have one. Sent again as a batch of their own, which a key of the
+ * batch cannot cover, so only by task; else looked up; else as `onUnknown` says. One answer for all of them: the most
+ * used-up member decides, as a batch is sent whole or not at all.
+ */
+function nextOfUnknownMembers(
+  deviants: readonly Deviant[],
+  context: SettlementContext,
+): 'park' | 'resend' | 'reconcile' {
+  const unknown = deviants.filter(({ status }) => status === 'unknown');
+  if (unknown.length === 0) return 'park';
+  const attemptsLeft = unknown.every(({ index }) => context.attempts[index]! + 1 < context.maxAttempts);
+  const byTask = context.idempotency !== 'none' && context.idempotency.by === 'task';
+  if (byTask && attemptsLeft && keyHolds(context, 0)) return 'resend';
+  if (context.canReconcile) return 'reconcile';
+  return context.onUnknown === 'resend' && attemptsLeft ? 'resend' : 'park';
+}
+
+/**
+ * H5: the same batch later; no attempt is counted. Retry-After is honoured; one of 0 says nothing (obeyed, it would be
+ * a hot loop). Else exponential with full jitter: from the in-place base while such repeats are left (A16), then from the delayed one.
+ */
+function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: SettlementContext): Settlement {
+  const repeat = context.refusals + 1;
+  const { times } = context.inPlace;
+  const exponentialMs = inPlaceMs(context.inPlace, repeat) ?? backoffMs(context.delayed, repeat - times);
+  const asked = outcome.retryAfterMs ?? 0;
+  const inMs = asked > 0 ? asked : withFullJitter(exponentialMs, context.random);
+  const inPlace = repeat <= times && inMs < IN_PLACE_BELOW_MS;
+  return { kind: 'wait', inMs, hold: outcome.scope, inPlace, error: outcome.error };
+}
+
+/**
+ * H4, G3: refused for its content. Halved until the poison task is alone; but where both halves of the first split are
+ * refused entirely (two tasks refused alone included), it is not a poison task and the handler is paused. A split goes on
+ * at `maxAttempts` too: a content error is deterministic, and the neighbours must not die of it.
+ */
+function settleRejected(error: string, context: SettlementContext): Settlement {
+  const members = context.attempts.length;
+  const failed: Settlement = { kind: 'finish', state: 'failed', error, ends: [], unknown: 'park' };
+  if (!context.bisect) return failed;
+  if (context.depth === 1 && context.sibling === 'pending') return { kind: 'await-sibling', error };
+  if (context.depth === 1 && context.sibling === 'refused') {
+    return { kind: 'halt', reason: `both halves of the first split were refused: ${error}` };
+  }
+  return members === 1 ? failed : { kind: 'split', at: Math.ceil(members / 2), error };
+}
+
+/**
+ * H3 for a whole batch, after `reconcile` (where there is one) was unsure: again with the same keys while they hold and
+ * attempts are left, else as `onUnknown` says. Never bisected: a half would go under another key.
+ */
+function settleUnknown(error: string, context: SettlementContext): Settlement {
+  const attempts = context.attempts.reduce((most, each) => Math.max(most, each), 0) + 1; // not a spread: 50,000 members
+  const inMs = backoffMs(context.delayed, attempts);
+  const maySend = keyHolds(context, inMs) || context.onUnknown === 'resend';
+  return maySend && attempts < context.maxAttempts ? { kind: 'resend', inMs, error } : { kind: 'park', error };
+}
+
+/** The downstream still knows the keys `inMs` from now, when they would be used again. */
+function keyHolds({ idempotency, ageMs }: SettlementContext, inMs: number): boolean {
+  return idempotency !== 'none' && ageMs + inMs <= (idempotency.windowMs ?? Infinity);
+}
+
+function checkMembers(deviants: readonly Deviant[], members: number): void {
+  const seen = new Set<number>();
+  for (const { index } of deviants) {
+    if (!Number.isInteger(index) || index < 0 || index >= members || seen.has(index)) {
+      throw new Error(
+        `deviants: expected each index once, from 0 to ${members - 1}, got ${index}; check the answer first (H2)`,
+      );
+    }
+    seen.add(index);
+  }
+}
+
+function neverHappens(value: never): never {
+  throw new Error(`expected a known outcome, got ${JSON.stringify(value)}`);
+}

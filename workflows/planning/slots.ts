@@ -1,0 +1,62 @@
+/** Input of `grantSlots`: who holds slots of one handler (or of one target), and who wants some. */
+export interface SlotRequest {
+  limit: number;
+  /** Live dispatches of all leaders of the handler; a leader may have several. */
+  granted: readonly { leader: string | number; slots: number }[];
+  /** Who asks. */
+  leader: string | number;
+  /** Leaders of the handler that have work or are blocked, this one included. */
+  activeLeaders: number;
+  /** Some other leader has due work and got no slot. */
+  othersBlocked: boolean;
+  wanted: number;
+}
+
+/**
+ * How many slots of a handler's concurrency limit `leader` gets now (H5, A18): whole, at least 0, never so many that the
+ * sum exceeds `limit`.
+ *
+ * - No other leader is active: all that is free.
+ * - Otherwise at most the fair share `ceil(limit / activeLeaders)` in all; what is above it already is not taken back.
+ * - While others are blocked, a leader that holds slots leaves one for each active leader that holds none: rounded-up
+ *   shares add up to more than the limit, and who asks again first would starve the last one.
+ *
+ * With fewer slots than leaders the shares cannot help: then whoever is woken first when a slot falls free has it, and
+ * the caller should wake the one that is blocked the longest.
+ */
+export function grantSlots(request: SlotRequest): number {
+  const { limit, leader, othersBlocked, wanted } = request;
+  const holders = new Set<string | number>();
+  let used = 0;
+  let mine = 0;
+  for (const dispatch of request.granted) {
+    if (dispatch.slots <= 0) continue;
+    used += dispatch.slots;
+    if (dispatch.leader === leader) mine += dispatch.slots;
+    else holders.add(dispatch.leader);
+  }
+  const free = limit - used;
+  if (free <= 0) return 0;
+  // A blocked other one is an active one, whatever was counted.
+  const active = Math.max(request.activeLeaders, othersBlocked ? 2 : 1);
+  if (active === 1) return atLeastNone(Math.min(wanted, free));
+
+  const share = Math.ceil(limit / active);
+  const emptyHanded = othersBlocked ? Math.max(0, active - 1 - holders.size) : 0;
+  const leave = mine > 0 ? emptyHanded : Math.min(emptyHanded, free - 1);
+  return atLeastNone(Math.min(wanted, share - mine, free - leave));
+}
+
+/**
+ * The concurrency allowed after a call (H5): halved when the downstream refused for now (never below 1), one more after
+ * a success, never above the configured `limit`.
+ */
+export function adaptLimit(
+  { allowed, limit }: { allowed: number; limit: number },
+  event: 'refused' | 'succeeded',
+): number {
+  const next = event === 'refused' ? Math.floor(allowed / 2) : allowed + 1;
+  return Math.max(1, Math.min(limit, next));
+}
+
+const atLeastNone = (slots: number): number => Math.max(0, Math.floor(slots));

@@ -1,0 +1,89 @@
+import type { Client } from '@temporalio/client';
+import { lookSignal } from './definitions';
+import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, workflowTaskQueue } from './naming';
+import type { LeaderInput } from './contracts';
+
+/** Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a closed one starts, neither is missed. */
+
+export interface WakeTarget {
+  leaderId: number;
+  handler: string;
+  name: string;
+  dueInMs: number;
+}
+
+/** Starts in flight at once: 500 at a time overload a small server (temporal.md section 7). */
+const PARALLEL = 16;
+
+/**
+ * Wakes leaders that a statement has already written as working or waiting. Failures are not thrown: the rows expire and the sweeper
+ * wakes them again; the first one is answered, for the log.
+ */
+export const wakeLeaderWorkflows = async (
+  temporal: Client,
+  prefix: string,
+  leaders: readonly WakeTarget[],
+): Promise<Error | null> => {
+  let failure: Error | null = null;
+  const queue = [...leaders];
+  const lane = async (): Promise<void> => {
+    for (let leader = queue.shift(); leader !== undefined; leader = queue.shift()) {
+      const input: Omit<LeaderInput, 'turnsPerRun'> = {
+        leaderId: leader.leaderId,
+        handler: leader.handler,
+        name: leader.name,
+        dueInMs: leader.dueInMs,
+      };
+      try {
+        await temporal.workflow.signalWithStart('leader', {
+          workflowId: leaderWorkflowId(prefix, leader.handler, leader.name, leader.leaderId),
+          taskQueue: workflowTaskQueue(prefix),
+          args: [input],
+          signal: lookSignal,
+          signalArgs: [],
+          staticSummary: `Leader of ${leader.handler}, set ${leader.name.slice(0, 100).replaceAll('\n', ' ')}`,
+        });
+      } catch (error) {
+        failure ??= error as Error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, leaders.length) }, lane));
+  return failure;
+};
+
+const wakeOne = async (
+  temporal: Client,
+  workflow: string,
+  workflowId: string,
+  prefix: string,
+  args: unknown[],
+  summary: string,
+): Promise<Error | null> => {
+  try {
+    await temporal.workflow.signalWithStart(workflow, {
+      workflowId,
+      taskQueue: workflowTaskQueue(prefix),
+      args,
+      signal: lookSignal,
+      signalArgs: [],
+      staticSummary: summary,
+    });
+    return null;
+  } catch (error) {
+    return error as Error;
+  }
+};
+
+export const wakeNotifier = (temporal: Client, prefix: string): Promise<Error | null> =>
+  wakeOne(temporal, 'notifier', notifierWorkflowId(prefix), prefix, [], 'Delivers callbacks');
+
+export const wakeMonitor = (temporal: Client, prefix: string, handler: string): Promise<Error | null> =>
+  wakeOne(
+    temporal,
+    'monitor',
+    monitorWorkflowId(prefix, handler),
+    prefix,
+    [{ handler }],
+    `Asks what became of accepted batches of ${handler}`,
+  );
