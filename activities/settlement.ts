@@ -231,14 +231,12 @@ const finish = async (
     await settle.insertOutcomes(
       client,
       batch.id,
-      ended
-        .slice(i, i + OUTCOME_CHUNK)
-        .map((end) => ({
-          seq: seqOf(end),
-          state: TASK_STATES[end.to as 'failed'],
-          attempts: attemptsOf(end),
-          error: end.error,
-        })),
+      ended.slice(i, i + OUTCOME_CHUNK).map((end) => ({
+        seq: seqOf(end),
+        state: TASK_STATES[end.to as 'failed'],
+        attempts: attemptsOf(end),
+        error: end.error,
+      })),
     );
   for (let i = 0; i < back.length; i += OUTCOME_CHUNK)
     await settle.delayMembers(

@@ -1,7 +1,15 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
 import { isDueEarlier, wakeBlockedLeaders } from '../postgres/leader';
-import { handBack, readDispatch, releaseLeader, releaseTargets, touchDispatch, unmarkAttempt } from '../postgres/batch';
+import {
+  endDispatch,
+  handBack,
+  readDispatch,
+  releaseLeader,
+  releaseTargets,
+  touchDispatch,
+  unmarkAttempt,
+} from '../postgres/batch';
 import type { CarriedBatch } from '../postgres/batch';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
@@ -179,26 +187,13 @@ class Submission {
     const { pool, input, node, leaseMs } = this.deps;
     Context.current().heartbeat();
     const needed = this.schedule.slotsNeeded();
-    const { known, wanted } = await touchDispatch(pool, input.leaderId, input.no, needed, node);
+    const { known, wanted, handlerId } = await touchDispatch(pool, input.leaderId, input.no, needed, node);
     if (!known || wanted) this.stop();
     const idle = await releaseTargets(pool, this.schedule.stragglers());
     for (const target of idle) this.ringing.add(target);
     await this.ring();
-    if (needed < input.slots && this.schedule.hasOnlyCalls())
-      await wake(this.deps, await wakeBlockedLeaders(pool, await this.handlerId(), null, leaseMs));
-  }
-
-  private handlerIdMemo: number | undefined;
-  private async handlerId(): Promise<number> {
-    if (this.handlerIdMemo === undefined) {
-      const { rows } = await this.deps.pool.query<{ id: number }>({
-        name: 'handler-id',
-        text: 'select id from handler where name = $1',
-        values: [this.deps.input.handler],
-      });
-      this.handlerIdMemo = rows[0]!.id;
-    }
-    return this.handlerIdMemo;
+    if (known && needed < input.slots && this.schedule.hasOnlyCalls())
+      await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, null, leaseMs));
   }
 
   private stop(): void {
@@ -235,6 +230,9 @@ class Submission {
     const { pool, input, temporal, prefix } = this.deps;
     if (this.notices) await wakeNotifier(temporal, prefix);
     if (this.accepted) await wakeMonitor(temporal, prefix, input.handler);
+    const freed = await endDispatch(pool, input.leaderId, input.no);
+    if (freed?.wanted === true)
+      await wake(this.deps, await wakeBlockedLeaders(pool, freed.handlerId, input.leaderId, this.deps.leaseMs));
     const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
     // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
     const released =

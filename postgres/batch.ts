@@ -121,15 +121,31 @@ export const touchDispatch = async (
   no: number,
   slots: number,
   node: string,
-): Promise<{ known: boolean; wanted: boolean }> => {
-  const { rows } = await db.query<{ wanted: boolean }>({
+): Promise<{ known: boolean; wanted: boolean; handlerId: number }> => {
+  const { rows } = await db.query<{ wanted: boolean; handlerId: number }>({
     name: 'touch-dispatch',
     text: `
 update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
-returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked) as wanted`,
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked) as wanted, d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
   });
-  return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false };
+  return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };
+};
+
+/** The submission is over: its slots are free. Answers whether another leader waits for some. */
+export const endDispatch = async (
+  db: Queryable,
+  leaderId: number,
+  no: number,
+): Promise<{ handlerId: number; wanted: boolean } | null> => {
+  const { rows } = await db.query<{ handlerId: number; wanted: boolean }>({
+    name: 'end-dispatch',
+    text: `
+delete from dispatch d where d.leader_id = $1 and d.no = $2
+returning d.handler_id as "handlerId", exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.id <> $1) as wanted`,
+    values: [leaderId, no],
+  });
+  return rows[0] ?? null;
 };
 
 /** Targets that this submission no longer holds back take part again; answers those that were held. */

@@ -6,7 +6,10 @@ import { cutText, describeThrown, show } from './text';
 import { readableScope, readableWait, thrownOutcome } from './thrown';
 import type { Batch, CallContext, Handler, Results, SubmitAnswer } from './types';
 
-/** A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for as long as it likes. */
+/**
+ * A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for as long as it
+ * likes.
+ */
 export function closable(sink: ResultSink): ResultSink & { close(): void } {
   let open = true;
   return {
@@ -48,7 +51,10 @@ async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink):
   return { kind: 'unknown', error: `unreadable answer: expected ${expected}, got ${show(answer, 500)}` };
 }
 
-/** What a throw means, with when it came: before the first result a declared error counts, after it the batch is half told. */
+/**
+ * What a throw means, with when it came: before the first result a declared error counts, after it the batch is half
+ * told.
+ */
 export function interruptedOutcome(thrown: unknown): CallOutcome {
   if (thrown instanceof ResultsInterrupted) {
     if (thrown.side === 'source' && thrown.read === 0) return thrownOutcome(thrown.cause);
@@ -67,9 +73,10 @@ function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallO
 }
 
 /**
- * Makes one downstream call and says what it came to; never throws. The call, reading its results included, is aborted at
- * `context.deadline` or after the handler's `timeoutMs`, whichever is first, and left behind 100 ms later if it does not react: unknown
- * outcome (H2). If the signal was aborted or the deadline past already, nothing is sent: `later` at once. Results go to the sink while they are read and are void unless the outcome is `results`.
+ * Makes one downstream call and says what it came to; never throws. The call, reading its results included, is aborted
+ * at `context.deadline` or after the handler's `timeoutMs`, whichever is first, and left behind 100 ms later if it
+ * does not react: unknown outcome (H2). If the signal was aborted or the deadline past already, nothing is sent:
+ * `later` at once. Results go to the sink while they are read and are void unless the outcome is `results`.
  */
 export async function callHandler<P>(
   handler: Handler<P>,

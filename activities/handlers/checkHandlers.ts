@@ -29,8 +29,9 @@ function made(entry: unknown, options: HttpHandlerOptions): Handler {
 }
 
 /**
- * The handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still options or JSON (`kind: 'http'`), which are
- * made here. Throws one `ConfigError` with the problems of all of them, and on none, and on two of one name.
+ * The handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still options or JSON (`kind:
+ * 'http'`), which are made here. Throws one `ConfigError` with the problems of all of them, and on none, and on two of
+ * one name.
  */
 export function checkHandlers(value: unknown, options: HttpHandlerOptions = {}): Handler[] {
   const list = listIn(value);

@@ -40,7 +40,8 @@ export const settings = <S extends z.ZodRawShape>(shape: S) =>
 export const either = <T>(pick: (value: unknown) => z.ZodType): z.ZodType<T> =>
   z.unknown().superRefine((value, context) => {
     const parsed = pick(value).safeParse(value);
-    if (!parsed.success) for (const issue of parsed.error.issues) context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
+    if (!parsed.success)
+      for (const issue of parsed.error.issues) context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
   }) as unknown as z.ZodType<T>;
 
 const at = (value: unknown, path: readonly PropertyKey[]): unknown =>

@@ -52,7 +52,10 @@ const MADE = Symbol.for('muster.handler');
 export const isHandler = (value: unknown): value is Handler =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[MADE] === true;
 
-/** Fills in the defaults of options that were checked already. The numbers are those of `types.ts`; all may be overridden. */
+/**
+ * Fills in the defaults of options that were checked already. The numbers are those of `types.ts`; all may be
+ * overridden.
+ */
 export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>['preview']): Handler<P> {
   const { limits, retry, poll } = options;
   const handler: Handler<P> = {
@@ -97,7 +100,10 @@ export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>
   return Object.freeze(Object.defineProperty(handler, MADE, { value: true }));
 }
 
-/** Two settings of which the first never exceeds the second: the default of one gives way to what was said of the other. */
+/**
+ * Two settings of which the first never exceeds the second: the default of one gives way to what was said of the
+ * other.
+ */
 function defaultsWithin<S extends string, L extends string>(
   small: number | undefined,
   smallDefault: number,

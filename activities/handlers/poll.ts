@@ -19,7 +19,10 @@ export type PollOutcome =
   | { kind: 'halted'; error: string }
   | { kind: 'failed'; error: string };
 
-/** The answer, put in the order of the question. A reference it leaves out, or answers unreadably, is still pending, with why. */
+/**
+ * The answer, put in the order of the question. A reference it leaves out, or answers unreadably, is still pending,
+ * with why.
+ */
 function readStatuses(references: readonly string[], answer: readonly ReferenceStatus[]): ReferenceStatus[] {
   const byReference = new Map<string, ReferenceStatus>();
   for (const status of answer) if (typeof status?.reference === 'string') byReference.set(status.reference, status);
@@ -58,13 +61,17 @@ export async function pollReferences<P>(
   }
 }
 
-/** The results of a batch that is done, or of the part of one that expired; or why they could not be read: then read them again. */
+/**
+ * The results of a batch that is done, or of the part of one that expired; or why they could not be read: then read
+ * them again.
+ */
 export type ReferenceOutcome =
   Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };
 
 /**
- * Streams the results of an accepted batch to the sink (H7, H8); never throws. Bounded by `bounds` only: a large file takes its time.
- * `missing`: what becomes of members without a result, `{status: 'retry', error}` for a batch that expired.
+ * Streams the results of an accepted batch to the sink (H7, H8); never throws. Bounded by `bounds` only: a large file
+ * takes its time. `missing`: what becomes of members without a result, `{status: 'retry', error}` for a batch that
+ * expired.
  */
 export async function readReference<P>(
   handler: Handler<P>,

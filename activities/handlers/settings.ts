@@ -4,7 +4,10 @@ import type { Problem } from './configError';
 import type { Idempotency, Rate } from './types';
 import { HOLD_SCOPES, RATE_UNITS } from './types';
 
-/** What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts` says what each means). */
+/**
+ * What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts` says what each
+ * means).
+ */
 
 const DAY_MS = 86_400_000;
 const BYTES_MAX = 1_073_741_824;
@@ -87,7 +90,10 @@ const ORDERED: readonly (readonly [small: string, large: string, why: string])[]
   ['poll.everyMs', 'poll.deadlineMs', 'it would never be polled'],
 ];
 
-/** Problems between settings that are each right by themselves. Reads `raw` as it came, so that it works beside other problems. */
+/**
+ * Problems between settings that are each right by themselves. Reads `raw` as it came, so that it works beside other
+ * problems.
+ */
 export function crossProblems(raw: unknown): Problem[] {
   const number = (path: string): number => {
     const found = path

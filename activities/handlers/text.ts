@@ -26,7 +26,9 @@ export function show(value: unknown, max = 160): string {
 
 const CAUSES_MAX = 3;
 
-/** What was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED 127.0.0.1:9)`. Never throws. */
+/**
+ * What was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED 127.0.0.1:9)`. Never throws.
+ */
 export function describeThrown(thrown: unknown, depth = 0): string {
   if (typeof thrown !== 'object' || thrown === null) return cutText(`thrown: ${show(thrown)}`);
   try {

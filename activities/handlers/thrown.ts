@@ -17,7 +17,10 @@ interface Readable {
   options?: { retryAfterMs?: unknown; scope?: unknown };
 }
 
-/** What the three errors of `errors.ts` say; by name, because a bundle may hold a second copy of the classes. Else undefined. */
+/**
+ * What the three errors of `errors.ts` say; by name, because a bundle may hold a second copy of the classes. Else
+ * undefined.
+ */
 function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
   const { name, message, options } = thrown as Readable;
@@ -39,7 +42,10 @@ function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   }
 }
 
-/** What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the whole batch. Never throws. */
+/**
+ * What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the whole batch. Never
+ * throws.
+ */
 export function thrownOutcome(thrown: unknown): CallOutcome {
   try {
     const declared = declaredOutcome(thrown);
@@ -61,8 +67,9 @@ const NEVER_SENT = new Set([
 ]);
 
 /**
- * True if this error of `fetch`, undici or `node:http` says that the connection was never made. For handlers whose `submit` makes a
- * single request: `catch (e) { throw neverSent(e) ? new LaterError(e.message) : e; }`. Of several requests only the first may be so excused.
+ * True if this error of `fetch`, undici or `node:http` says that the connection was never made. For handlers whose
+ * `submit` makes a single request: `catch (e) { throw neverSent(e) ? new LaterError(e.message) : e; }`. Of several
+ * requests only the first may be so excused.
  */
 export function neverSent(thrown: unknown, depth = 0): boolean {
   if (typeof thrown !== 'object' || thrown === null || depth > 3) return false;

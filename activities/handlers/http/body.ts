@@ -33,7 +33,10 @@ export async function readBody(body: Readable, maxBytes: number): Promise<ReadBo
   return { bytes: Buffer.concat(chunks) };
 }
 
-/** Enough of an error's body to be read by a person, waited for briefly: what the status said must not be lost to a slow body. */
+/**
+ * Enough of an error's body to be read by a person, waited for briefly: what the status said must not be lost to a
+ * slow body.
+ */
 export async function readEvidence(body: Readable): Promise<Buffer> {
   const timer = setTimeout(() => body.destroy(), 2_000);
   try {
@@ -62,7 +65,10 @@ export function parseJson(bytes: Buffer): { value: unknown } | { problem: string
   }
 }
 
-/** The values of an NDJSON body, line by line, in memory bounded by the longest line. Throws on what `readBody` and `parseJson` report. */
+/**
+ * The values of an NDJSON body, line by line, in memory bounded by the longest line. Throws on what `readBody` and
+ * `parseJson` report.
+ */
 export async function* readLines(body: Readable, maxBytes: number): AsyncGenerator<unknown> {
   let rest: Buffer[] = [];
   let size = 0;

@@ -6,7 +6,10 @@ import { compileTemplate, MissingValue } from './template';
 
 /** How the tasks of a batch become a body. */
 export interface BodyPlan {
-  /** Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and bisecting finds the task. */
+  /**
+   * Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and bisecting finds the
+   * task.
+   */
   encode(batch: Batch, idempotencyKey: string): string;
   /** Bytes of one encoded item, its separator included (H6). */
   bytesOf(payload: unknown, target: string): number;
@@ -26,7 +29,10 @@ export interface BodySettings {
 
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
 const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'count'];
-/** Counted for what is not known before the batch is. Whatever is longer is caught before the call, which then is not made. */
+/**
+ * Counted for what is not known before the batch is. Whatever is longer is caught before the call, which then is not
+ * made.
+ */
 const FILLERS = { batchId: 'x'.repeat(32), idempotencyKey: 'x'.repeat(64), target: 'x'.repeat(64), count: 100_000 };
 
 const json = (value: unknown): string => JSON.stringify(value) ?? 'null';

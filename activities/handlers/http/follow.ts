@@ -48,7 +48,10 @@ const lookUp = <N extends string>(table: StatusTable<N>, said: unknown): N | und
 
 type StatusPlan = NonNullable<FollowUps['status']>;
 
-/** Statuses of many references (H7). One that cannot be asked for is still pending, with why; a refused credential is thrown as `HaltError`. */
+/**
+ * Statuses of many references (H7). One that cannot be asked for is still pending, with why; a refused credential is
+ * thrown as `HaltError`.
+ */
 export async function statuses(
   follower: Follower,
   plan: StatusPlan,
@@ -70,6 +73,8 @@ async function statusOf(
   reference: string,
   signal: AbortSignal,
 ): Promise<ReferenceStatus> {
+  // The round is over: what was not asked yet is asked in the next one.
+  if (signal.aborted) return { reference, status: 'pending', error: 'not asked: the round was over' };
   const linked = linkedSignal(signal, follower.timeoutMs);
   const { secrets } = plan.headers;
   try {

@@ -30,7 +30,10 @@ const RESERVED = new Set([
   'accept-encoding',
 ]);
 
-/** Checks `{name: text | {env, prefix}}` and reads the secrets (H10). Messages never contain a value: it may be a secret. */
+/**
+ * Checks `{name: text | {env, prefix}}` and reads the secrets (H10). Messages never contain a value: it may be a
+ * secret.
+ */
 export function compileHeaders(raw: unknown, env: Env, at: string, findings: Findings): Headers {
   const sent: Record<string, string> = {};
   const shown: Record<string, string> = {};

@@ -1,4 +1,7 @@
-/** Where a value stands in JSON: keys and array places, from the outside in. `*` is the only key of an object, whatever its name. */
+/**
+ * Where a value stands in JSON: keys and array places, from the outside in. `*` is the only key of an object, whatever
+ * its name.
+ */
 export type Path = readonly string[];
 
 /** Why a path cannot be read, as a message that names the remedy. */
@@ -13,8 +16,8 @@ const pointerSegments = (pointer: string): string[] =>
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that has a dot). '' is the whole value.
- * `wildcard` allows `*`, for answers such as Elasticsearch's `{"index": {...}}`.
+ * `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that has a dot). '' is the
+ * whole value. `wildcard` allows `*`, for answers such as Elasticsearch's `{"index": {...}}`.
  */
 export function parsePath(text: string, wildcard = false): Path | BadPath {
   if (text === '') return [];

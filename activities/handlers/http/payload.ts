@@ -115,7 +115,9 @@ function compileSchema(
 
 const OPENS = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'not', '$dynamicRef'];
 
-/** A path that a schema, read strictly, does not know: a slip of the pen rather than a property on purpose undeclared. */
+/**
+ * A path that a schema, read strictly, does not know: a slip of the pen rather than a property on purpose undeclared.
+ */
 function undeclared(schema: unknown, path: Path): string | undefined {
   let node = schema;
   for (const [depth, name] of path.entries()) {

@@ -60,7 +60,10 @@ export async function readJson(reader: Omit<Reader, 'response'>, answer: Incomin
   return parsed.value;
 }
 
-/** The results of a 2xx answer. `members`: how many there must be if they are matched by position; undefined where that is not known. */
+/**
+ * The results of a 2xx answer. `members`: how many there must be if they are matched by position; undefined where that
+ * is not known.
+ */
 export async function readItems(reader: Reader, answer: IncomingAnswer, members: number | undefined): Promise<Results> {
   if (!reader.response.perItem) {
     await readWhole(reader, answer);

@@ -3,7 +3,10 @@ import { either, flag, oneOf, settings, text, whole } from '../checks';
 import { commonShape } from '../settings';
 import { HOLD_SCOPES, ITEM_STATUSES } from '../types';
 
-/** The shape of an http handler's JSON (H10). What needs the environment, templates or two settings at once is in the `compile` functions. */
+/**
+ * The shape of an http handler's JSON (H10). What needs the environment, templates or two settings at once is in the
+ * `compile` functions.
+ */
 
 const path = () => text('a path such as customer.id or /customer/id', () => true);
 const url = () => text('an absolute http:// or https:// URL', () => true);

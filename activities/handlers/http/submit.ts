@@ -24,7 +24,10 @@ export interface SubmitPlan {
   readonly maxResponseBytes: number;
 }
 
-/** The call as it will be made, or `RejectedError`: nothing was sent then, and bisecting finds the task that does not fit. */
+/**
+ * The call as it will be made, or `RejectedError`: nothing was sent then, and bisecting finds the task that does not
+ * fit.
+ */
 export function encodeCall(
   plan: SubmitPlan,
   batch: Batch,
@@ -41,7 +44,10 @@ export function encodeCall(
   return { method: request.method, url: request.url.render({ target: batch.target, batchId: batch.id }), body };
 }
 
-/** Makes the call and says what it answered (H1, H2, H10). What cannot be told is thrown as a plain error: an unknown outcome. */
+/**
+ * Makes the call and says what it answered (H1, H2, H10). What cannot be told is thrown as a plain error: an unknown
+ * outcome.
+ */
 export async function submit(
   plan: SubmitPlan,
   transport: Transport,

@@ -34,7 +34,10 @@ type Render = (scope: Scope) => unknown;
 const DEEP = 'payload';
 const TOKEN = /\{\{([^{}]*)\}\}/g;
 
-/** JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the value's JSON type, inside a longer one it becomes text. What is put in is never looked at again. */
+/**
+ * JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the value's JSON type, inside a
+ * longer one it becomes text. What is put in is never looked at again.
+ */
 export function compileTemplate(json: unknown, roots: readonly string[], at: string, findings: Findings): Template {
   const references: Reference[] = [];
   const compile = (node: unknown, path: string): Render => {

@@ -30,8 +30,8 @@ interface Mark {
 }
 
 /**
- * Undici calls `onRequestStart` right before it writes to a connected socket, and an aborted request is not written then
- * (`lib/dispatcher/client-h1.js`, `writeH1`): exact knowledge where error codes alone would be a guess.
+ * Undici calls `onRequestStart` right before it writes to a connected socket, and an aborted request is not written
+ * then (`lib/dispatcher/client-h1.js`, `writeH1`): exact knowledge where error codes alone would be a guess.
  */
 const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { opaque?: Mark }).opaque;
@@ -55,8 +55,9 @@ export class Transport {
   constructor(private readonly options: TransportOptions) {}
 
   /**
-   * Sends one request; redirects are not followed. Throws `LaterError` if nothing of it can have been written (refused, DNS, connect timeout,
-   * aborted before), `HaltError` if it never can be (certificate, malformed request), any other error if its outcome is unknown.
+   * Sends one request; redirects are not followed. Throws `LaterError` if nothing of it can have been written
+   * (refused, DNS, connect timeout, aborted before), `HaltError` if it never can be (certificate, malformed request),
+   * any other error if its outcome is unknown.
    */
   async send({ method, url, headers, body, signal }: OutgoingCall): Promise<IncomingAnswer> {
     const mark: Mark = { signal, written: false };

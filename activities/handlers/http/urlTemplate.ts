@@ -4,7 +4,10 @@ import type { Scope } from './template';
 import { asText, compileTemplate, valueOf } from './template';
 
 export interface UrlTemplate {
-  /** Every value is encoded as one URL component. Throws `RejectedError` for a value that would climb out of its place in the path. */
+  /**
+   * Every value is encoded as one URL component. Throws `RejectedError` for a value that would climb out of its place
+   * in the path.
+   */
   render(scope: Scope): string;
   /** As written. */
   readonly text: string;
@@ -18,7 +21,10 @@ const climbs = (url: string): boolean => {
   return path.split('/').some((segment) => segment === '.' || segment === '..');
 };
 
-/** A URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed: what tasks contain never chooses who gets the credentials. */
+/**
+ * A URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed: what tasks contain never
+ * chooses who gets the credentials.
+ */
 export function compileUrl(text: unknown, roots: readonly string[], at: string, findings: Findings): UrlTemplate {
   const nothing: UrlTemplate = { render: () => '', text: '', roots: new Set() };
   if (typeof text !== 'string') return nothing;

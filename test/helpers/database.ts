@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import type { Pool } from '../../postgres/pool';
+import { createPool } from '../../postgres/pool';
+
+export const TEMPLATE_DATABASE = 'muster_template';
+
+const required = (name: string): string => {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run the tests through jest, whose global setup starts the servers`);
+  return value;
+};
+export const postgresUrl = (): string => required('MUSTER_TEST_POSTGRES_URL');
+export const temporalAddress = (): string => required('MUSTER_TEST_TEMPORAL_ADDRESS');
+export const testServerPath = (): string => required('MUSTER_TEST_SERVER');
+
+export interface TestDatabase {
+  url: string;
+  name: string;
+  pool: Pool;
+  /** A superuser connection string for a new, differently configured pool is `url` itself. */
+  drop(): Promise<void>;
+}
+
+const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<void> => {
+  const admin = new pg.Client({ connectionString: postgresUrl() });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+};
+
+/** A database of its own, with the migrated schema; drop it in `afterAll`. `empty`: without any table. */
+export const createDatabase = async (options: { max?: number; empty?: boolean } = {}): Promise<TestDatabase> => {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await withAdmin((admin) => admin.query(`create database ${name}${options.empty === true ? '' : ` template ${TEMPLATE_DATABASE}`}`));
+  const url = new URL(postgresUrl());
+  url.pathname = `/${name}`;
+  const pool = createPool({ databaseUrl: url.href, max: options.max ?? 20, applicationName: 'test' });
+  return {
+    url: url.href,
+    name,
+    pool,
+    drop: async () => {
+      await pool.end();
+      await withAdmin((admin) => admin.query(`drop database ${name} with (force)`));
+    },
+  };
+};

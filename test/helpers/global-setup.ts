@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../postgres/migrate';
+import { startPostgres, startTemporalDev, timeSkippingServerBinary } from '../../workers/embedded';
+import { TEMPLATE_DATABASE } from './database';
+
+/** Once per run: dist/ for the tests that start real processes, one Postgres, one Temporal dev server, a migrated database to clone. */
+export default async function globalSetup(): Promise<void> {
+  const root = path.join(__dirname, '..', '..');
+  if (process.env['MUSTER_TEST_NO_BUILD'] === undefined) execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+  const log = (line: string): void => {
+    if (process.env['MUSTER_TEST_LOG'] !== undefined || /Temporal|Postgres|used|download|install/i.test(line) && !/LOG:/.test(line)) process.stderr.write(`[setup] ${line}\n`);
+  };
+  const [postgres, temporal, testServer] = await Promise.all([
+    // The tests crash processes, not the machine: without fsync they take half the time. The bench keeps it on.
+    startPostgres({ settings: { fsync: 'off' }, log }),
+    startTemporalDev({ ui: false, log }),
+    timeSkippingServerBinary(),
+  ]);
+  const admin = new pg.Client({ connectionString: postgres.url });
+  await admin.connect();
+  await admin.query(`create database ${TEMPLATE_DATABASE}`);
+  await admin.end();
+  const url = new URL(postgres.url);
+  url.pathname = `/${TEMPLATE_DATABASE}`;
+  await migrate(url.href);
+  process.env['MUSTER_TEST_POSTGRES_URL'] = postgres.url;
+  process.env['MUSTER_TEST_TEMPORAL_ADDRESS'] = temporal.address;
+  process.env['MUSTER_TEST_SERVER'] = testServer.path;
+  (globalThis as { musterServers?: unknown }).musterServers = { postgres, temporal };
+}
