@@ -10,7 +10,7 @@ import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
 import type { WokenLeader } from '../postgres/ring';
-import { lowerDue } from '../postgres/ring';
+import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
 
 /** Most targets, batches and tasks of one claim: bounds its transaction and the time that its submission takes. */
 const MAX_TARGETS = 256;
@@ -70,7 +70,7 @@ const takeTurn = async (client: Client, deps: ClaimDeps, input: TurnInput): Prom
   // A freed slot is first offered to leaders that found none; woken after the commit.
   const woken =
     claimed.othersBlocked && claimed.slotsLeft
-      ? await wakeBlockedLeaders(client, leader.handlerId, input.leaderId, deps.leaseMs)
+      ? await wakeBlockedLeaders(client, leader.handlerId, input.leaderId, WAKE_LEASE_MS)
       : [];
   return { answer: published, touched: [...new Set([...released, ...claimed.touched])], woken };
 };

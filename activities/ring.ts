@@ -1,15 +1,15 @@
-import { lowerDue, wakeLeaders } from '../postgres/ring';
+import { lowerDue, WAKE_LEASE_MS, wakeLeaders } from '../postgres/ring';
 import type { WokenLeader } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
 
-type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log'>;
+type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 
 /** After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes (store.md section 1). */
 export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length === 0) return;
   await lowerDue(deps.pool, targetIds);
-  await wake(deps, await wakeLeaders(deps.pool, targetIds, deps.leaseMs));
+  await wake(deps, await wakeLeaders(deps.pool, targetIds, WAKE_LEASE_MS));
 };
 
 export const wake = async (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<void> => {

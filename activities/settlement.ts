@@ -81,7 +81,7 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
               : sibling.refused
                 ? 'refused'
                 : 'pending';
-      const settlement = decideSettlement(outcome, contextOf(call, siblingWas));
+      const settlement = keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
       const settled: Settled = {
         written: guard !== null,
         kind: settlement.kind,
@@ -155,7 +155,10 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       return;
     case 'halt':
       await pauseHandler(client, call.handler.name, settlement.reason);
-      await settle.dissolveBatch(client, batch.id, counts, settlement.reason);
+      // An earlier call may have been applied: in a new batch, under a new key, its tasks could be applied twice (H3). It keeps its own.
+      if (batch.unsure && !keyedByTask(call.handler))
+        await settle.deferBatch(client, batch.id, attempt, { inMs: 0, refused: true, counts: false, keep: false, error: settlement.reason });
+      else await settle.dissolveBatch(client, batch.id, counts, settlement.reason);
       return;
     case 'park':
       await settle.parkBatch(client, batch.id, attempt, counts, settlement.error);
@@ -163,6 +166,14 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       return;
   }
 };
+
+/** H3: a batch of which an earlier call may have been applied is never split, unless every task has its own key. */
+const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
+  call.batch.unsure && !keyedByTask(call.handler) && (settlement.kind === 'split' || settlement.kind === 'await-sibling')
+    ? { kind: 'park', error: `refused for its content after a call of unknown outcome, so it was not split: ${settlement.error}` }
+    : settlement;
+
+const keyedByTask = (handler: Handler): boolean => handler.idempotency !== 'none' && handler.idempotency.by === 'task';
 
 /** Both halves are known now: what was put off for the first one is decided (H4). */
 const concludeSibling = async (

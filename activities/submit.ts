@@ -11,6 +11,7 @@ import {
   unmarkAttempt,
 } from '../postgres/batch';
 import type { CarriedBatch } from '../postgres/batch';
+import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
 import { ring, wake } from './ring';
@@ -67,9 +68,10 @@ class Submission {
     try {
       if (this.deps.signal.aborted) this.stop();
       while (!this.isOver()) {
-        this.start();
+        const now = performance.now();
+        this.start(now);
         if (this.isOver()) break;
-        await this.nextChange();
+        await this.nextChange(now);
         if (performance.now() - this.startedAt > this.deps.softDeadlineMs) this.stop();
         if (this.failure !== undefined && this.running.size === 0) throw this.failure;
       }
@@ -87,8 +89,7 @@ class Submission {
   }
 
   /** Starts what may start: concludes earlier attempts, prepares a group ahead, fills free slots with prepared calls. */
-  private start(): void {
-    const now = performance.now();
+  private start(now: number): void {
     if (this.failure !== undefined || this.stopping) {
       const rest = this.schedule.takeUnstarted();
       if (rest.length > 0) this.launch(this.giveBack(rest));
@@ -153,6 +154,7 @@ class Submission {
         attempt: call.attempt,
         unconcluded: false,
         counted: counted + counts,
+        unsure: call.batch.unsure || counts === 1,
         refusals: counts === 1 ? 0 : refusals + 1,
         ageMs: (call.batch.ageMs ?? 0) + 1,
       };
@@ -184,7 +186,7 @@ class Submission {
 
   /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
   private async tick(): Promise<void> {
-    const { pool, input, node, leaseMs } = this.deps;
+    const { pool, input, node } = this.deps;
     Context.current().heartbeat();
     const needed = this.schedule.slotsNeeded();
     const { known, wanted, handlerId } = await touchDispatch(pool, input.leaderId, input.no, needed, node);
@@ -193,7 +195,7 @@ class Submission {
     for (const target of idle) this.ringing.add(target);
     await this.ring();
     if (known && needed < input.slots && this.schedule.hasOnlyCalls())
-      await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, null, leaseMs));
+      await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS));
   }
 
   private stop(): void {
@@ -214,9 +216,8 @@ class Submission {
     this.running.add(tracked);
   }
 
-  /** Until something ends, or the next held or paced batch may start. */
-  private async nextChange(): Promise<void> {
-    const now = performance.now();
+  /** Until something ends, or the next held or paced batch may start. `now`: the instant that `start` judged by, or one that came due in between is missed. */
+  private async nextChange(now: number): Promise<void> {
     const waitMs = Math.min(TICK_MS, this.schedule.nextStartAt(now) - now);
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
@@ -232,7 +233,7 @@ class Submission {
     if (this.accepted) await wakeMonitor(temporal, prefix, input.handler);
     const freed = await endDispatch(pool, input.leaderId, input.no);
     if (freed?.wanted === true)
-      await wake(this.deps, await wakeBlockedLeaders(pool, freed.handlerId, input.leaderId, this.deps.leaseMs));
+      await wake(this.deps, await wakeBlockedLeaders(pool, freed.handlerId, input.leaderId, WAKE_LEASE_MS));
     const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
     // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
     const released =

@@ -4,13 +4,26 @@ import type { Handler } from '../activities/handlers/types';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool, Queryable } from '../postgres/pool';
 import { createPool } from '../postgres/pool';
+import { WAKE_LEASE_MS } from '../postgres/ring';
+import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import * as batches from './batch';
+import * as cancels from './cancel';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
+import * as control from './control';
 import type { TaskProblem } from './errors';
 import { InvalidTaskError, TemporalUnavailableError, TooManyTasksError, UnknownHandlerError } from './errors';
+import * as explains from './explain';
+import * as redrives from './redrive';
+import * as resolves from './resolve';
 import { Ringer } from './ringer';
+import * as reports from './status';
 import { Submitter } from './submit';
+import * as reads from './tasks';
+import * as verifies from './verify';
+import type * as views from './views';
+import * as waits from './waitFor';
 
 export interface ClientOptions {
   databaseUrl: string;
@@ -31,7 +44,6 @@ export interface ClientOptions {
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
 const STREAM_CHUNK = 1_000;
-const LEASE_MS = 15_000;
 
 export interface SubmitOptions {
   /** Accept the valid ones and answer the problems of the others; without it nothing of a bad call is accepted. */
@@ -43,6 +55,8 @@ export interface SubmitResult {
   accepted: number;
   repeated: number;
   refused: TaskProblem[];
+  /** Whose leaders are told. After a submit with `tx`: pass them to `ring` once it has committed, or wait for the sweeper (5 s at most). */
+  targetIds: number[];
 }
 
 export type TaskSource<P = unknown> = TaskInput<P> | readonly TaskInput<P>[] | AsyncIterable<TaskInput<P>>;
@@ -60,8 +74,8 @@ export class Client {
     this.pool = options.pool ?? createPool({ databaseUrl: options.databaseUrl, schema: options.schema, max: options.maxConnections, applicationName: 'muster client' });
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.submitter = new Submitter(this.pool);
-    this.ringer = new Ringer(this.pool, () => this.temporal(), this.prefix, LEASE_MS, options.onRingFailure ?? (() => undefined));
+    this.submitter = new Submitter(this.pool, options.schema ?? 'muster');
+    this.ringer = new Ringer(this.pool, () => this.temporal(), this.prefix, WAKE_LEASE_MS, options.onRingFailure ?? (() => undefined));
   }
 
   /** The Temporal client; connects on first use. */
@@ -101,6 +115,81 @@ export class Client {
     return this.ringer.ring(targetIds);
   }
 
+  /** One task as it is now; null: there is none with this id (or its retention is over). */
+  getTask(id: string): Promise<views.TaskView | null> {
+    return reads.getTask(this, id);
+  }
+
+  /** At most 1,000 at once, in the order of the ids; those that do not exist are left out. */
+  getTasks(ids: readonly string[]): Promise<views.TaskView[]> {
+    return reads.getTasks(this, ids);
+  }
+
+  /** Resolves when all are terminal or unknown (parked); any number of ids. */
+  waitFor(ids: string | readonly string[], options?: waits.WaitOptions): Promise<views.TaskView[]> {
+    return waits.waitFor(this, ids, options);
+  }
+
+  /** Makes what is ready of a handler, or of one target, due at once (G6). */
+  flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
+    return control.flush(this, handler, target);
+  }
+
+  /** Cancels tasks that are still created (G9). */
+  cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
+    return cancels.cancel(this, ids);
+  }
+
+  pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
+    return control.pause(this, handler, options);
+  }
+
+  resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
+    return control.resume(this, handler, options);
+  }
+
+  /** Settings of one target in place of the handler's (G5); null removes them. */
+  setTarget(handler: string, target: string, overrides: views.TargetOverrides | null): Promise<void> {
+    return control.setTarget(this, handler, target, overrides);
+  }
+
+  /** Failed, dead or parked tasks are created again, with fresh attempts (G9). */
+  redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
+    return redrives.redrive(this, handler, options);
+  }
+
+  /** Ends an unknown outcome by hand (H3). */
+  resolve(what: resolves.ResolveWhat, verdict: resolves.Verdict): Promise<{ resolved: number }> {
+    return resolves.resolve(this, what, verdict);
+  }
+
+  status(handler?: string, options?: { exact?: boolean }): Promise<views.HandlerStatus[]> {
+    return reports.status(this, handler, options);
+  }
+
+  targets(handler: string, options?: reports.TargetsOptions): Promise<views.TargetStatus[]> {
+    return reports.targets(this, handler, options);
+  }
+
+  batch(id: number, options?: { members?: number }): Promise<views.BatchView | null> {
+    return batches.batch(this, id, options);
+  }
+
+  /** Where a task is, what it waits for and the earliest next step (G13). */
+  explain(id: string): Promise<Explanation> {
+    return explains.explain(this, id);
+  }
+
+  /** Looks for anything in the store that must not be. */
+  verify(): Promise<views.Verification> {
+    return verifies.verify(this);
+  }
+
+  /** A wake did not get through; the sweeper repeats it. */
+  wakeFailed(error: Error): void {
+    this.options.onRingFailure?.(error);
+  }
+
   async close(): Promise<void> {
     if (this.options.temporal?.client === undefined) await (await this.temporalMemo?.catch(() => null))?.connection.close();
     if (this.options.pool === undefined) await this.pool.end();
@@ -111,21 +200,23 @@ export class Client {
     const problems: TaskProblem[] = [];
     const checked = tasks.map((task, index) => checkTask(handler, task, index, problems)).filter((task): task is CheckedTask => task !== null);
     if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
-    if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems };
+    if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
     const stored = await this.submitter.store(handler, checked, { partial: options.partial ?? false, ...(options.tx === undefined ? {} : { tx: options.tx }) });
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
     if (options.tx === undefined) await this.ring(stored.targetIds);
-    return { accepted: stored.accepted, repeated: stored.repeated, refused: [...problems, ...stored.refused] };
+    return { ...stored, refused: [...problems, ...stored.refused] };
   }
 
   private async submitStream(handler: Handler, tasks: AsyncIterable<TaskInput>, options: SubmitOptions): Promise<SubmitResult> {
-    const sum: SubmitResult = { accepted: 0, repeated: 0, refused: [] };
+    const sum: SubmitResult = { accepted: 0, repeated: 0, refused: [], targetIds: [] };
+    const targetIds = new Set<number>();
     let chunk: TaskInput[] = [];
     let offset = 0;
     const flush = async (): Promise<void> => {
       const part = await this.submitCall(handler, chunk, options);
       sum.accepted += part.accepted;
       sum.repeated += part.repeated;
+      for (const id of part.targetIds) targetIds.add(id);
       for (const problem of part.refused) if (sum.refused.length < 1_000) sum.refused.push({ ...problem, index: problem.index + offset });
       offset += chunk.length;
       chunk = [];
@@ -135,7 +226,7 @@ export class Client {
       if (chunk.length >= STREAM_CHUNK) await flush();
     }
     if (chunk.length > 0) await flush();
-    return sum;
+    return { ...sum, targetIds: [...targetIds] };
   }
 
   private async connectTemporal(): Promise<TemporalClient> {

@@ -82,3 +82,40 @@ export class TemporalUnavailableError extends MusterError {
     );
   }
 }
+
+/** An argument of a verb that cannot be right. */
+export class InvalidArgumentError extends MusterError {
+  constructor(field: string, expected: string, got: unknown, remedy = '') {
+    super('INVALID_ARGUMENT', `${field}: expected ${expected}, got ${shownValue(got)}.${remedy === '' ? '' : ` ${remedy}`}`);
+  }
+}
+const shownValue = (value: unknown): string => {
+  const text = value === undefined ? 'nothing' : (JSON.stringify(value) ?? String(value));
+  return cut(text);
+};
+
+/** `resolve` of something that is not unknown: nothing was changed. */
+export class NotUnknownError extends MusterError {
+  constructor(what: string, state: string) {
+    super(
+      'NOT_UNKNOWN',
+      `${what}: expected state unknown (parked), got ${state}. Nothing was changed; only an unknown outcome can be resolved.`,
+    );
+  }
+}
+
+/** `waitFor` gave up; the tasks go on. */
+export class WaitTimeoutError extends MusterError {
+  constructor(
+    readonly timeoutMs: number,
+    /** Tasks that had not ended, by state. */
+    readonly open: Readonly<Record<string, number>>,
+  ) {
+    const states = Object.entries(open).map(([state, n]) => `${n} ${state}`);
+    const total = Object.values(open).reduce((sum, n) => sum + n, 0);
+    super(
+      'TIMEOUT',
+      `waitFor: ${total} ${total === 1 ? 'task has' : 'tasks have'} not ended after ${timeoutMs} ms (${states.join(', ')}). They go on; wait again, or ask explain(id) what one waits for.`,
+    );
+  }
+}

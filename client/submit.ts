@@ -3,7 +3,7 @@ import { isUniqueViolation, withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
 import type { HandlerRow } from '../postgres/handler';
 import type { Pool, Queryable } from '../postgres/pool';
-import { inTransaction } from '../postgres/pool';
+import { inCallersTransaction, inTransaction } from '../postgres/pool';
 import { registerTargets } from '../postgres/target';
 import type { NewTask } from '../postgres/task';
 import {
@@ -39,7 +39,10 @@ export class Submitter {
   private readonly initiators = new Map<string, number>();
   private expectRepeats = false;
 
-  constructor(private readonly pool: Pool) {}
+  constructor(
+    private readonly pool: Pool,
+    private readonly schema: string,
+  ) {}
 
   async store(
     handler: Handler,
@@ -60,7 +63,7 @@ export class Submitter {
     const twins = tasks.length - distinct.length - refused.length;
     const stored = options.tx === undefined
       ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
-      : await storeInTheirs(options.tx, handler, distinct, rows, refused, options.partial); // prettier-ignore
+      : await storeInTheirs(options.tx, this.schema, handler, distinct, rows, refused, options.partial); // prettier-ignore
     const targetIds = [...new Set(rows.map((task) => task.targetId))];
     return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds };
   }
@@ -203,15 +206,17 @@ const storeFew = async (
   return { inserted: inserted.size, repeated: known.repeated, problems };
 };
 
+/** Inside a caller's transaction (G14): accepted iff it commits; a refusal leaves it as it was. */
 const storeInTheirs = async (
   tx: Queryable,
+  schema: string,
   handler: Handler,
   tasks: readonly CheckedTask[],
   rows: readonly NewTask[],
   refused: TaskProblem[],
   partial: boolean,
 ): Promise<Stored> => {
-  const stored = await storeFew(tx, handler, tasks, rows, partial);
+  const stored = await inCallersTransaction(tx, schema, (db) => storeFew(db, handler, tasks, rows, partial));
   refused.push(...stored.problems);
   return { accepted: stored.inserted, repeated: stored.repeated };
 };

@@ -17,6 +17,8 @@ export interface CarriedBatch {
   sentAs: number;
   /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
   unconcluded: boolean;
+  /** An earlier call of it may have been applied: it keeps its key, whatever happens (H3). */
+  unsure: boolean;
   /** In this many ms it may start (pacing, in-place waits); 0: now. */
   startInMs: number;
   /** Since its first call; null: never called. */
@@ -27,7 +29,7 @@ export interface CarriedBatch {
 
 const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
-  coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded,
+  coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced

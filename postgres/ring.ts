@@ -1,5 +1,11 @@
 import type { Queryable } from './pool';
 
+/**
+ * How soon a woken leader must take its turn, before the sweeper wakes it again: the wake itself may be lost (a client died, Temporal was
+ * away). Short: the promise is 5 s (G14). A leader that is only slow gets one signal too many.
+ */
+export const WAKE_LEASE_MS = 3_000;
+
 /** A leader to wake: what `signalWithStart` needs (its workflow id comes from `naming`). */
 export interface WokenLeader {
   leaderId: number;

@@ -195,7 +195,7 @@ export const deferBatch = async (
     name: 'defer-batch',
     text: `
 update batch set attempt_until = null, retry_at = clock() + $3 * interval '1 ms', refusals = case when $4 then refusals + 1 else 0 end,
-  counted = counted + $5::int, dispatch = case when $6 then dispatch end, reference = null, poll_at = null, error = $7
+  counted = counted + $5::int, unsure = unsure or $5::int = 1, dispatch = case when $6 then dispatch end, reference = null, poll_at = null, error = $7
 where id = $1 and attempt = $2 and state = 1`,
     values: [id, attempt, defer.inMs, defer.refused, defer.counts ? 1 : 0, defer.keep, defer.error],
   });

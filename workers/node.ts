@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import type { WorkflowBundleOption } from '@temporalio/worker';
+import type { WorkerDeploymentOptions, WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
@@ -13,6 +13,7 @@ import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
 import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
+import type { Versioning } from './versioning';
 
 export interface NodeOptions {
   pool: Pool;
@@ -29,6 +30,8 @@ export interface NodeOptions {
   /** On shutdown, calls in flight may take this long; what was not started is handed back at once. Default 20 s. */
   shutdownGraceMs?: number;
   maxCachedWorkflows?: number;
+  /** Leaders stay on the version they began with (DESIGN section 4); the queues of handlers are not versioned. Default: no versioning. */
+  versioning?: Versioning;
 }
 
 /** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
@@ -75,6 +78,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     ...common,
     ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
     taskQueue: workflowTaskQueue(prefix),
+    ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
     // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
     stickyQueueScheduleToStartTimeout: 2_000,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
@@ -105,3 +109,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     },
   };
 };
+
+const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({
+  version,
+  useWorkerVersioning: true,
+  defaultVersioningBehavior: 'PINNED',
+});

@@ -22,6 +22,25 @@ export interface TasksEnded {
   target: string;
   batch: number | null;
   tasks: TaskEnd[];
+  /** The results are 32 KiB or more in all and were left out: read them where they are (`client.getTask`). */
+  resultsOmitted?: true;
+}
+/** What one look at the outbox came to; `dueInMs`: of the next delivery, 0 now, null none. */
+export interface DeliveryAnswer {
+  delivered: number;
+  givenUp: number;
+  putOff: number;
+  dueInMs: number | null;
+}
+/** What one look at the accepted batches of a handler came to; `dueInMs`: of the next question, 0 now, null none. */
+export interface PollAnswer {
+  asked: number;
+  settled: number;
+  dueInMs: number | null;
+}
+/** A monitor's input. */
+export interface MonitorInput {
+  handler: string;
 }
 export interface LeaderStatus {
   epoch: number;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Pool } from 'pg';
 import { z } from 'zod';
-import { numberFlag, readFlags, textFlag } from '../support/flags';
+import { numberFlag, processFlags, textFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { CityStore, type IndexItem } from './cityStore';
@@ -13,7 +13,7 @@ import { rejection } from './rejection';
  * A bulk index as a process of its own, with its own schema in Postgres: at most `--limit` items a call (413 above), an answer kept
  * per `Idempotency-Key`, 429 with Retry-After now and then, and a few records that it never accepts.
  */
-const flags = readFlags({
+const flags = processFlags({
   port: numberFlag(0, { max: 65_535 }),
   'database-url': textFlag(undefined),
   schema: textFlag('city_index'),

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
-import { numberFlag, readFlags } from '../support/flags';
+import { numberFlag, processFlags } from '../support/flags';
 import { CITY_COUNT, cityTasks } from './cities';
 
 /** Prints the cities as NDJSON for `muster submit index-city --file -`; `--limit n` stops after the first n. */
@@ -10,7 +10,7 @@ function* ndjson(limit: number): Generator<string> {
   }
 }
 
-const { limit } = readFlags({ limit: numberFlag(CITY_COUNT) });
+const { limit } = processFlags({ limit: numberFlag(CITY_COUNT) });
 pipeline(Readable.from(ndjson(limit)), process.stdout, { end: false }).catch((error: unknown) => {
   // A reader that has seen enough (`| head`) closes the pipe: not an error of ours.
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { numberFlag, readFlags } from '../support/flags';
+import { numberFlag, processFlags } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { readBulkBody, type BulkAction } from './bulkBody';
@@ -10,7 +10,7 @@ import { Documents, type ItemAnswer } from './documents';
  * An Elasticsearch-style `_bulk` endpoint: NDJSON in, results by position, 429 for single items when its queue is full,
  * 413 above `--max-bytes`, 400 for a body that cannot be read.
  */
-const flags = readFlags({
+const flags = processFlags({
   port: numberFlag(0, { max: 65_535 }),
   seed: numberFlag(1),
   /** Share of items that are answered 429. */

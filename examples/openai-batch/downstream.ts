@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { numberFlag, readFlags, textFlag } from '../support/flags';
+import { numberFlag, processFlags, textFlag } from '../support/flags';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { BatchJobs } from './batchJobs';
 import { FileStore } from './fileStore';
@@ -15,7 +15,7 @@ import { readUpload } from './multipart';
  * An OpenAI-style batch server: files in, batches of requests, polled until they end, files out. Everything is on disk
  * (`--data-dir`; without it in a temporary folder that goes with the process) and streamed; memory stays flat.
  */
-const flags = readFlags({
+const flags = processFlags({
   port: numberFlag(0, { max: 65_535 }),
   'data-dir': textFlag(undefined),
   'delay-ms': numberFlag(2_000),

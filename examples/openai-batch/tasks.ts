@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { numberFlag, readFlags } from '../support/flags';
+import { numberFlag, processFlags } from '../support/flags';
 
 /**
- * Prints questions as NDJSON for `muster submit chat-batch --file -`: `--count` of them, each with `--bytes` of text, the share
- * `--empty-rate` of them with an empty question that the downstream refuses.
+ * Prints questions as NDJSON for `muster submit chat-batch --file -`: `--count` of them, each with `--bytes` of text, and with `--empty-every n`
+ * an empty question in every nth, which the downstream refuses.
  */
-const flags = readFlags({ count: numberFlag(1_000), bytes: numberFlag(200), 'empty-every': numberFlag(0) });
+const flags = processFlags({ count: numberFlag(1_000), bytes: numberFlag(200), 'empty-every': numberFlag(0) });
 
 function* questions(): Generator<string> {
   for (let n = 1; n <= flags.count; n += 1) {

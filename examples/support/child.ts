@@ -6,6 +6,8 @@ export interface ExampleProcess {
   readonly port: number;
   readonly url: string;
   readonly pid: number;
+  /** Resolves when it is gone, with how: `exit code 1`, `SIGKILL`. */
+  readonly ended: Promise<string>;
   /** SIGTERM, then SIGKILL after 5 s; resolves when the process is gone. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -33,10 +35,14 @@ export async function startChild(script: string, args: string[], options: ChildO
   try {
     const port = await readyPort(child, script, options.readyMs ?? 30_000);
     const end = (signal: NodeJS.Signals) => () => endChild(child, signal);
+    const ended = new Promise<string>((resolve) =>
+      child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`)),
+    );
     return {
       port,
       url: `http://127.0.0.1:${port}`,
       pid: child.pid ?? 0,
+      ended,
       stop: end('SIGTERM'),
       kill: end('SIGKILL'),
     };

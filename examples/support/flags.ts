@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util';
 
 export interface Flag<T> {
   readonly fallback: T;
+  /** Stands alone (`--keep`), without a value. */
+  readonly isSwitch?: boolean;
   readonly parse: (text: string, name: string) => T;
 }
 
@@ -23,19 +25,38 @@ export function textFlag<T extends string | undefined>(fallback: T): Flag<string
   return { fallback, parse: (text) => text };
 }
 
+export function switchFlag(): Flag<boolean> {
+  return { fallback: false, isSwitch: true, parse: () => true };
+}
+
 /**
  * Reads `--name value` flags of an example process. An unknown flag, a flag without a value and a value of the wrong kind
  * throw with the flag's name.
  */
 export function readFlags<F extends Record<string, Flag<unknown>>>(
   flags: F,
-  argv: string[] = process.argv.slice(2),
+  argv = process.argv.slice(2),
 ): { [K in keyof F]: F[K] extends Flag<infer T> ? T : never } {
-  const options = Object.fromEntries(Object.keys(flags).map((name) => [name, { type: 'string' as const }]));
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, { isSwitch }]) => [
+      name,
+      { type: isSwitch === true ? 'boolean' : 'string' } as const,
+    ]),
+  );
   const { values } = parseArgs({ args: argv, options, strict: true });
   const parsed = Object.entries(flags).map(([name, flag]) => {
-    const text = values[name];
-    return [name, typeof text === 'string' ? flag.parse(text, name) : flag.fallback] as const;
+    const given = values[name];
+    return [name, given === undefined ? flag.fallback : flag.parse(String(given), name)] as const;
   });
   return Object.fromEntries(parsed) as { [K in keyof F]: F[K] extends Flag<infer T> ? T : never };
+}
+
+/** `readFlags` of this process; a wrong flag ends it with exit code 2 and the reason on stderr. */
+export function processFlags<F extends Record<string, Flag<unknown>>>(flags: F): ReturnType<typeof readFlags<F>> {
+  try {
+    return readFlags(flags);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return process.exit(2);
+  }
 }

@@ -1,6 +1,6 @@
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { finished, pipeline } from 'node:stream/promises';
-import { numberFlag, readFlags, textFlag } from './flags';
+import { numberFlag, processFlags, textFlag } from './flags';
 import { HttpProblem, runMain, sendJson, serve } from './server';
 
 /**
@@ -9,7 +9,7 @@ import { HttpProblem, runMain, sendJson, serve } from './server';
  * A call matches where `<X-Amz-Target> <method> <path>` contains `--match`; the default is all of them.
  * `GET /_proxy/stats` answers how many matched and how many were lost.
  */
-const flags = readFlags({
+const flags = processFlags({
   port: numberFlag(0, { max: 65_535 }),
   target: textFlag(undefined),
   /** 0 loses none. */

@@ -85,6 +85,7 @@ create table batch (
   reference text, poll_at timestamptz, poll_until timestamptz,      -- accepted downstream (H7)
   parent_id bigint, sent_as bigint,                  -- split from; the batch under whose key the downstream may know these tasks
   depth smallint not null default 0, refused bool not null default false,
+  unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow (H3)
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
   error text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,

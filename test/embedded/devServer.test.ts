@@ -1,8 +1,9 @@
 import { Connection } from '@temporalio/client';
-import type { temporal } from '@temporalio/proto';
+import { temporal } from '@temporalio/proto';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { startTemporalDev, type TemporalDev, type TemporalDevOptions } from '../../workers/embedded';
+import { serverArguments } from '../../workers/embedded/devServerCommand';
 import { isRunning, removeTemporary, temporaryDirectory } from './helpers';
 
 const started: TemporalDev[] = [];
@@ -83,7 +84,7 @@ test('a timer of 200 ms fires then, not at a full second', async () => {
       workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue: { name: 'queue' }, identity }),
     );
   const timer: temporal.api.command.v1.ICommand = {
-    commandType: 1, // START_TIMER
+    commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_START_TIMER,
     startTimerCommandAttributes: { timerId: '1', startToFireTimeout: { nanos: 200_000_000 } },
   };
   await startWorkflow(connection, 'default', 'timed');
@@ -103,6 +104,15 @@ test('a timer of 200 ms fires then, not at a full second', async () => {
   expect(tookMs).toBeLessThan(600);
 });
 
+test('the dynamic configuration is ours with what is given over it, as JSON', () => {
+  const dynamicConfig = { 'frontend.rps': 5, 'matching.longPollExpirationInterval': '2s' };
+  const line = serverArguments({ dynamicConfig }, { port: 1, uiPort: 2, metricsPort: 3 });
+  const settings = line.filter((_, index) => line[index - 1] === '--dynamic-config-value');
+  expect(settings).toEqual(expect.arrayContaining(['history.timerProcessorMaxTimeShift="10ms"', 'frontend.rps=5']));
+  expect(settings).toContain('matching.longPollExpirationInterval="2s"');
+  expect(settings.filter((setting) => setting.startsWith('frontend.rps='))).toHaveLength(1);
+});
+
 test('what cannot work is refused with the last lines of the server', async () => {
   await expect(start({ uiPort: 0 })).rejects.toThrow('uiPort: expected an integer from 1 to 65535, got 0');
   const nonsense = start({ searchAttributes: { Muster: 'Nonsense' } });
@@ -114,7 +124,9 @@ test('what cannot work is refused with the last lines of the server', async () =
   await new Promise((resolve) => holder.once('listening', resolve));
   try {
     const { port } = holder.address() as AddressInfo;
-    await expect(start({ port })).rejects.toThrow(new RegExp(`${port}.*address already in use`, 's'));
+    await expect(start({ port })).rejects.toThrow(
+      `port: expected a free port on 127.0.0.1, got ${port}, which another program listens on; leave it out, or stop`,
+    );
   } finally {
     holder.close();
   }

@@ -46,7 +46,7 @@ async function lookUp(tool: Tool, base: string) {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const query = new URLSearchParams({ arch, platform, 'sdk-name': 'sdk-typescript', 'sdk-version': SDK_VERSION });
-  const response = await get(`${base}/${tool.downloadName}/default?${query}`, LOOKUP_TIMEOUT_MS);
+  const response = await get(`${base}/${tool.downloadName}/default?${query.toString()}`, LOOKUP_TIMEOUT_MS);
   return lookupSchema.parse(await response.json());
 }
 

@@ -1,7 +1,11 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Everything embedded listens on loopback only. */
 export const LOOPBACK = '127.0.0.1';
+
+/** How long a port asked for may still be held by its last owner: an ordered stop takes about a second. */
+const RELEASE_MS = 3_000;
 
 /** Throws unless `port` is left out or an integer from 1 to 65535. `field` is the option's name, for the message. */
 export function checkPort(field: string, port: number | undefined): void {
@@ -13,21 +17,48 @@ export function checkPort(field: string, port: number | undefined): void {
 }
 
 /**
- * `count` different ports that were free a moment ago. Another process may still take one before the server binds it, so a server that
- * finds its port in use is started again on others (`startServer`).
+ * A port for each field: the one asked for, or any free one where undefined. Rejects if one asked for stays in use for 3 s.
+ * Another process may still take a port before the server binds it, so a server that finds its port in use is started again (`startServer`).
  */
-export async function freePorts(count: number): Promise<number[]> {
-  // All are held at once, or the same port could be chosen twice.
-  const holders = await Promise.all(Array.from({ length: count }, hold));
-  const ports = holders.map((holder) => (holder.address() as AddressInfo).port);
-  await Promise.all(holders.map((holder) => new Promise((resolve) => holder.close(resolve))));
-  return ports;
+export async function choosePorts<Field extends string>(wanted: Record<Field, number | undefined>) {
+  const chosen = {} as Record<Field, number>;
+  const holders: Server[] = [];
+  try {
+    // Those asked for first, and all held until the last is chosen: or one port could be chosen twice.
+    const fields = Object.keys(wanted) as Field[];
+    for (const field of fields.sort((a, b) => Number(wanted[a] === undefined) - Number(wanted[b] === undefined))) {
+      const holder = await hold(field, wanted[field]);
+      holders.push(holder);
+      chosen[field] = (holder.address() as AddressInfo).port;
+    }
+  } finally {
+    await Promise.all(holders.map((holder) => new Promise((resolve) => holder.close(resolve))));
+  }
+  return chosen;
 }
 
-function hold(): Promise<Server> {
+async function hold(field: string, port: number | undefined): Promise<Server> {
+  const deadline = Date.now() + RELEASE_MS;
+  for (;;) {
+    try {
+      return await listen(port ?? 0);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== 'EADDRINUSE' || Date.now() > deadline) {
+        const why = code === 'EADDRINUSE' ? 'which another program listens on' : `which cannot be used (${message})`;
+        throw new Error(
+          `${field}: expected a free port on ${LOOPBACK}, got ${port}, ${why}; leave it out, or stop that program`,
+        );
+      }
+      await sleep(50);
+    }
+  }
+}
+
+function listen(port: number): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
-    server.listen(0, LOOPBACK, () => resolve(server));
+    server.listen(port, LOOPBACK, () => resolve(server));
   });
 }

@@ -79,7 +79,8 @@ function programs(directory: string): PostgresBinaries {
 
 /** Whether both programs run there: the one test of permissions, reachability, libraries and architecture that cannot be wrong. */
 async function trial(directory: string, user?: User) {
-  for (const program of Object.values(programs(directory))) {
+  const { initdb, postgres } = programs(directory);
+  for (const program of [initdb, postgres]) {
     const { ok, reason } = await runCommand(program, ['--version'], { timeoutMs: 10_000, user });
     if (!ok) {
       return { directory, ok, reason };

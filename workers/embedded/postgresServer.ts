@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { clusterPath, ensureCluster, type Cluster } from './cluster';
 import type { User } from './commands';
 import { Guard } from './guard';
-import { checkPort, freePorts, LOOPBACK } from './ports';
+import { checkPort, choosePorts, LOOPBACK } from './ports';
 import { postgresBinaries } from './postgresBinary';
 import { startServer, type Attempt, type ServerHandle } from './server';
 import { asReachedBy, serverUser } from './serverUser';
@@ -68,7 +68,7 @@ async function attempt(
   settings: Record<string, string>,
   wantedPort: number | undefined,
 ): Promise<Attempt<number>> {
-  const port = wantedPort ?? ((await freePorts(1))[0] as number);
+  const { port } = await choosePorts({ port: wantedPort });
   const all = {
     max_connections: '200',
     ...settings,

@@ -75,7 +75,8 @@ function handleOf(guard: Guard, server: GuardedProcess): ServerHandle {
 /** False if the process ended or the deadline passed first. */
 async function untilReady<T>(server: GuardedProcess, attempt: Attempt<T>, deadline: number): Promise<boolean> {
   while (server.exit === undefined && Date.now() < deadline) {
-    if (await attempt.ready(server.pid as number)) {
+    const ended = server.exited.then(() => false);
+    if (await Promise.race([attempt.ready(server.pid as number), ended])) {
       // Had another program answered on our port, ours would have ended over it by now.
       return server.exit === undefined;
     }

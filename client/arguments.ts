@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from './errors';
+
+/** Checks of what a caller hands to a verb: the type system is not there at run time. */
+
+export const checkName = (field: string, value: unknown): string => {
+  if (typeof value !== 'string' || value === '' || value.includes('\0'))
+    throw new InvalidArgumentError(field, 'a text that is not empty (without NUL)', value);
+  return value;
+};
+
+/** Ids as a list without repeats, in the order in which they came. A NUL cannot be in any stored id, and Postgres refuses it. */
+export const checkIds = (field: string, value: unknown, most = Infinity): string[] => {
+  const ids = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(ids)) throw new InvalidArgumentError(field, 'a task id or a list of them', value);
+  const wrong = ids.findIndex((id) => typeof id !== 'string' || id === '' || id.includes('\0'));
+  if (wrong >= 0)
+    throw new InvalidArgumentError(`${field}[${wrong}]`, 'a text that is not empty (without NUL)', ids[wrong]);
+  const distinct = [...new Set(ids as string[])];
+  if (distinct.length > most)
+    throw new InvalidArgumentError(field, `at most ${most} ids in one call`, distinct.length, 'Ask in several calls.');
+  return distinct;
+};
+
+export const checkWhole = (field: string, value: unknown, min: number, max: number): number => {
+  if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
+    throw new InvalidArgumentError(field, `a whole number from ${min} to ${max}`, value);
+  return value as number;
+};
+
+export const checkOneOf = <T extends string>(field: string, value: unknown, names: readonly T[]): T => {
+  if (!(names as readonly unknown[]).includes(value))
+    throw new InvalidArgumentError(field, `one of ${names.map((name) => `"${name}"`).join(', ')}`, value);
+  return value as T;
+};

@@ -1,0 +1,52 @@
+import { CommanderError } from 'commander';
+import { createProgram } from './program';
+import { codeOf, EXIT, exitCodeOf } from './support/exitCodes';
+import { printable } from './support/output';
+
+/** Runs the command line and ends the process: a handler's own connections must not keep it alive. */
+const main = async (argv: readonly string[]): Promise<number> => {
+  // `muster ... | head`: the reader has seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
+  );
+  try {
+    await createProgram().parseAsync([...argv], { from: 'user' });
+    return Number(process.exitCode ?? EXIT.ok);
+  } catch (error) {
+    // Commander has said what is wrong, or shown its help.
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.ok;
+      if (argv.includes('--json')) writeError(error);
+      return EXIT.usage;
+    }
+    if (argv.includes('--json')) writeError(error);
+    process.stderr.write(`${argv.includes('--debug') ? stackOf(error) : `Error: ${printable(messageOf(error))}`}\n`);
+    return exitCodeOf(error);
+  }
+};
+
+const messageOf = (error: unknown): string => {
+  const { message } = (error ?? {}) as { message?: unknown };
+  return typeof message === 'string' && message !== '' ? message : String(error);
+};
+const stackOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : `\nCaused by: ${stackOf(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+};
+
+/** With --json the error is the answer: a program that reads stdout finds it there. */
+const writeError = (error: unknown): void => {
+  const { problems, problemCount } = error as { problems?: unknown; problemCount?: unknown };
+  const document = {
+    error: {
+      code: codeOf(error),
+      message: messageOf(error),
+      ...(problems === undefined ? {} : { problems }),
+      ...(problemCount === undefined ? {} : { problemCount }),
+    },
+  };
+  process.stdout.write(`${JSON.stringify(document)}\n`);
+};
+
+void main(process.argv.slice(2)).then((code) => process.stdout.write('', () => process.exit(code)));

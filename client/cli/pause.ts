@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { MusterError } from '../errors';
+import { command } from './support/command';
+import { printable } from './support/output';
+import type { Session } from './support/session';
+import { runs } from './support/session';
+
+interface Options {
+  reason?: string;
+}
+
+export const pauseCommand = (): Command =>
+  command(
+    'pause',
+    'Send nothing more of a handler, or of one target; calls in flight end.',
+    ['muster pause orders --reason "the shop is being moved"', 'muster pause orders customer-17'],
+    'Tasks are still accepted; they wait until `muster resume`.',
+  )
+    .argument('<handler>')
+    .argument('[target]', 'only this one')
+    .option('--reason <text>', 'of a handler: shown by status and explain')
+    .action(runs(pause));
+
+async function pause(session: Session<Options>, handler: string, target?: string): Promise<void> {
+  const { reason } = session.options;
+  if (target !== undefined && reason !== undefined)
+    throw new MusterError(
+      'INVALID_ARGUMENT',
+      '--reason: expected only with a whole handler, got one with a target, which keeps none',
+    );
+  const client = await session.client();
+  await client.pause(handler, {
+    ...(target === undefined ? {} : { target }),
+    ...(reason === undefined ? {} : { reason }),
+  });
+  session.out.answer(
+    { handler, target: target ?? null, paused: true, reason: reason ?? null },
+    () => `paused ${nameOf(handler, target)}`,
+  );
+}
+
+export const nameOf = (handler: string, target?: string): string =>
+  target === undefined ? handler : `target ${printable(target)} of ${handler}`;

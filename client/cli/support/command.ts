@@ -1,0 +1,43 @@
+import { Command, InvalidArgumentError } from 'commander';
+
+/** A command with its examples under the help. */
+export const command = (name: string, description: string, examples: readonly string[], notes = ''): Command =>
+  new Command(name)
+    .description(description)
+    .addHelpText(
+      'after',
+      `${notes === '' ? '' : `\n${notes}\n`}\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`,
+    );
+
+const DURATION = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?$/;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** `500ms`, `30s`, `5m`, `2h`; a bare number is seconds. In milliseconds. */
+export const durationOption = (text: string): number => {
+  const [, number, unit = 's'] = DURATION.exec(text) ?? [];
+  const ms = Math.round(Number(number) * UNIT_MS[unit]!);
+  if (number === undefined || ms > 2_147_483_647)
+    throw new InvalidArgumentError('Expected a duration such as 500ms, 30s, 5m or 2h.');
+  return ms;
+};
+
+export const wholeOption =
+  (min: number, max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+    return value;
+  };
+
+export const portOption = wholeOption(1, 65_535);
+
+/** An option that may be given several times. */
+export const collected = (text: string, before: string[] = []): string[] => [...before, text];

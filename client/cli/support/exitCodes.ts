@@ -1,0 +1,49 @@
+/** Exit codes of every command; `muster --help` lists them. */
+export const EXIT = {
+  ok: 0,
+  /** It was done, and the answer is not a good one: a task failed, an invariant is violated, there is no such task. */
+  failed: 1,
+  /** Bad usage, settings, config file or input. */
+  usage: 2,
+  /** Postgres or Temporal cannot be used: not reached, refused, tables missing or newer than this program. */
+  unavailable: 3,
+  timeout: 4,
+  /** Refused for now (`maxQueued`): nothing was accepted, submit again later. */
+  backlogged: 5,
+} as const;
+
+export const EXIT_HELP = `Exit codes:
+  0  done
+  1  done, but the answer is not a good one: a task failed or is unknown, an invariant is violated, there is no such thing
+  2  bad usage, settings, config file or input; nothing was done
+  3  Postgres or Temporal cannot be used: not reached, or the tables are missing or newer than this program
+  4  not done within --timeout; what was accepted goes on
+  5  refused for now since too much waits (maxQueued); nothing was accepted, try again later
+  130, 143  ended by Ctrl-C, by SIGTERM`;
+
+const BY_CODE: Readonly<Record<string, number>> = {
+  NOT_FOUND: EXIT.failed,
+  NOT_UNKNOWN: EXIT.failed,
+  REFUSED: EXIT.failed,
+  DATABASE_UNAVAILABLE: EXIT.unavailable,
+  TEMPORAL_UNAVAILABLE: EXIT.unavailable,
+  TEMPORAL_REFUSED: EXIT.unavailable,
+  SCHEMA_MISSING: EXIT.unavailable,
+  SCHEMA_NEWER: EXIT.unavailable,
+  DEV_SERVER: EXIT.unavailable,
+  TIMEOUT: EXIT.timeout,
+  BACKLOGGED: EXIT.backlogged,
+};
+const USAGE = /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;
+
+/** Errors are told apart by their stable `code`, never by class. */
+export const codeOf = (error: unknown): string => {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (typeof code === 'string') return code;
+  return name === 'ConfigError' ? 'INVALID_CONFIG' : 'INTERNAL';
+};
+
+export const exitCodeOf = (error: unknown): number => {
+  const code = codeOf(error);
+  return BY_CODE[code] ?? (USAGE.test(code) ? EXIT.usage : EXIT.failed);
+};

@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import Table from 'cli-table3';
+
+/**
+ * What a command writes. stdout carries the answer and nothing else: with `--json` exactly one JSON document or NDJSON, else text for
+ * people. Everything said on the way goes to stderr.
+ */
+export class Output {
+  constructor(
+    readonly json: boolean,
+    private readonly out: NodeJS.WritableStream = process.stdout,
+    private readonly err: NodeJS.WritableStream = process.stderr,
+  ) {}
+
+  /** The one JSON document, or what people read in its place. */
+  answer(document: unknown, text: () => string): void {
+    this.line(this.json ? JSON.stringify(document) : text());
+  }
+
+  /** One line of NDJSON or of text; waits where the reader is slower than we are, so that memory stays bounded. */
+  async stream(document: unknown): Promise<void> {
+    if (!this.out.write(`${JSON.stringify(document)}\n`)) await once(this.out, 'drain');
+  }
+
+  /** For people only: never in the way of a program that reads stdout. */
+  note(text: string): void {
+    this.err.write(`${text}\n`);
+  }
+
+  private line(text: string): void {
+    this.out.write(text.endsWith('\n') || text === '' ? text : `${text}\n`);
+  }
+}
+
+/** A table in plain characters; cells as they are shown. */
+export const table = (
+  head: readonly string[],
+  rows: readonly (readonly (string | number | null | undefined)[])[],
+): string => {
+  const made = new Table({ head: [...head], style: { head: [], border: [], compact: true } });
+  for (const row of rows) made.push(row.map((cell) => printable(cell == null ? '-' : String(cell))));
+  return made.toString();
+};
+
+/** Name and value, one a line; fields without a value are left out. */
+export const fields = (entries: readonly (readonly [name: string, value: unknown])[]): string => {
+  const shown = entries.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${printable(asText(value))}`).join('\n');
+};
+
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+/** Ids and targets come from outside: a terminal must not obey what stands in them. */
+export const printable = (text: string): string =>
+  text.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+export const plural = (n: number, one: string, many = `${one}s`): string =>
+  `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
+
+/** 950 ms, 12.3 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
+export const duration = (ms: number): string => {
+  if (ms < 0) return `-${duration(-ms)}`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const units = [86_400, 3_600, 60, 1];
+  const names = ['d', 'h', 'min', 's'];
+  const first = units.findIndex((unit) => seconds >= unit);
+  const whole = Math.floor(seconds / units[first]!);
+  const rest = Math.floor((seconds % units[first]!) / units[first + 1]!);
+  return `${whole} ${names[first]}${rest === 0 ? '' : ` ${rest} ${names[first + 1]}`}`;
+};

@@ -1,0 +1,32 @@
+import { SingleBar } from 'cli-progress';
+
+/** Progress on a terminal only; elsewhere nothing is written. */
+export interface Progress {
+  update(done: number, total?: number): void;
+  stop(): void;
+}
+
+const SILENT: Progress = { update: () => undefined, stop: () => undefined };
+
+/** A bar on stderr: `what`, how far, and how long it may still take. */
+export const progressBar = (what: string, total: number, unit: string): Progress => {
+  if (process.stderr.isTTY !== true || total <= 0) return SILENT;
+  const bar = new SingleBar({
+    stream: process.stderr,
+    format: `${what} {bar} {percentage}% | {value}/{total} ${unit} | {duration_formatted}, {eta_formatted} left`,
+    barCompleteChar: '=',
+    barIncompleteChar: ' ',
+    // Left as it is: Ctrl-C must not leave a terminal without one.
+    hideCursor: false,
+    clearOnComplete: true,
+    etaBuffer: 50,
+  });
+  bar.start(total, 0);
+  return {
+    update: (done, newTotal) => {
+      if (newTotal !== undefined) bar.setTotal(newTotal);
+      bar.update(done);
+    },
+    stop: () => bar.stop(),
+  };
+};

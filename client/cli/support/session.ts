@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import type { Flags, Needs, Settings } from '../../../workers/config';
+import type { Client } from '../../client';
+import { Output } from './output';
+
+/** The flags of every command. */
+export interface GlobalOptions extends Flags {
+  json?: boolean;
+  debug?: boolean;
+}
+
+/** What a command works with. Heavy parts are loaded when they are asked for, so that `--help` answers at once. */
+export class Session<Options = object> {
+  readonly out: Output;
+  private opened: Client | null = null;
+
+  constructor(readonly options: Options & GlobalOptions) {
+    this.out = new Output(options.json === true);
+  }
+
+  async settings(needs: Needs = {}): Promise<Settings> {
+    const { loadSettings } = await import('../../../workers/config.js');
+    return loadSettings(this.options, needs);
+  }
+
+  /** A client on the settings; closed when the command ends. */
+  async client(needs: Needs = {}): Promise<Client> {
+    const settings = await this.settings({ ...needs, database: true });
+    const { createClient } = await import('../../index.js');
+    const { address, namespace, connection } = settings.temporal;
+    this.opened = createClient({
+      databaseUrl: settings.databaseUrl!,
+      schema: settings.schema,
+      prefix: settings.prefix,
+      handlers: settings.handlers,
+      temporal: { address, namespace, connection },
+      maxConnections: 4,
+      onRingFailure: (error) =>
+        this.out.note(
+          `Note: the leaders could not be told at once (${error.message}). The workers find the work by themselves within seconds of being up.`,
+        ),
+    });
+    return this.opened;
+  }
+
+  async close(): Promise<void> {
+    await this.opened?.close();
+  }
+}
+
+/** What a command does; answers its exit code, 0 if it says nothing. */
+export type Work<Options, Args extends unknown[]> = (
+  session: Session<Options>,
+  ...args: Args
+) => Promise<number | void>;
+
+/** Joins a command's work to commander: settings of the program and of the command together, closed whatever happens. */
+export const runs =
+  <Options, Args extends unknown[]>(work: Work<Options, Args>) =>
+  async (...given: unknown[]): Promise<void> => {
+    const command = given.at(-1) as Command;
+    const args = given.slice(0, -2) as Args;
+    const session = new Session<Options>(command.optsWithGlobals());
+    try {
+      process.exitCode = (await work(session, ...args)) ?? 0;
+    } finally {
+      await session.close();
+    }
+  };

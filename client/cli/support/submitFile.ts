@@ -1,0 +1,186 @@
+import { isConnectionError } from '../../../postgres/errors';
+import type { Handler } from '../../../activities/handlers';
+import type { Client as Tx } from '../../../postgres/pool';
+import type { TaskInput } from '../../checkTasks';
+import { checkTask } from '../../checkTasks';
+import type { Client } from '../../client';
+import type { TaskProblem } from '../../errors';
+import { InvalidTaskError, MusterError } from '../../errors';
+import { lineGroups } from './lines';
+import { plural } from './output';
+import { progressBar } from './progress';
+import type { LineSpool, Staged } from './spool';
+import type { LineProblem } from './taskLine';
+import { atLine, isLineProblem, parseTaskLine, sayProblem } from './taskLine';
+
+export interface Accepted {
+  accepted: number;
+  /** Were there already with the same content. */
+  repeated: number;
+  /** Bad lines; with --partial only. */
+  refused: number;
+  /** The first of them. */
+  problems: LineProblem[];
+}
+
+/** Kept and told; the rest is counted. */
+const MAX_PROBLEMS = 1_000;
+/** In one statement and one round trip; small enough that a transaction over millions takes little memory. */
+const CHUNK = 5_000;
+/** Or so much text: payloads may be large. */
+const CHUNK_BYTES = 16 * 1_024 * 1_024;
+
+/** A file with bad lines: nothing of it was accepted. */
+export class RefusedFileError extends MusterError {
+  file = 'the file';
+  constructor(
+    readonly problems: readonly LineProblem[],
+    readonly problemCount: number,
+  ) {
+    super(problems[0]?.code ?? 'INVALID_FILE', '');
+  }
+  override get message(): string {
+    const shown = this.problems.slice(0, 20).map((problem) => `  ${sayProblem(problem)}`);
+    const more = this.problemCount > shown.length ? `\n  and ${this.problemCount - shown.length} more` : '';
+    return `${this.file === '-' ? 'standard input' : this.file} has ${plural(this.problemCount, 'bad line')}, nothing was accepted (--partial accepts the others):\n${shown.join('\n')}${more}`;
+  }
+}
+
+/** The first problems of a file, and on how many lines there are any. */
+export class Problems {
+  readonly kept: LineProblem[] = [];
+  private readonly lines = new Set<number>();
+  private lastLine = 0;
+  /** Bad lines; one may have several problems. */
+  count = 0;
+  add(problem: LineProblem): void {
+    if (problem.line !== this.lastLine && !this.lines.has(problem.line)) this.count++;
+    this.lastLine = problem.line;
+    if (this.kept.length >= MAX_PROBLEMS) return;
+    this.lines.add(problem.line);
+    this.kept.push(problem);
+  }
+}
+
+/** Room for a payload of the largest size in any JSON spelling (each byte as \u00xx, and white space). */
+export const maxLineBytes = (handler: Handler): number => Math.max(1_048_576, handler.maxPayloadBytes * 8);
+
+/** Reads the whole file and checks every line against the handler; throws with all that is wrong. Stores nothing. */
+export const checkFile = async (client: Client, handlerName: string, file: Staged): Promise<void> => {
+  const handler = client.handler(handlerName);
+  const problems = new Problems();
+  const bar = progressBar('checking ', file.bytes, 'bytes');
+  try {
+    for await (const { lines, bytes } of lineGroups(file.read(), maxLineBytes(handler))) {
+      for (const line of lines) {
+        const parsed = parseTaskLine(line, maxLineBytes(handler));
+        const found: TaskProblem[] = [];
+        if (isLineProblem(parsed)) problems.add(parsed);
+        else checkTask(handler, parsed, line.number, found);
+        for (const problem of found) problems.add(atLine(problem, line.number));
+      }
+      bar.update(bytes);
+    }
+  } finally {
+    bar.stop();
+  }
+  if (problems.count > 0) throw new RefusedFileError(problems.kept, problems.count);
+};
+
+/** Accepts the file in one transaction, whatever its size; then tells the leaders. `ids` gets the ids that are in the store. */
+export const acceptFile = async (
+  client: Client,
+  handlerName: string,
+  file: Staged,
+  partial: boolean,
+  ids: LineSpool | null,
+): Promise<Accepted> => {
+  await client.ready();
+  const run = new Acceptance(client, handlerName, partial, ids);
+  const bar = progressBar('accepting', file.bytes, 'bytes');
+  const tx = await client.pool.connect();
+  let broken: Error | undefined;
+  try {
+    await tx.query('begin');
+    const maxBytes = maxLineBytes(client.handler(handlerName));
+    for await (const { lines, bytes } of lineGroups(file.read(), maxBytes)) {
+      for (const line of lines) await run.take(tx, parseTaskLine(line, maxBytes), line.number, line.text?.length ?? 0);
+      bar.update(bytes);
+    }
+    await run.flush(tx);
+    await commit(tx);
+  } catch (error) {
+    await tx.query('rollback').catch((failure: Error) => (broken = failure));
+    throw error;
+  } finally {
+    bar.stop();
+    tx.release(broken);
+  }
+  await client.ring(run.targetIds);
+  return { accepted: run.accepted, repeated: run.repeated, refused: run.problems.count, problems: run.problems.kept };
+};
+
+const commit = async (tx: Tx): Promise<void> => {
+  try {
+    await tx.query('commit');
+  } catch (error) {
+    if (!isConnectionError(error)) throw error;
+    throw new MusterError(
+      'DATABASE_UNAVAILABLE',
+      `The connection was lost while the file was being accepted: all of it was accepted or nothing. Submit it again: the same ids are the same tasks. (${(error as Error).message})`,
+      { cause: error },
+    );
+  }
+};
+
+/** The chunks of one transaction. */
+class Acceptance {
+  accepted = 0;
+  repeated = 0;
+  readonly problems = new Problems();
+  readonly targetIds = new Set<number>();
+  private tasks: TaskInput[] = [];
+  private lines: number[] = [];
+  private size = 0;
+
+  constructor(
+    private readonly client: Client,
+    private readonly handler: string,
+    private readonly partial: boolean,
+    private readonly ids: LineSpool | null,
+  ) {}
+
+  async take(tx: Tx, parsed: TaskInput | LineProblem, line: number, size: number): Promise<void> {
+    if (isLineProblem(parsed)) return this.problems.add(parsed);
+    this.tasks.push(parsed);
+    this.lines.push(line);
+    this.size += size;
+    if (this.tasks.length >= CHUNK || this.size >= CHUNK_BYTES) await this.flush(tx);
+  }
+
+  async flush(tx: Tx): Promise<void> {
+    const { tasks, lines } = this;
+    if (tasks.length === 0) return;
+    this.tasks = [];
+    this.lines = [];
+    this.size = 0;
+    const result = await this.store(tx, tasks, lines);
+    this.accepted += result.accepted;
+    this.repeated += result.repeated;
+    for (const id of result.targetIds) this.targetIds.add(id);
+    const refused = new Set(result.refused.map((problem) => problem.index));
+    for (const problem of result.refused) this.problems.add(atLine(problem, lines[problem.index]!));
+    if (this.ids === null) return;
+    for (const [index, task] of tasks.entries()) if (!refused.has(index)) await this.ids.add(task.id);
+  }
+
+  private async store(tx: Tx, tasks: TaskInput[], lines: number[]) {
+    try {
+      return await this.client.submit(this.handler, tasks, { tx, partial: this.partial });
+    } catch (error) {
+      if (!(error instanceof InvalidTaskError)) throw error;
+      const problems = error.problems.map((problem) => atLine(problem, lines[problem.index]!));
+      throw new RefusedFileError(problems.slice(0, MAX_PROBLEMS), new Set(problems.map(({ line }) => line)).size);
+    }
+  }
+}

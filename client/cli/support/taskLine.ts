@@ -1,0 +1,69 @@
+import { didYouMean } from '../../../activities/handlers/suggest';
+import { show } from '../../../activities/handlers/text';
+import type { TaskInput } from '../../checkTasks';
+import type { TaskProblem } from '../../errors';
+import type { Line } from './lines';
+import { INVALID_UTF8 } from './lines';
+
+/** What is wrong with one line of a file. */
+export interface LineProblem {
+  line: number;
+  id?: string;
+  field: string;
+  code: string;
+  message: string;
+}
+
+const FIELDS = ['id', 'payload', 'notBefore', 'priority', 'callback'];
+
+/** The task of one line, or what is wrong with the line itself. What the handler says of the task comes later (`checkTask`). */
+export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): TaskInput | LineProblem => {
+  const refuse = (code: string, message: string, id?: unknown): LineProblem => ({
+    line: number,
+    ...(typeof id === 'string' ? { id } : {}),
+    field: 'line',
+    code,
+    message,
+  });
+  if (text === null)
+    return refuse('LINE_TOO_LONG', `expected a line of at most ${maxLineBytes} bytes, got a longer one`);
+  if (text === INVALID_UTF8) return refuse('INVALID_UTF8', 'expected UTF-8 text, got other bytes');
+  let task: unknown;
+  try {
+    task = JSON.parse(text);
+  } catch (error) {
+    const hint =
+      number === 1 && text.startsWith('[')
+        ? '. One JSON object a line (NDJSON), not an array: jq -c ".[]" makes it so'
+        : '';
+    return refuse(
+      'INVALID_JSON',
+      `expected one JSON object {"id", "payload"}, got ${show(text, 80)}: ${(error as Error).message}${hint}`,
+    );
+  }
+  if (typeof task !== 'object' || task === null || Array.isArray(task))
+    return refuse('INVALID_TASK', `expected one JSON object {"id", "payload"}, got ${show(task, 80)}`);
+  const unknown = Object.keys(task).find((key) => !FIELDS.includes(key));
+  if (unknown !== undefined)
+    return refuse(
+      'UNKNOWN_FIELD',
+      `expected only ${FIELDS.join(', ')}, got ${show(unknown, 80)}${didYouMean(unknown, FIELDS)}`,
+      (task as { id?: unknown }).id,
+    );
+  return task as TaskInput;
+};
+
+export const isLineProblem = (parsed: TaskInput | LineProblem): parsed is LineProblem =>
+  'line' in parsed && 'code' in parsed;
+
+/** A problem of the task at a place in a call, as one of its line. */
+export const atLine = ({ id, field, code, message }: TaskProblem, line: number): LineProblem => ({
+  line,
+  ...(id === undefined ? {} : { id }),
+  field,
+  code,
+  message,
+});
+
+export const sayProblem = ({ line, id, field, message }: LineProblem): string =>
+  `line ${line}${id === undefined ? '' : ` (id ${show(id, 80)})`}${field === 'line' ? '' : `, ${field}`}: ${message}`;

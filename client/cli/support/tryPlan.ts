@@ -1,0 +1,45 @@
+import type { Handler } from '../../../activities/handlers';
+import { cutBatches } from '../../../workflows/planning/batches';
+import type { CutBatch, WaitingTask } from '../../../workflows/planning/plans';
+
+/** A batch as it would be formed, its tasks by line number. */
+export interface TryBatch extends CutBatch {
+  target: string;
+}
+
+const ONE_DAY_LATER_MS = 86_400_000;
+
+/** The batches that these tasks, by target, would form if they all arrived at once and then nothing more came. Pure. */
+export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, WaitingTask[]>): TryBatch[] => {
+  const batches: TryBatch[] = [];
+  for (const [target, tasks] of byTarget) {
+    let waiting = tasks.toSorted((a, b) => a.priority - b.priority || a.seq - b.seq);
+    // Equal distinctBy keys go one after the other: each round is what may be in flight at once.
+    while (waiting.length > 0) {
+      const cut = cutAll(handler, waiting);
+      batches.push(...cut.map((batch) => ({ ...batch, target })));
+      const gone = new Set(cut.flatMap((batch) => batch.seqs));
+      waiting = waiting.filter((task) => !gone.has(task.seq));
+    }
+  }
+  return batches;
+};
+
+const cutAll = (handler: Handler, tasks: readonly WaitingTask[]): CutBatch[] => {
+  const { maxItems, maxBytes, overheadBytes, maxWeight, minItems, maxWeightInFlight } = handler.limits;
+  const { perTarget = Infinity, perHandler = Infinity } = maxWeightInFlight;
+  const budget = Math.min(perTarget, perHandler);
+  return cutBatches(
+    {
+      tasks,
+      more: false,
+      limits: { maxItems, maxBytes, overheadBytes, maxWeight, minItems, ...handler.linger },
+      flushSeq: null,
+      busyKeys: new Map(),
+      maxBatches: Infinity,
+      weightLeft: Infinity,
+      ...(Number.isFinite(budget) ? { weightBudget: budget } : {}),
+    },
+    handler.linger.lingerMs + ONE_DAY_LATER_MS,
+  ).batches;
+};

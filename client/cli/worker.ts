@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { command, durationOption, portOption } from './support/command';
+import type { Session } from './support/session';
+import { runs } from './support/session';
+
+interface Options {
+  metricsPort?: number;
+  shutdownGrace: number;
+  startTimeout: number;
+  versioning?: boolean;
+  buildId?: string;
+  setCurrent?: boolean;
+}
+
+const NOTES = `Logs are JSON lines on stderr. SIGTERM or Ctrl-C drains: no new work, running calls end within --shutdown-grace, exit code 0; a
+second signal ends it at once. At the start it waits for Postgres, its tables, and Temporal to be there (--start-timeout).
+With --json: one line on stdout when it is ready: {"ready": true, "node", "handlers"}.`;
+
+export const workerCommand = (): Command =>
+  command(
+    'worker',
+    "Run a worker: leads targets and makes the calls of the config's handlers.",
+    [
+      'muster worker',
+      'muster worker --config ./muster.config.ts --metrics-port 9464',
+      'muster worker --versioning --set-current',
+    ],
+    NOTES,
+  )
+    .option('--metrics-port <port>', 'serve Prometheus metrics at http://<host>:<port>/metrics', portOption)
+    .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
+    .option(
+      '--start-timeout <duration>',
+      'how long to wait for Postgres and Temporal at the start',
+      durationOption,
+      60_000,
+    )
+    .option('--log-level <level>', 'fatal, error, warn, info, debug, trace or silent')
+    .option(
+      '--versioning',
+      'leaders stay on the version they began with (Worker Deployment Versioning); deployment name = prefix',
+    )
+    .option(
+      '--build-id <id>',
+      'with --versioning: name of this version (default: package version and a hash of the workflows)',
+    )
+    .option('--set-current', 'with --versioning: new runs go to this version from now on')
+    .action(runs(worker));
+
+async function worker(session: Session<Options>): Promise<void> {
+  const { shutdownGrace, startTimeout, versioning, buildId, setCurrent } = session.options;
+  const settings = await session.settings({ handlers: true, database: true });
+  const [{ runWorker }, { createLogger }, { defaultBuildId }] = await Promise.all([
+    import('../../workers/main.js'),
+    import('../../workers/logging.js'),
+    import('../../workers/versioning.js'),
+  ]);
+  await runWorker(settings, {
+    log: createLogger(settings.logLevel),
+    shutdownGraceMs: shutdownGrace,
+    startTimeoutMs: startTimeout,
+    ...(versioning === true
+      ? { versioning: { deploymentName: settings.prefix, buildId: buildId ?? defaultBuildId() } }
+      : {}),
+    setCurrent: setCurrent === true,
+    onReady: ({ node }) => {
+      if (session.out.json)
+        session.out.answer(
+          { ready: true, node: node.id, handlers: settings.handlers.map(({ name }) => name) },
+          () => '',
+        );
+    },
+  });
+}

@@ -1,0 +1,30 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import type { Pool } from '../postgres/pool';
+
+/** What the operator verbs need of a client: the class `Client` is one. */
+export interface ClientContext {
+  readonly pool: Pool;
+  readonly prefix: string;
+  /** Checks the schema's version once. */
+  ready(): Promise<void>;
+  temporal(): Promise<TemporalClient>;
+  /** Tells the leaders of these targets to look; never throws. */
+  ring(targetIds: Iterable<number>): Promise<void>;
+  /** A wake that did not get through: the sweeper repeats it, so no verb fails because of it. */
+  wakeFailed(error: Error): void;
+}
+
+/** How long a woken leader may be silent before the sweeper wakes it again; the ring's own. */
+export const LEASE_MS = 15_000;
+
+/** A node that was not seen for this long is not counted on: many of its signs of life are missing. */
+export const NODE_LIVE_MS = 30_000;
+
+/** Most ids of one statement: keeps it in milliseconds and its transaction short. */
+export const IDS_PER_STATEMENT = 1_000;
+
+export const chunksOf = <T>(items: readonly T[], size: number): T[][] => {
+  const chunks: T[][] = [];
+  for (let i = 0; i < items.length; i += size) chunks.push(items.slice(i, i + size));
+  return chunks;
+};

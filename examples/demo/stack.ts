@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { Client as PgClient } from 'pg';
+import { migrate } from '../../postgres/migrate';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import { type ExampleProcess, startChild } from '../support/child';
+
+/** What the demo runs on: all of it started here, all of it real, on loopback. */
+export interface Stack {
+  databaseUrl: string;
+  temporal: { address: string; uiUrl: string };
+  downstream: ExampleProcess;
+  /** Rejects when a process that the demo needs has ended by itself. */
+  broken: Promise<never>;
+}
+
+/** Ends what was started, the last first; what fails to end is told and stops nothing else from ending. */
+export class Cleanup {
+  private readonly steps: { what: string; end: () => Promise<void> }[] = [];
+  add(what: string, end: () => Promise<void>): void {
+    this.steps.push({ what, end });
+  }
+  async run(): Promise<void> {
+    for (let step = this.steps.pop(); step !== undefined; step = this.steps.pop()) {
+      const { what, end } = step;
+      await end().catch((error: unknown) => process.stderr.write(`${what} could not be ended: ${String(error)}\n`));
+    }
+  }
+}
+
+/** Starts Postgres, Temporal with its Web UI, the downstream and `workers` worker processes; `say` gets a line for each. */
+export async function startStack(workers: number, cleanup: Cleanup, say: (line: string) => void): Promise<Stack> {
+  const [postgres, temporal] = await startServers(cleanup, say);
+  const databaseUrl = await createDatabase(postgres.url, 'muster');
+  await migrate(databaseUrl);
+  const start = async (what: string, script: string, args: string[], env: Record<string, string> = {}) => {
+    const child = await startChild(join(__dirname, script), args, { env });
+    cleanup.add(what, () => child.stop());
+    say(`${what}: process ${child.pid}`);
+    return child;
+  };
+  const indexUrl = await createDatabase(postgres.url, 'city_index');
+  const downstream = await start('downstream (bulk index)', 'downstream.js', ['--database-url', indexUrl]);
+  const args = ['--temporal', temporal.address, '--index-url', downstream.url];
+  const started = await Promise.all(
+    Array.from({ length: workers }, (_, i) =>
+      start(`worker ${i + 1}`, 'worker.js', args, { MUSTER_DATABASE_URL: databaseUrl }),
+    ),
+  );
+  return { databaseUrl, temporal, downstream, broken: whenBroken(postgres, temporal, downstream, started) };
+}
+
+async function startServers(cleanup: Cleanup, say: (line: string) => void) {
+  // Chatter of the servers stays out, what is used or fetched is told.
+  const log = (line: string) => /used|using|fetch|download|install/i.test(line) && say(line);
+  const starting = [
+    startPostgres({ log }).then((server) => {
+      cleanup.add('Postgres', () => server.stop());
+      say(`Postgres: process ${server.pid}, port ${server.port}, temporary data`);
+      return server;
+    }),
+    startTemporalDev({ ui: true, log }).then((server) => {
+      cleanup.add('Temporal', () => server.stop());
+      const uiUrl = `${server.uiUrl}/namespaces/default/workflows`;
+      say(`Temporal: process ${server.pid}, ${server.address}, Web UI ${uiUrl}`);
+      return { ...server, uiUrl };
+    }),
+  ] as const;
+  await Promise.allSettled(starting); // before one's failure is told, the other is known to the cleanup
+  return Promise.all(starting);
+}
+
+async function createDatabase(adminUrl: string, name: string): Promise<string> {
+  const client = new PgClient({ connectionString: adminUrl });
+  await client.connect();
+  await client.query(`create database ${name}`).finally(() => client.end());
+  return Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
+}
+
+function whenBroken(
+  postgres: { exited: Promise<unknown> },
+  temporal: { exited: Promise<unknown> },
+  downstream: ExampleProcess,
+  workers: readonly ExampleProcess[],
+): Promise<never> {
+  const ends: [what: string, end: Promise<unknown>][] = [
+    ['Postgres', postgres.exited],
+    ['Temporal', temporal.exited],
+    ['the downstream', downstream.ended],
+    // One of two workers may die: the other takes over what it did.
+    ['every worker', Promise.all(workers.map((worker) => worker.ended))],
+  ];
+  const broken = Promise.race(
+    ends.map(async ([what, end]) => {
+      throw new Error(`${what} ended by itself: ${JSON.stringify(await end)}`);
+    }),
+  ) as Promise<never>;
+  broken.catch(() => undefined); // told to whoever awaits it
+  return broken;
+}

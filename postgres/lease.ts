@@ -1,0 +1,52 @@
+import type { Queryable } from './pool';
+
+/**
+ * A lease: a resource has at most one holder at a time, by the database's clock (A7). The epoch rises with every change of holder and
+ * never falls, so that a write which names it is refused once somebody else took over.
+ */
+
+/** Acquires iff there is none, it is expired, or it is mine. Answers the epoch, or null: another holds it. */
+export const acquireLease = async (
+  db: Queryable,
+  resource: string,
+  holder: string,
+  leaseMs: number,
+): Promise<number | null> => {
+  const { rows } = await db.query<{ epoch: number }>({
+    name: 'acquire-lease',
+    text: `
+insert into lease as l (resource, holder, epoch, acquired_at, expires_at) values ($1, $2, 1, clock(), clock() + $3 * interval '1 ms')
+on conflict (resource) do update set holder = excluded.holder, expires_at = excluded.expires_at,
+  epoch = l.epoch + (l.holder <> excluded.holder or l.expires_at <= clock())::int,
+  acquired_at = case when l.holder = excluded.holder and l.expires_at > clock() then l.acquired_at else excluded.acquired_at end
+where l.holder = excluded.holder or l.expires_at <= clock()
+returning epoch`,
+    values: [resource, holder, leaseMs],
+  });
+  return rows[0]?.epoch ?? null;
+};
+
+/** Holds it for `leaseMs` more from now. False: another holder or a later epoch has it; an expired lease that nobody took is kept. */
+export const renewLease = async (
+  db: Queryable,
+  resource: string,
+  holder: string,
+  epoch: number,
+  leaseMs: number,
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'renew-lease',
+    text: `update lease set expires_at = clock() + $4 * interval '1 ms' where resource = $1 and holder = $2 and epoch = $3`,
+    values: [resource, holder, epoch, leaseMs],
+  });
+  return rowCount === 1;
+};
+
+/** Gives it up: the next one need not wait for its expiry. The row stays, or the epoch would start again. */
+export const releaseLease = async (db: Queryable, resource: string, holder: string, epoch: number): Promise<void> => {
+  await db.query({
+    name: 'release-lease',
+    text: 'update lease set expires_at = clock() where resource = $1 and holder = $2 and epoch = $3',
+    values: [resource, holder, epoch],
+  });
+};

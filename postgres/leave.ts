@@ -1,0 +1,11 @@
+/**
+ * Part of statements by which members leave a batch that is failed, dead or unknown: `gone (seq, batch_id)` are those that were taken
+ * out of `member`. A batch that all have left is dissolved. The attempt number goes up and the reference is forgotten: a late answer (or
+ * one that is found by the reference) speaks of members that are no longer there, so it must not be written any more.
+ */
+export const LEAVE_BATCHES = `leaving as (select batch_id, count(*)::int as n from gone group by batch_id),
+left_behind as (
+  update batch b set n_left = b.n_left + l.n, state = case when b.n_left + l.n = b.n then 7 else b.state end,
+    finished_at = case when b.n_left + l.n = b.n then coalesce(b.finished_at, clock()) else b.finished_at end,
+    attempt = b.attempt + (b.state = 3)::int, reference = case when b.state <> 3 then b.reference end, poll_at = null
+  from leaving l where b.id = l.batch_id)`;

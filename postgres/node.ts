@@ -1,0 +1,48 @@
+import type { Queryable } from './pool';
+
+/** One live worker process. `seen_at` is the database's clock: whoever reads it needs no clock of its own. */
+export interface NodeRow {
+  id: string;
+  taskQueue: string;
+  handlers: readonly string[];
+  version: string;
+  draining: boolean;
+}
+
+/** A sign of life. Inserts the row where it is not there: at the start, and after a sweeper took the process for dead. */
+export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
+  await db.query({
+    name: 'touch-node',
+    text: `
+insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining) values ($1, $2, $3, $4, clock(), clock(), $5)
+on conflict (id) do update set seen_at = excluded.seen_at, draining = excluded.draining`,
+    values: [node.id, node.taskQueue, node.handlers, node.version, node.draining],
+  });
+};
+
+/** A clean stop: nobody need wait for its signs of life. */
+export const removeNode = async (db: Queryable, id: string): Promise<void> => {
+  await db.query({ name: 'remove-node', text: 'delete from node where id = $1', values: [id] });
+};
+
+/** Nodes without a sign of life for this long are gone for good; answers how many were removed. */
+export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-stale-nodes',
+    text: `delete from node where seen_at < clock() - $1 * interval '1 ms'`,
+    values: [olderThanMs],
+  });
+  return rowCount ?? 0;
+};
+
+/** Handlers that a live worker serves: seen within the last `withinMs`, not draining. */
+export const servedHandlers = async (db: Queryable, withinMs: number): Promise<string[]> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'served-handlers',
+    text: `
+select distinct u.handler from node n cross join lateral unnest(n.handlers) u (handler)
+where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' order by 1`,
+    values: [withinMs],
+  });
+  return rows.map((row) => row.handler);
+};

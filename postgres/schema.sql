@@ -1,0 +1,361 @@
+-- The schema after all migrations, for review: written by `npm run schema:dump`, compared by test/postgres/schema.test.ts.
+-- Never run by Muster; postgres/migrations is what runs.
+
+CREATE OR REPLACE FUNCTION clock()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
+;
+
+create sequence submit_seq as bigint start 1 increment 1 cache 1;
+
+create table batch (
+  id bigint not null generated always as identity,
+  target_id integer not null,
+  leader_id integer not null,
+  epoch bigint not null,
+  turn bigint not null,
+  dispatch bigint,
+  state smallint not null default 1,
+  reason smallint not null,
+  attempt smallint not null default 0,
+  counted smallint not null default 0,
+  attempt_by text,
+  attempt_until timestamp with time zone,
+  refusals smallint not null default 0,
+  retry_at timestamp with time zone,
+  reference text,
+  poll_at timestamp with time zone,
+  poll_until timestamp with time zone,
+  parent_id bigint,
+  sent_as bigint,
+  depth smallint not null default 0,
+  refused boolean not null default false,
+  n integer not null,
+  n_left integer not null default 0,
+  members bigint[] not null,
+  bytes bigint not null,
+  weight double precision not null,
+  error text,
+  created_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint batch_pkey PRIMARY KEY (id),
+  constraint batch_check CHECK (n_left >= 0 AND n_left <= n),
+  constraint batch_check1 CHECK (cardinality(members) = n),
+  constraint batch_check2 CHECK ((state = ANY (ARRAY[4, 5, 6, 7])) = (finished_at IS NOT NULL)),
+  constraint batch_check3 CHECK (state <> 7 OR n_left = n),
+  constraint batch_check4 CHECK (attempt_until IS NULL OR (state = ANY (ARRAY[1, 3]))),
+  constraint batch_check5 CHECK (dispatch IS NULL OR state = 1),
+  constraint batch_n_check CHECK (n > 0),
+  constraint batch_state_check CHECK (state = ANY (ARRAY[1, 3, 4, 5, 6, 7]))
+) with (fillfactor=70);
+
+create table busy_key (
+  target_id integer not null,
+  key text not null,
+  seq bigint not null,
+  constraint busy_key_pkey PRIMARY KEY (target_id, key)
+);
+
+create table delayed (
+  target_id integer not null,
+  priority smallint not null default 0,
+  seq bigint not null,
+  not_before timestamp with time zone not null,
+  bytes integer not null,
+  attempts smallint not null default 0,
+  weight double precision,
+  key text,
+  constraint delayed_pkey PRIMARY KEY (target_id, not_before, seq)
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+
+create table dispatch (
+  leader_id integer not null,
+  no bigint not null,
+  handler_id integer not null,
+  slots integer not null,
+  node text,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  constraint dispatch_pkey PRIMARY KEY (leader_id, no),
+  constraint dispatch_slots_check CHECK (slots >= 0)
+) with (fillfactor=50);
+
+create table handler (
+  id integer not null generated always as identity,
+  name text not null,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  hold_until timestamp with time zone,
+  allowed integer,
+  paces double precision[] not null default '{}'::double precision[],
+  leaders integer not null,
+  max_items integer not null,
+  max_bytes bigint,
+  overhead_bytes integer not null default 0,
+  max_weight double precision,
+  min_items integer not null default 1,
+  linger_ms integer not null,
+  quiet_ms integer,
+  per_target integer not null,
+  per_handler integer not null,
+  weight_per_target double precision,
+  weight_per_handler double precision,
+  rates jsonb not null default '[]'::jsonb,
+  keyed boolean not null default false,
+  queued_per_target integer,
+  queued_per_handler integer,
+  retention_ms bigint not null,
+  timeout_ms integer not null,
+  constraint handler_pkey PRIMARY KEY (id),
+  constraint handler_name_key UNIQUE (name),
+  constraint handler_allowed_check CHECK (allowed > 0),
+  constraint handler_leaders_check CHECK (leaders >= 0),
+  constraint handler_linger_ms_check CHECK (linger_ms >= 0),
+  constraint handler_max_items_check CHECK (max_items > 0),
+  constraint handler_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 64),
+  constraint handler_per_handler_check CHECK (per_handler > 0),
+  constraint handler_per_target_check CHECK (per_target > 0)
+) with (fillfactor=50);
+
+create table initiator (
+  id integer not null generated always as identity,
+  kind text not null,
+  address jsonb not null,
+  constraint initiator_pkey PRIMARY KEY (id),
+  constraint initiator_address_key UNIQUE (address),
+  constraint initiator_kind_check CHECK (kind = ANY (ARRAY['workflow'::text, 'webhook'::text]))
+);
+
+create table installation (
+  id uuid not null default gen_random_uuid(),
+  one boolean not null default true,
+  constraint installation_pkey PRIMARY KEY (id),
+  constraint installation_one_key UNIQUE (one),
+  constraint installation_one_check CHECK (one)
+);
+
+create table leader (
+  id integer not null generated always as identity,
+  handler_id integer not null,
+  name text not null,
+  state smallint not null default 0,
+  wake_at timestamp with time zone,
+  blocked boolean not null default false,
+  holder text,
+  run_started_at timestamp with time zone,
+  epoch bigint not null default 0,
+  turn bigint not null default 0,
+  answer jsonb,
+  acquired_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  last_reason smallint,
+  constraint leader_pkey PRIMARY KEY (id),
+  constraint leader_handler_id_name_key UNIQUE (handler_id, name),
+  constraint leader_check CHECK ((state = 2) = (wake_at IS NOT NULL)),
+  constraint leader_check1 CHECK (state = 0 OR expires_at IS NOT NULL),
+  constraint leader_state_check CHECK (state = ANY (ARRAY[0, 1, 2]))
+) with (fillfactor=50);
+
+create table lease (
+  resource text not null,
+  holder text not null,
+  epoch bigint not null default 1,
+  acquired_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  wanted_by text,
+  moved_at timestamp with time zone,
+  reason text,
+  constraint lease_pkey PRIMARY KEY (resource)
+) with (fillfactor=50);
+
+create table member (
+  seq bigint not null,
+  batch_id bigint not null,
+  attempts smallint not null,
+  constraint member_pkey PRIMARY KEY (seq)
+);
+
+create table migration (
+  id serial not null,
+  name character varying(255) not null,
+  run_on timestamp without time zone not null,
+  constraint migration_pkey PRIMARY KEY (id)
+);
+
+create table node (
+  id text not null,
+  task_queue text not null,
+  handlers text[] not null default '{}'::text[],
+  version text not null default ''::text,
+  attributes jsonb not null default '{}'::jsonb,
+  batch boolean not null default false,
+  load double precision,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  draining boolean not null default false,
+  constraint node_pkey PRIMARY KEY (id)
+) with (fillfactor=50);
+
+create table notification (
+  id bigint not null generated always as identity,
+  batch_id bigint,
+  attempt smallint,
+  initiator_id integer not null,
+  body jsonb not null,
+  attempts smallint not null default 0,
+  next_at timestamp with time zone,
+  done_at timestamp with time zone,
+  error text,
+  constraint notification_pkey PRIMARY KEY (id),
+  constraint notification_batch_id_attempt_initiator_id_key UNIQUE (batch_id, attempt, initiator_id)
+);
+
+create table outcome (
+  seq bigint not null,
+  target_id integer not null,
+  state smallint not null,
+  attempts smallint not null,
+  batch_id bigint,
+  result json,
+  error text,
+  at timestamp with time zone not null,
+  constraint outcome_pkey PRIMARY KEY (seq),
+  constraint outcome_state_check CHECK (state >= 4 AND state <= 7)
+);
+
+create table queue (
+  target_id integer not null,
+  priority smallint not null default 0,
+  seq bigint not null,
+  ready_at timestamp with time zone not null,
+  bytes integer not null,
+  attempts smallint not null default 0,
+  weight double precision,
+  key text,
+  constraint queue_pkey PRIMARY KEY (target_id, priority, seq)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+
+create table result_page (
+  batch_id bigint not null,
+  attempt smallint not null,
+  no integer not null,
+  first integer not null,
+  last integer not null,
+  results json not null,
+  constraint result_page_pkey PRIMARY KEY (batch_id, attempt, no)
+);
+
+create table target (
+  id integer not null generated always as identity,
+  handler_id integer not null,
+  key text not null,
+  leader_id integer not null,
+  paused boolean not null default false,
+  busy boolean not null default false,
+  due_at timestamp with time zone,
+  hold_until timestamp with time zone,
+  flush_seq bigint,
+  overrides jsonb,
+  paces double precision[] not null default '{}'::double precision[],
+  allowed integer,
+  constraint target_pkey PRIMARY KEY (id),
+  constraint target_handler_id_key_key UNIQUE (handler_id, key),
+  constraint target_allowed_check CHECK (allowed > 0),
+  constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
+) with (fillfactor=60);
+
+create table task (
+  seq bigint not null,
+  created_at timestamp with time zone not null,
+  target_id integer not null,
+  bytes integer not null,
+  priority smallint not null default 0,
+  initiator_id integer,
+  weight double precision,
+  id text not null,
+  key text,
+  payload json not null,
+  constraint task_pkey PRIMARY KEY (seq)
+);
+
+alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
+alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
+alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table target add constraint target_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table target add constraint target_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
+
+CREATE INDEX batch_bad ON batch USING btree (target_id, state, id) WHERE state = ANY (ARRAY[3, 5, 6]);
+CREATE INDEX batch_finished ON batch USING btree (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX batch_open ON batch USING btree (leader_id, id) WHERE state = 1;
+CREATE INDEX batch_open_target ON batch USING btree (target_id) WHERE state = 1;
+CREATE INDEX batch_parent ON batch USING btree (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NULL AND state = 1;
+CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
+CREATE INDEX batch_target ON batch USING btree (target_id, id);
+CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
+CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
+CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
+CREATE INDEX lease_holder ON lease USING btree (holder);
+CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
+CREATE INDEX outcome_at ON outcome USING btree (at);
+CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
+CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
+CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
+CREATE UNIQUE INDEX task_id ON task USING btree (id);
+
+create view task_state as
+ SELECT t.seq,
+    t.id,
+    t.target_id,
+    COALESCE(m.batch_id, o.batch_id) AS batch_id,
+    COALESCE(o.attempts::integer, (m.attempts + b.counted)::integer, q.attempts::integer, d.attempts::integer, 0)::smallint AS attempts,
+    COALESCE(o.state,
+        CASE
+            WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
+            ELSE b.state
+        END, 0::smallint) AS state
+   FROM task t
+     LEFT JOIN outcome o USING (seq)
+     LEFT JOIN member m USING (seq)
+     LEFT JOIN batch b ON b.id = m.batch_id
+     LEFT JOIN queue q ON q.target_id = t.target_id AND q.priority = t.priority AND q.seq = t.seq
+     LEFT JOIN delayed d ON d.seq = t.seq;
+
+create view state_count as
+ SELECT queue.target_id,
+    0::smallint AS state,
+    count(*) AS n
+   FROM queue
+  GROUP BY queue.target_id
+UNION ALL
+ SELECT delayed.target_id,
+    0::smallint AS state,
+    count(*) AS n
+   FROM delayed
+  GROUP BY delayed.target_id
+UNION ALL
+ SELECT batch.target_id,
+        CASE
+            WHEN batch.state = 1 AND batch.attempt > 0 THEN 2::smallint
+            ELSE batch.state
+        END AS state,
+    sum(batch.n - batch.n_left) AS n
+   FROM batch
+  WHERE batch.state <> 7
+  GROUP BY batch.target_id, (
+        CASE
+            WHEN batch.state = 1 AND batch.attempt > 0 THEN 2::smallint
+            ELSE batch.state
+        END)
+UNION ALL
+ SELECT outcome.target_id,
+    outcome.state,
+    count(*) AS n
+   FROM outcome
+  GROUP BY outcome.target_id, outcome.state;

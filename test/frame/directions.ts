@@ -1,0 +1,78 @@
+import type { Import } from './importScan';
+
+/** The import directions of the README's layout, written out without eslint: what each folder may import, by value and by type. */
+
+const PURE_PACKAGES = ['@temporalio/workflow', '@temporalio/common'];
+/** Of workflows, what activities and client may use: names, messages, wakes, contracts and pure decisions, no workflow. */
+const SHARED = /^workflows\/(planning\/.*|contracts|definitions|naming|wake)$/;
+const HANDLERS = /^activities\/handlers(\/.*)?$/;
+
+type Rule = (one: Import) => boolean;
+const inside =
+  (folder: string): Rule =>
+  ({ to }) =>
+    to === folder || to.startsWith(`${folder}/`);
+const matches =
+  (pattern: RegExp): Rule =>
+  ({ to }) =>
+    pattern.test(to);
+
+const sandbox: Rule = ({ to, isPackage, isTypeOnly }) =>
+  isTypeOnly
+    ? isPackage || to.startsWith('workflows/') || to === 'activities' || to.startsWith('activities/')
+    : isPackage
+      ? PURE_PACKAGES.includes(to)
+      : to.startsWith('workflows/') && to !== 'workflows/contracts';
+
+const anyPackage: Rule = ({ isPackage }) => isPackage;
+const anyOf =
+  (...rules: Rule[]): Rule =>
+  (one) =>
+    rules.some((rule) => rule(one));
+
+const postgres: Rule = anyOf(
+  anyPackage,
+  inside('postgres'),
+  matches(/^workflows\/(planning\/.*|contracts)$/),
+  (one) => one.isTypeOnly && one.to === 'activities/handlers/types',
+);
+const handlers: Rule = anyOf(anyPackage, matches(HANDLERS), inside('workflows/planning'));
+const activities: Rule = anyOf(anyPackage, inside('activities'), inside('postgres'), matches(SHARED));
+const client: Rule = anyOf(anyPackage, inside('client'), inside('postgres'), matches(SHARED), matches(HANDLERS));
+
+/** The first entry that names a file's place says what it may import. */
+const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = [
+  [/^workflows\/planning\//, 'planning only', inside('workflows/planning')],
+  [/^workflows\/contracts\.ts$/, 'zod and planning', anyOf(({ to }) => to === 'zod', inside('workflows/planning'))],
+  [
+    /^workflows\//,
+    `workflows and planning, ${PURE_PACKAGES.join(', ')}; types of contracts, activities, packages`,
+    sandbox,
+  ],
+  [/^postgres\//, 'planning, contracts, the types of activities/handlers/types', postgres],
+  [/^activities\/handlers\//, 'planning', handlers],
+  [
+    /^activities\/helperActivities\.ts$/,
+    'what activities may, and client/submit, checkTasks, ringer',
+    anyOf(activities, matches(/^client\/(submit|checkTasks|ringer)$/)),
+  ],
+  [/^activities\//, 'postgres, and of workflows planning, contracts, definitions, naming, wake', activities],
+  [/^client\/cli\//, 'what the client may, and workers', anyOf(client, inside('workers'))],
+  [
+    /^client\//,
+    'postgres, activities/handlers, and of workflows planning, contracts, definitions, naming, wake',
+    client,
+  ],
+  [
+    /^workers\//,
+    'everything but client/cli, tests and examples',
+    (one) => one.isPackage || !/^(client\/cli|test|examples)\b/.test(one.to),
+  ],
+];
+
+/** Why an import goes the wrong way, or null. Files outside the program (tests, examples) may import anything. */
+export const violation = (one: Import): string | null => {
+  const allowed = ALLOWED.find(([place]) => place.test(one.from));
+  if (allowed === undefined || allowed[2](one)) return null;
+  return `${one.from}:${one.line} imports ${one.isTypeOnly ? 'the type of ' : ''}${one.to}; it may import ${allowed[1]}`;
+};

@@ -1,0 +1,312 @@
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
+import pino from 'pino';
+import type { Handler } from '../../activities/handlers';
+import type { Client } from '../../client';
+import { createClient } from '../../client';
+import type { Client as PoolClient, Pool } from '../../postgres/pool';
+import { createPool } from '../../postgres/pool';
+import { createNode } from '../../workers/node';
+import type { Node, NodeOptions } from '../../workers/node';
+import { leaderWorkflowId } from '../../workflows/naming';
+import type { TestDatabase } from './database';
+import { createDatabase, testServerPath } from './database';
+import { eventually } from './eventually';
+import './muster'; // quiets the SDK's own log, once per test file
+
+/**
+ * How the database's clock follows the skipping server's.
+ * - `stepped`: it stands still while anything works and moves only in `skipTo`, from one instant at which a leader looks to the next. What
+ *   is measured is then exact to the millisecond, however slow the machine is.
+ * - `flowing`: it is `env.currentTimeMs()`: time also passes while activities run, as it must where a submission waits by itself (paces,
+ *   in-place repeats). What is measured is late by the work done, never early.
+ */
+export type ClockMode = 'stepped' | 'flowing';
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+export interface Skipping {
+  env: TestWorkflowEnvironment;
+  database: TestDatabase;
+  client: Client;
+  node: Node;
+  prefix: string;
+  /** Sets the origin to now, when nothing is under way: times of `now` and `skipTo` count from here. */
+  begin(): Promise<void>;
+  /** Milliseconds since `begin`, on the database's clock. */
+  now(): Promise<number>;
+  /** The database's clock as Unix ms, for `notBefore`. */
+  unixMs(ms: number): number;
+  /** Skips both clocks to `ms` after `begin`, and waits until all that happens on the way has happened. Never concurrently. */
+  skipTo(ms: number): Promise<void>;
+  /** Until no workflow task, activity or submission is under way. */
+  settle(): Promise<void>;
+  /** Events of the current (or last) run of a leader. */
+  history(handler: string, name: string): Promise<HistoryEvent[]>;
+  /** `created_at` (ms since `begin`), size and reason of the batches of a handler formed since `begin`, oldest first. */
+  batches(handler: string): Promise<{ at: number; n: number; reason: number; target: string }[]>;
+  stop(): Promise<void>;
+}
+
+const NOT_STARTED: HistoryEvent[] = [];
+/** A timer is set late by what its workflow task took; more than this is none of that. */
+const TIMER_LATE_MS = 5_000;
+
+/** A whole Muster on a time-skipping server of its own. Tests on it are sequential: a skip moves the time of the whole server. */
+export const startSkipping = async (
+  handlers: readonly Handler[],
+  options: Partial<NodeOptions> & { clock?: ClockMode } = {},
+): Promise<Skipping> => {
+  const { clock: mode = 'stepped', ...nodeOptions } = options;
+  const env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: testServerPath() } },
+  });
+  const database = await createDatabase({ max: 20 });
+  const clock = mode === 'stepped' ? await SteppedClock.create(database.pool) : new FlowingClock(env);
+  const pools = [1, 2].map(() => clock.attach(createPool({ databaseUrl: database.url, max: 20, applicationName: 'skipping' })));
+  const prefix = `skip-${database.name}`;
+  const node = await createNode({
+    pool: pools[0]!,
+    connection: env.nativeConnection,
+    namespace: 'default',
+    prefix,
+    handlers,
+    log: pino({ level: process.env['MUSTER_TEST_LOG'] ?? 'silent' }),
+    callbacks: { allow: [], secret: null },
+    shutdownGraceMs: 5_000,
+    ...nodeOptions,
+  });
+  let failure: unknown;
+  const running = node.run().catch((error: unknown) => (failure = error));
+  const client = createClient({ databaseUrl: database.url, handlers, prefix, pool: pools[1]!, temporal: { client: env.client } });
+  const skipping = new SkippingMuster(env, database, client, node, prefix, clock);
+  await skipping.begin();
+  return Object.assign(skipping, {
+    stop: async (): Promise<void> => {
+      node.shutdown();
+      await running;
+      await client.close();
+      await Promise.all(pools.map((pool) => pool.end()));
+      await env.teardown();
+      await database.drop();
+      if (failure !== undefined) throw failure;
+    },
+  });
+};
+
+/** The database's clock in a test. */
+interface Clock {
+  /** Makes every session of the pool see this clock. */
+  attach(pool: Pool): Pool;
+  unixMs(): Promise<number>;
+  /** Puts it to a time before the server skips as far; a flowing clock follows by itself. */
+  set(unixMs: number): Promise<void>;
+}
+
+/**
+ * In place of `clock()` of the migration: the time in a row, the same for all sessions. `muster.clock` cannot stand still: it is an offset to
+ * a clock that goes on between the two statements.
+ */
+class SteppedClock implements Clock {
+  private constructor(
+    private readonly pool: Pool,
+    private at: number,
+  ) {}
+
+  static async create(pool: Pool): Promise<SteppedClock> {
+    const at = Math.floor(Date.now() / 1_000) * 1_000;
+    await pool.query('create table stepped_clock as select to_timestamp($1::float8 / 1000) as at', [at]);
+    await pool.query(
+      'create or replace function clock() returns timestamptz stable language sql as $$ select (select at from stepped_clock) $$',
+    );
+    return new SteppedClock(pool, at);
+  }
+  attach(pool: Pool): Pool {
+    return pool;
+  }
+  unixMs(): Promise<number> {
+    return Promise.resolve(this.at);
+  }
+  async set(unixMs: number): Promise<void> {
+    this.at = unixMs;
+    await this.pool.query('update stepped_clock set at = to_timestamp($1::float8 / 1000)', [unixMs]);
+  }
+}
+
+/** `muster.clock` in step with the skipping server, set whenever a session is taken from the pool: production code has no hook for it. */
+class FlowingClock implements Clock {
+  constructor(private readonly env: TestWorkflowEnvironment) {}
+
+  attach(pool: Pool): Pool {
+    const take = pool.connect.bind(pool) as () => Promise<PoolClient>;
+    const connect = async (): Promise<PoolClient> => {
+      const session = await take();
+      const offsetMs = (await this.env.currentTimeMs()) - Date.now();
+      await session.query(`select set_config('muster.clock', $1, false)`, [`${offsetMs} milliseconds`]);
+      return session;
+    };
+    // `pool.query` takes its session by the callback form.
+    const either = (callback?: (error: unknown, session?: PoolClient, release?: PoolClient['release']) => void) => {
+      if (callback === undefined) return connect();
+      connect().then(
+        (session) => callback(undefined, session, session.release.bind(session)),
+        (error: unknown) => callback(error),
+      );
+      return undefined;
+    };
+    pool.connect = either as typeof pool.connect;
+    return pool;
+  }
+  unixMs(): Promise<number> {
+    return this.env.currentTimeMs();
+  }
+  set(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class SkippingMuster implements Omit<Skipping, 'stop'> {
+  private origin = 0;
+  /** Of the server's clock before the database's, when nothing was under way. */
+  private serverAheadMs = 0;
+
+  constructor(
+    readonly env: TestWorkflowEnvironment,
+    readonly database: TestDatabase,
+    readonly client: Client,
+    readonly node: Node,
+    readonly prefix: string,
+    private readonly clock: Clock,
+  ) {}
+
+  async begin(): Promise<void> {
+    await this.settle();
+    // A new instant, so that nothing of before shares it.
+    await this.clock.set(Math.floor((await this.clock.unixMs()) / 1_000) * 1_000 + 1_000);
+    this.origin = await this.clock.unixMs();
+    this.serverAheadMs = (await this.env.currentTimeMs()) - this.origin;
+  }
+  async now(): Promise<number> {
+    return (await this.clock.unixMs()) - this.origin;
+  }
+  unixMs(ms: number): number {
+    return this.origin + ms;
+  }
+
+  async skipTo(ms: number): Promise<void> {
+    const until = this.origin + ms;
+    await this.settle();
+    if (this.clock instanceof FlowingClock) {
+      await this.env.sleep(Math.max(0, until - (await this.clock.unixMs())));
+      return this.settle();
+    }
+    for (let now = await this.clock.unixMs(); now < until;) {
+      const wakeAt = await this.nextWakeAt();
+      now = wakeAt !== null && wakeAt < until ? wakeAt : until;
+      await this.clock.set(now);
+      await this.followTo(now);
+    }
+  }
+
+  /**
+   * Skips the server as far as the database's clock has stepped. The server's own clock goes on while something works, so that its timers are
+   * set and fire a little late: it goes on, in small steps, until every leader whose time has come has looked.
+   */
+  private async followTo(unixMs: number): Promise<void> {
+    const targetMs = unixMs + this.serverAheadMs;
+    await this.sleepServer(targetMs - (await this.env.currentTimeMs()));
+    for (await this.settle(); await this.isSomeoneLate(unixMs); await this.settle()) {
+      const overMs = (await this.env.currentTimeMs()) - targetMs;
+      if (overMs > TIMER_LATE_MS) throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
+      await this.sleepServer(5);
+    }
+  }
+  private async sleepServer(ms: number): Promise<void> {
+    if (ms > 0) await this.env.sleep(Math.ceil(ms));
+  }
+
+  async settle(): Promise<void> {
+    let quiet = 0;
+    await eventually(
+      async () => {
+        // Twice in a row: a look at several workflows is not one instant.
+        quiet = (await this.isQuiet()) ? quiet + 1 : 0;
+        return quiet >= 2;
+      },
+      { everyMs: 5, timeoutMs: 30_000, what: () => this.picture() },
+    );
+  }
+
+  async history(handler: string, name: string): Promise<HistoryEvent[]> {
+    const { rows } = await this.database.pool.query<{ id: number }>(
+      'select l.id from leader l join handler h on h.id = l.handler_id where h.name = $1 and l.name = $2',
+      [handler, name],
+    );
+    return this.eventsOf(leaderWorkflowId(this.prefix, handler, name, rows[0]!.id));
+  }
+
+  async batches(handler: string): Promise<{ at: number; n: number; reason: number; target: string }[]> {
+    const { rows } = await this.database.pool.query<{ at: number; n: number; reason: number; target: string }>(
+      `select extract(epoch from b.created_at)::float8 * 1000 - $2 as at, b.n, b.reason, t.key as target
+       from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+       where h.name = $1 and b.created_at >= to_timestamp($2::float8 / 1000) order by b.id`,
+      [handler, this.origin],
+    );
+    return rows;
+  }
+
+  private async eventsOf(workflowId: string): Promise<HistoryEvent[]> {
+    try {
+      return (await this.env.client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return NOT_STARTED;
+      throw error;
+    }
+  }
+
+  private async isSomeoneLate(unixMs: number): Promise<boolean> {
+    const wakeAt = await this.nextWakeAt();
+    return wakeAt !== null && wakeAt <= unixMs;
+  }
+  private async nextWakeAt(): Promise<number | null> {
+    const { rows } = await this.database.pool.query<{ at: number | null }>(
+      'select extract(epoch from min(wake_at))::float8 * 1000 as at from leader where state = 2',
+    );
+    return rows[0]!.at;
+  }
+
+  private async isQuiet(): Promise<boolean> {
+    const { rows } = await this.database.pool.query<{ id: number; handler: string; name: string; busy: boolean }>(
+      `select l.id, h.name as handler, l.name, exists (select from dispatch d where d.leader_id = l.id) as busy
+       from leader l join handler h on h.id = l.handler_id where l.epoch > 0 or l.state <> 0`,
+    );
+    if (rows.some((row) => row.busy)) return false;
+    for (const { id, handler, name } of rows)
+      if (isUnderWay(await this.eventsOf(leaderWorkflowId(this.prefix, handler, name, id)))) return false;
+    return true;
+  }
+
+  private async picture(): Promise<string> {
+    const { rows } = await this.database.pool.query(
+      'select name, state, epoch, turn, answer, (select count(*) from dispatch d where d.leader_id = l.id) as dispatches from leader l',
+    );
+    return `quiet; leaders are ${JSON.stringify(rows)}`;
+  }
+}
+
+/** A workflow task or an activity was begun and not ended. */
+const isUnderWay = (events: readonly HistoryEvent[]): boolean => {
+  const began = events.filter((e) => e.workflowTaskScheduledEventAttributes != null || e.activityTaskScheduledEventAttributes != null).length;
+  const ended = events.filter(
+    (e) =>
+      e.workflowTaskCompletedEventAttributes != null ||
+      e.workflowTaskFailedEventAttributes != null ||
+      e.workflowTaskTimedOutEventAttributes != null ||
+      e.activityTaskCompletedEventAttributes != null ||
+      e.activityTaskFailedEventAttributes != null ||
+      e.activityTaskTimedOutEventAttributes != null ||
+      e.activityTaskCanceledEventAttributes != null,
+  ).length;
+  return began > ended;
+};

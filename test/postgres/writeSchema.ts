@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../postgres/migrate';
+import { startPostgres } from '../../workers/embedded';
+import { dumpSchema } from './schemaDump';
+
+/** `npm run schema:dump`: migrates an empty database of an embedded Postgres and writes what it finds to postgres/schema.sql. Run from its source: no build needed. */
+const writeSchema = async (): Promise<void> => {
+  const file = path.join(__dirname, '..', '..', 'postgres', 'schema.sql');
+  const server = await startPostgres();
+  try {
+    await migrate(server.url);
+    const db = new pg.Client({ connectionString: server.url, options: '-c search_path=muster' });
+    await db.connect();
+    try {
+      writeFileSync(file, await dumpSchema(db));
+    } finally {
+      await db.end();
+    }
+    console.log(`wrote ${path.relative(process.cwd(), file)}`);
+  } finally {
+    await server.stop();
+  }
+};
+
+writeSchema().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createJiti } from 'jiti';
+import type { Handler, Problem } from '../activities/handlers';
+import { checkHandlers } from '../activities/handlers';
+import * as muster from '../client';
+import { fileSchema, problemsOf, SETTING_NAMES } from './settingsSchema';
+import type { FileSettings } from './settingsSchema';
+
+/** In this order; two in one folder are a mistake that is named. */
+export const CONFIG_NAMES = ['ts', 'js', 'mjs', 'cjs', 'json'].map((extension) => `muster.config.${extension}`);
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigFile {
+  path: string;
+  handlers: Handler[];
+  settings: FileSettings;
+  problems: Problem[];
+}
+
+/** The config file of a folder, or null. */
+export const findConfig = (cwd: string, problems: Problem[]): string | null => {
+  const found = CONFIG_NAMES.filter((name) => existsSync(path.join(cwd, name)));
+  if (found.length > 1)
+    problems.push({ path: 'config', message: `expected one config file, got ${found.join(' and ')}; give --config` });
+  return found[0] === undefined ? null : path.join(cwd, found[0]);
+};
+
+/**
+ * Loads a config file: TypeScript or JavaScript through jiti, or JSON. Answers its problems rather than throwing, so that those of other
+ * settings can be told with them.
+ */
+export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> => {
+  const nothing = { path: file, handlers: [], settings: {} };
+  const name = path.basename(file);
+  let exported: unknown;
+  try {
+    exported = file.endsWith('.json') ? JSON.parse(readFileSync(file, 'utf8')) : await importConfig(file);
+  } catch (error) {
+    if (isConfigError(error)) return { ...nothing, problems: prefixed(name, error.problems, error.subject) };
+    return { ...nothing, problems: [{ path: name, message: unreadable(file, error) }] };
+  }
+  const problems: Problem[] = [];
+  const settings = settingsIn(exported, file.endsWith('.json'), env, name, problems);
+  const handlers = handlersIn(exported, env, name, problems);
+  return { path: file, handlers, settings, problems };
+};
+
+/** `import 'muster'` in the file means this very program, wherever the file lies and whatever is installed beside it. */
+const importConfig = async (file: string): Promise<unknown> => {
+  const jiti = createJiti(__filename, { virtualModules: { muster } });
+  return jiti.import(file);
+};
+
+const handlersIn = (exported: unknown, env: Env, name: string, problems: Problem[]): Handler[] => {
+  try {
+    return checkHandlers(exported, { env: { ...env } as Record<string, string> });
+  } catch (error) {
+    if (!isConfigError(error)) throw error;
+    problems.push(...prefixed(name, error.problems));
+    return [];
+  }
+};
+
+/** Settings beside the handlers: top-level exports, or fields of the default export or of the JSON object. */
+const settingsIn = (exported: unknown, json: boolean, env: Env, name: string, problems: Problem[]): FileSettings => {
+  const top = asRecord(exported);
+  const inner = asRecord(top['default']);
+  const given: Record<string, unknown> = {};
+  for (const setting of SETTING_NAMES) {
+    const value = top[setting] ?? inner[setting];
+    if (value !== undefined && setting !== 'handlers') given[setting] = value;
+  }
+  // Named exports of a module may be anything; an object that holds the settings holds nothing else, so a typo is found.
+  const closed = json && !Array.isArray(exported) ? top : isPlain(top['default']) && 'handlers' in inner ? inner : {};
+  for (const key of Object.keys(closed)) if (!SETTING_NAMES.includes(key)) given[key] = closed[key];
+  const schema = fileSchema({ json, env });
+  const found = problemsOf(schema, given);
+  problems.push(...prefixed(name, found));
+  return found.length > 0 ? {} : schema.parse(given);
+};
+
+const prefixed = (name: string, problems: readonly Problem[], subject = ''): Problem[] =>
+  problems.map(({ path: at, message }) => ({
+    path: [name, subject, at].filter((part) => part !== '').join(', '),
+    message,
+  }));
+
+const asRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** By name: the file may have got the class from another copy of the package. */
+const isConfigError = (error: unknown): error is Error & { problems: readonly Problem[]; subject: string } =>
+  error instanceof Error && error.name === 'ConfigError' && Array.isArray((error as { problems?: unknown }).problems);
+
+const unreadable = (file: string, error: unknown): string => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' && message.includes(file)) return `expected a file at ${file}, got none`;
+  const missing = /Cannot find (?:module|package) '([^']+)'/.exec(message)?.[1];
+  const remedy = missing === undefined || /^[./]/.test(missing) ? '' : ` Install it there: npm install ${missing}`;
+  return `cannot be loaded: ${message.split('\nRequire stack')[0]}${remedy === '' ? '' : `.${remedy}`}`;
+};

@@ -1,0 +1,63 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+
+/** What `muster dev` leaves for the other commands that are run in the same folder. */
+const devFile = z.object({
+  pid: z.number().int(),
+  databaseUrl: z.string(),
+  schema: z.string(),
+  prefix: z.string(),
+  temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string().nullable() }),
+  /** The config file, where it was not the one found in the folder. */
+  config: z.string().nullable(),
+});
+export type DevServers = z.infer<typeof devFile>;
+
+export const DEV_DIRECTORY = '.muster';
+const fileIn = (cwd: string): string => path.join(cwd, DEV_DIRECTORY, 'dev.json');
+
+/** Made with a `.gitignore` in it: data and passwords of a development server belong in no repository. */
+export const makeDevDirectory = (directory: string): void => {
+  mkdirSync(directory, { recursive: true });
+  try {
+    writeFileSync(path.join(directory, '.gitignore'), '*\n', { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+};
+
+/** Readable by its owner only: it holds the password of the development database. */
+export const writeDevFile = (cwd: string, servers: DevServers): void => {
+  makeDevDirectory(path.join(cwd, DEV_DIRECTORY));
+  const file = fileIn(cwd);
+  writeFileSync(`${file}.new`, `${JSON.stringify(servers, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+};
+
+export const removeDevFile = (cwd: string): void => rmSync(fileIn(cwd), { force: true });
+
+/** The servers of a `muster dev` that runs in this folder; null: there is none, or what it left is not of a live process. */
+export const readDevFile = (cwd: string): DevServers | null => {
+  let text: string;
+  try {
+    text = readFileSync(fileIn(cwd), 'utf8');
+  } catch {
+    return null;
+  }
+  try {
+    const servers = devFile.parse(JSON.parse(text));
+    return isAlive(servers.pid) ? servers : null;
+  } catch {
+    return null; // of another version: as if there were none
+  }
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // there, but somebody else's
+  }
+};

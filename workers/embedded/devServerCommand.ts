@@ -1,0 +1,78 @@
+import { resolve } from 'node:path';
+import { LOOPBACK } from './ports';
+import type { BinaryOptions } from './tool';
+
+export interface TemporalDevOptions {
+  /** SQLite file that keeps the workflows; left out, they live in memory. Its directory is made if need be. */
+  dbFilename?: string;
+  /** Serve the Web UI too. */
+  ui?: boolean;
+  /** Each port: left out, a free one is chosen. All listen on 127.0.0.1 only. */
+  port?: number;
+  uiPort?: number;
+  metricsPort?: number;
+  /** Made at start; default `default`, which always exists. */
+  namespace?: string;
+  /** Name to type: Text, Keyword, Int, Double, Bool, Datetime or KeywordList. */
+  searchAttributes?: Record<string, string>;
+  /** Dynamic configuration of the server, over ours. Durations are strings like `10ms`. */
+  dynamicConfig?: Record<string, string | number | boolean>;
+  /** Where to look for the Temporal CLI. */
+  binary?: BinaryOptions;
+  /** Gets the server's output (warnings and worse), and what is fetched. */
+  log?: (line: string) => void;
+}
+
+/** The ports of one start. */
+export interface Ports {
+  port: number;
+  uiPort: number;
+  metricsPort: number;
+}
+
+/** Above anything one machine can do: the default limits would throttle a load test, and their refusals read like a fault of ours. */
+const UNLIMITED = 1_000_000;
+
+/** What the dev server needs to behave as Muster assumes. `system.enableActivityEagerExecution` is left as the server has it. */
+const DYNAMIC_CONFIG: Record<string, string | number | boolean> = {
+  // Without it a timer under 1 s fires at about 1 s; with it, 15-41 ms late.
+  'history.timerProcessorMaxTimeShift': '10ms',
+  // No outbound call at start; the SDK sets it as well.
+  'frontend.enableServerVersionCheck': false,
+  'frontend.rps': UNLIMITED,
+  'frontend.namespaceRPS': UNLIMITED,
+  'frontend.namespaceRPS.visibility': UNLIMITED,
+  'frontend.namespaceCount': UNLIMITED,
+  'frontend.persistenceMaxQPS': UNLIMITED,
+  'matching.rps': UNLIMITED,
+  'matching.persistenceMaxQPS': UNLIMITED,
+  'history.rps': UNLIMITED,
+  'history.persistenceMaxQPS': UNLIMITED,
+};
+
+/** The command line. A pure function of the options. */
+export function serverArguments(options: TemporalDevOptions, ports: Ports): string[] {
+  const { dbFilename, ui, namespace, searchAttributes = {}, dynamicConfig = {} } = options;
+  const pairs = (flag: string, entries: [string, string][]) =>
+    entries.flatMap(([key, value]) => [flag, `${key}=${value}`]);
+  const config = Object.entries({ ...DYNAMIC_CONFIG, ...dynamicConfig });
+  return [
+    ...['server', 'start-dev', '--ip', LOOPBACK, '--port', `${ports.port}`, '--metrics-port', `${ports.metricsPort}`],
+    ...(ui ? ['--ui-port', `${ports.uiPort}`] : ['--headless']),
+    ...(namespace === undefined ? [] : ['--namespace', namespace]),
+    ...['--log-level', 'warn', '--log-format', 'text'],
+    ...pairs('--search-attribute', Object.entries(searchAttributes)),
+    ...pairs(
+      '--dynamic-config-value',
+      config.map(([key, value]) => [key, JSON.stringify(value)]),
+    ),
+    // The file survives a crash of the server (write-ahead log); only a crash of the machine may cost its last moments.
+    ...(dbFilename === undefined ? [] : ['--db-filename', resolve(dbFilename)]),
+    ...(dbFilename === undefined
+      ? []
+      : pairs('--sqlite-pragma', [
+          ['journal_mode', 'wal'],
+          ['synchronous', 'off'],
+        ])),
+  ];
+}

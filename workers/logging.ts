@@ -1,0 +1,66 @@
+import { Runtime } from '@temporalio/worker';
+import type { LogMetadata, Logger as SdkLogger } from '@temporalio/worker';
+import type { LogLevel as SdkLevel } from '@temporalio/common';
+import pino from 'pino';
+import type { DestinationStream, Logger } from 'pino';
+import type { LogLevel } from './settingsSchema';
+
+/** JSON lines on stderr (stdout is for what a program reads), written at once: the last line before a crash is the one that matters. */
+export const createLogger = (
+  level: LogLevel,
+  to: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Logger => pino({ level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }, to);
+
+const LEVELS: Readonly<Record<SdkLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'>> = {
+  TRACE: 'trace',
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARN: 'warn',
+  ERROR: 'error',
+};
+
+/** The SDK's own log as ours. What its workers say of their own state is of interest to a developer only. */
+const forwarder = (log: Logger): SdkLogger => {
+  const write = (level: SdkLevel, message: string, meta: LogMetadata = {}): void => {
+    const { sdkComponent, error, ...rest } = meta;
+    const isChatter = level === 'INFO' && (sdkComponent === 'worker' || sdkComponent === 'core');
+    log[isChatter ? 'debug' : LEVELS[level]](
+      { ...rest, sdkComponent, ...(error === undefined ? {} : { err: error }) },
+      message,
+    );
+  };
+  return {
+    log: write,
+    trace: (message, meta) => write('TRACE', message, meta),
+    debug: (message, meta) => write('DEBUG', message, meta),
+    info: (message, meta) => write('INFO', message, meta),
+    warn: (message, meta) => write('WARN', message, meta),
+    error: (message, meta) => write('ERROR', message, meta),
+  };
+};
+
+/**
+ * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to `log`, its metrics to `metricsAddress`
+ * (host:port, Prometheus), and it leaves signals to us.
+ */
+export const installRuntime = (log: Logger, metricsAddress?: string): void => {
+  Runtime.install({
+    logger: forwarder(log),
+    shutdownSignals: [],
+    telemetryOptions: {
+      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+      ...(metricsAddress === undefined
+        ? {}
+        : {
+            metrics: {
+              prometheus: {
+                bindAddress: metricsAddress,
+                countersTotalSuffix: true,
+                unitSuffix: true,
+                useSecondsForDurations: true,
+              },
+            },
+          }),
+    },
+  });
+};

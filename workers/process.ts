@@ -1,0 +1,102 @@
+import type { NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createPool } from '../postgres/pool';
+import type { Pool } from '../postgres/pool';
+import type { Settings } from './config';
+import { awaitStore, connectTemporal } from './connect';
+import { installRuntime } from './logging';
+import { createNode } from './node';
+import type { Node } from './node';
+import type { Versioning } from './versioning';
+import { setCurrentVersion } from './versioning';
+
+export interface WorkerOptions {
+  log: Logger;
+  /** On a stop, running calls may take this long; batches not started are handed back. Default 20 s. */
+  shutdownGraceMs?: number;
+  /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
+  startTimeoutMs?: number;
+  /** Most database connections of this process. Default 20. */
+  maxConnections?: number;
+  versioning?: Versioning;
+  /** With versioning: new runs go to this version once it polls. */
+  setCurrent?: boolean;
+  /** Aborted: the start is given up. */
+  signal: AbortSignal;
+}
+
+export const DEFAULT_SHUTDOWN_GRACE_MS = 20_000;
+export const DEFAULT_START_TIMEOUT_MS = 60_000;
+const DEFAULT_CONNECTIONS = 20;
+
+/** A worker process at work. */
+export interface RunningWorker {
+  node: Node;
+  pool: Pool;
+  /** Resolves when it has ended after `stop`, everything closed; rejects if a worker failed. */
+  ended: Promise<void>;
+  /** Drains: no new work, running calls end within the grace. Returns at once; see `ended`. */
+  stop(): void;
+}
+
+/** Starts the worker of this process: waits for the servers, then polls. The SDK's runtime is installed here, so once a process. */
+export const startWorker = async (settings: Settings, options: WorkerOptions): Promise<RunningWorker> => {
+  const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
+  installRuntime(log);
+  const pool = createPool({
+    databaseUrl: settings.databaseUrl!,
+    schema: settings.schema,
+    max: options.maxConnections ?? DEFAULT_CONNECTIONS,
+    applicationName: 'muster worker',
+  });
+  let connection: NativeConnection | undefined;
+  try {
+    const patience = { log, startTimeoutMs, signal };
+    // Both at once: what is wrong with each is said at once.
+    const opening = connectTemporal(settings.temporal, patience).then((opened) => (connection = opened));
+    await Promise.all([awaitStore(pool, patience), opening]);
+    const node = await createNode({ ...nodeOptions(settings, options), pool, connection: connection! });
+    return running(node, pool, connection!, settings, options);
+  } catch (error) {
+    await connection?.close().catch(() => undefined);
+    await pool.end();
+    throw error;
+  }
+};
+
+const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
+  namespace: settings.temporal.namespace,
+  prefix: settings.prefix,
+  handlers: settings.handlers,
+  log: options.log,
+  callbacks: settings.callbacks,
+  shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
+  ...(options.versioning === undefined ? {} : { versioning: options.versioning }),
+});
+
+const running = (
+  node: Node,
+  pool: Pool,
+  connection: NativeConnection,
+  settings: Settings,
+  options: WorkerOptions,
+): RunningWorker => {
+  const work = node.run();
+  const ended = work
+    // One of its workers failed: the others drain, then the failure is told.
+    .catch((error: unknown) => {
+      node.shutdown();
+      throw error;
+    })
+    .finally(async () => {
+      await connection.close().catch(() => undefined);
+      await pool.end();
+    });
+  ended.catch(() => undefined); // told to whoever awaits it
+  if (options.versioning !== undefined && options.setCurrent === true)
+    setCurrentVersion(connection, settings.temporal.namespace, options.versioning, node.id).then(
+      () => options.log.info({ ...options.versioning }, 'this version is the current one now'),
+      (error: unknown) => options.log.error({ err: error }, 'new runs do not go to this version'),
+    );
+  return { node, pool, ended, stop: () => node.shutdown() };
+};

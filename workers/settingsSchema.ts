@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { Problem } from '../activities/handlers';
+import { didYouMean } from '../activities/handlers/suggest';
+import { show } from '../activities/handlers/text';
+import { SCHEMA_PATTERN } from '../postgres/pool';
+
+/** What each setting must be, wherever it comes from. Messages say what came, except of a secret. */
+
+type Env = Readonly<Record<string, string | undefined>>;
+type Shown = (value: unknown) => string;
+
+const masked: Shown = (value) =>
+  typeof value === 'string' ? 'another text (not shown: it may hold a secret)' : show(value);
+const checked = <T>(what: string, fits: (value: unknown) => boolean, shown: Shown = show): z.ZodType<T> =>
+  z.custom<T>(fits, { error: (issue) => `expected ${what}, got ${shown(issue.input)}` });
+const text = (what: string, fits: (text: string) => boolean, shown?: Shown): z.ZodType<string> =>
+  checked<string>(what, (value) => typeof value === 'string' && fits(value), shown);
+
+const isDatabaseUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
+const isAddress = (address: string): boolean => /^(\[[0-9a-fA-F:]+\]|[^\s/:@]+)(:\d{1,5})?$/.test(address);
+
+export const databaseUrl = text('a URL like postgres://user:password@host:5432/database', isDatabaseUrl, masked);
+export const schemaName = text('a name like "muster" (a-z, 0-9, _, at most 63)', (name) => SCHEMA_PATTERN.test(name));
+export const prefix = text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (name) => /^[\w.-]{1,64}$/.test(name));
+export const address = text('host:port, such as localhost:7233, without a scheme', isAddress);
+export const namespace = text('1-255 characters', (name) => name !== '' && name.length <= 255);
+export const logLevel = checked<LogLevel>(
+  `one of ${['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].join(', ')}`,
+  (value) => ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].includes(value as string),
+);
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/** `{env: NAME}`, or the text itself where a file is code: no secret stands in a JSON file (H10). */
+const secret = ({ json, env }: { json: boolean; env: Env }, inner: z.ZodType<string>): z.ZodType<string> =>
+  z.unknown().transform((value, context): string => {
+    const name = (value as { env?: unknown } | null)?.env;
+    const refuse = (message: string): never => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    if (typeof name !== 'string') {
+      if (json) return refuse(`expected {"env": "NAME"}, since no secret stands in a JSON file, got ${masked(value)}`);
+      const parsed = inner.safeParse(value);
+      return parsed.success ? parsed.data : refuse(parsed.error.issues[0]!.message);
+    }
+    const found = env[name];
+    if (found === undefined || found === '')
+      return refuse(`expected a value in the environment variable ${name}, got nothing`);
+    const parsed = inner.safeParse(found);
+    return parsed.success
+      ? parsed.data
+      : refuse(`${parsed.error.issues[0]!.message} in the environment variable ${name}`);
+  });
+
+const someText = text('text', (value) => value !== '', masked);
+const webhookSecret = text(
+  'a Standard Webhooks secret, whsec_ and base64',
+  (value) => /^whsec_[A-Za-z0-9+/]+=*$/.test(value),
+  masked,
+);
+const hosts = z.array(
+  text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
+  {
+    error: (issue) => `expected a list of host names, got ${show(issue.input)}`,
+  },
+);
+
+const strict = <S extends z.ZodRawShape>(shape: S) =>
+  z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? Object.keys(shape).join(' ')
+        : `expected an object, got ${show(issue.input)}`,
+  });
+
+/** Settings that may stand beside the handlers in the config file. */
+export const fileSchema = (options: { json: boolean; env: Env }) =>
+  strict({
+    // A database URL may be without a password, so it may be plain; with {env} it need not be.
+    databaseUrl: secret({ ...options, json: false }, databaseUrl).optional(),
+    schema: schemaName.optional(),
+    prefix: prefix.optional(),
+    temporal: strict({
+      address: address.optional(),
+      namespace: namespace.optional(),
+      apiKey: secret(options, someText).optional(),
+      tls: checked<boolean | object>(
+        'true, false or TLS options',
+        (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
+      ).optional(),
+    }).optional(),
+    callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
+  });
+export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
+export const SETTING_NAMES: readonly string[] = [
+  'handlers',
+  'databaseUrl',
+  'schema',
+  'prefix',
+  'temporal',
+  'callbacks',
+  'default',
+];
+
+/** Every problem of a value, one a field. */
+export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] => {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap((issue): Problem[] => {
+    const at = issue.path.map(String);
+    if (issue.code !== 'unrecognized_keys') return [{ path: at.join('.'), message: issue.message }];
+    const known = issue.message.split(' ');
+    return issue.keys.map((key) => ({
+      path: [...at, key].join('.'),
+      message: `unknown setting${didYouMean(key, known) || `; known here: ${known.join(', ')}`}`,
+    }));
+  });
+};

@@ -1,0 +1,276 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { ring, wake } from '../activities/ring';
+import { releaseTargets } from '../postgres/batch';
+import { wakeExpiredLeaders } from '../postgres/leader';
+import { acquireLease, releaseLease } from '../postgres/lease';
+import { deleteStaleNodes, servedHandlers } from '../postgres/node';
+import { hasOverdueNotifications } from '../postgres/notification';
+import { overdueHandlers } from '../postgres/poll';
+import type { Pool } from '../postgres/pool';
+import * as sweep from '../postgres/sweep';
+import { wakeMonitor, wakeNotifier } from '../workflows/wake';
+import { Patience } from './patience';
+
+/**
+ * The net under the ring protocol (store.md section 1): finds what a lost ring, a dead client or a dead leader left behind, and rings it.
+ *
+ * A timer loop in every worker, one at a time working under a lease; not a workflow: a workflow that waits for ever and looks every two
+ * seconds costs two Temporal actions a round for ever, grows a history, and keeps a time-skipping server from skipping. It needs no
+ * fencing either: all it does is lower due times, wake and delete what is over, which two may do at once (store.md section 3).
+ */
+export interface SweeperOptions {
+  pool: Pool;
+  temporal: Client;
+  prefix: string;
+  /** Id of this worker process: the lease's holder. */
+  node: string;
+  /** Of the leaders that it wakes. */
+  leaseMs: number;
+  log: Logger;
+  /** From the end of a round to the next. Default 2 s. */
+  everyMs?: number;
+  /** Deletes at most `limit` expired tasks and answers how many (`postgres/retention.ts`). */
+  deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
+}
+
+/** What this process's sweeper found since its start; `strandedHalves` is the last look's number and should stay 0. */
+export interface SweepCounts {
+  rounds: number;
+  failures: number;
+  expiredLeaders: number;
+  forgottenTargets: number;
+  idleLeaders: number;
+  stuckTargets: number;
+  notifierWakes: number;
+  monitorWakes: number;
+  strandedHalves: number;
+  deletedTasks: number;
+  deletedNodes: number;
+  deletedDispatches: number;
+}
+
+const RESOURCE = 'sweeper';
+const ROUND_MS = 2_000;
+/** While a cycle over the queued targets is not over, rounds follow faster: 100,000 of them take 0.7 s, so under 5 s in all (G14). */
+const WITHIN_CYCLE_MS = 1_000;
+/** A dead sweeper's successor begins after this. Longer rounds only let two sweep at once, which is harmless. */
+const LEASE_MS = 5_000;
+const PAGE = 5_000;
+/** Longest that one round reads queued targets, and each of the other kinds; the next round goes on where it stopped. */
+const QUEUED_BUDGET_MS = 300;
+const OTHER_BUDGET_MS = 50;
+/** Targets in one ring, and targets due later that are rung in a round to see whether they filled up. */
+const RING = 500;
+const SAMPLE = 200;
+const EXPIRED_LEADERS = 200;
+const EXPIRED_TASKS = 5_000;
+/** Younger than this, a notification or a question is about to be taken by somebody. */
+const OVERDUE_MS = 2_000;
+/** A node whose last sign of life is older serves nothing now; ten heartbeats. */
+const ALIVE_MS = 30_000;
+const STALE_NODE_MS = 3_600_000;
+const STALE_DISPATCH_MS = 600_000;
+
+export class Sweeper {
+  readonly counts: SweepCounts = {
+    rounds: 0,
+    failures: 0,
+    expiredLeaders: 0,
+    forgottenTargets: 0,
+    idleLeaders: 0,
+    stuckTargets: 0,
+    notifierWakes: 0,
+    monitorWakes: 0,
+    strandedHalves: 0,
+    deletedTasks: 0,
+    deletedNodes: 0,
+    deletedDispatches: 0,
+  };
+  private epoch: number | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private stopped = true;
+  private queued = 0;
+  private delayed = 0;
+  private leaders = 0;
+  private batches = { leaderId: 0, id: 0 };
+  private stranded = 0;
+  private readonly patience = new Patience();
+  /** One line an outage, not one a round. */
+  private readonly failing = new Set<string>();
+
+  constructor(private readonly options: SweeperOptions) {}
+
+  start(): void {
+    this.stopped = false;
+    this.next(0);
+  }
+
+  /** Ends the round in hand and gives up the lease. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+    const { pool, node } = this.options;
+    if (this.epoch !== null) await releaseLease(pool, RESOURCE, node, this.epoch).catch(() => undefined);
+    this.epoch = null;
+  }
+
+  private next(inMs: number): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.running = this.round().finally(() =>
+        this.next(this.queued === 0 ? (this.options.everyMs ?? ROUND_MS) : WITHIN_CYCLE_MS),
+      );
+    }, inMs);
+    this.timer.unref();
+  }
+
+  /** Never rejects: a step that fails is logged, the others go on, the next round tries again. */
+  private async round(): Promise<void> {
+    const { pool, node } = this.options;
+    await this.step('lease', async () => {
+      this.epoch = null;
+      this.epoch = await acquireLease(pool, RESOURCE, node, LEASE_MS);
+    });
+    if (this.epoch === null) return;
+    this.counts.rounds++;
+    await this.step('expired leaders', () => this.wakeExpired());
+    await this.step('queued targets', () => this.sweepQueued());
+    await this.step('delayed targets', () => this.sweepDelayed());
+    await this.step('leaders', () => this.sweepLeaders());
+    await this.step('open batches', () => this.sweepBatches());
+    await this.step('notifications', () => this.wakeNotifier());
+    await this.step('accepted batches', () => this.wakeMonitors());
+    await this.step('retention', () => this.clean());
+  }
+
+  private async step(name: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.failing.delete(name);
+    } catch (error) {
+      this.counts.failures++;
+      if (!this.failing.has(name)) this.options.log.warn({ err: error, step: name }, 'sweeper: a step failed');
+      this.failing.add(name);
+    }
+  }
+
+  private async wakeExpired(): Promise<void> {
+    const leaders = await wakeExpiredLeaders(this.options.pool, EXPIRED_LEADERS, this.options.leaseMs);
+    if (leaders.length === 0) return;
+    this.counts.expiredLeaders += leaders.length;
+    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+    await wake(this.options, leaders);
+  }
+
+  private async sweepQueued(): Promise<void> {
+    const later: number[] = [];
+    await pages(QUEUED_BUDGET_MS, async () => {
+      const page = await sweep.sweepQueued(this.options.pool, this.queued, PAGE);
+      await this.ringForgotten(page.forgotten);
+      later.push(...page.later);
+      this.queued = page.next ?? 0;
+      return page.next !== null;
+    });
+    // Not forgotten, but full since, maybe: a sample of them, or a backlog with a long linger would cost a ring a target and round.
+    await this.ring(sampleOf(later, SAMPLE));
+  }
+
+  private async sweepDelayed(): Promise<void> {
+    await pages(OTHER_BUDGET_MS, async () => {
+      const page = await sweep.sweepDelayed(this.options.pool, this.delayed, PAGE);
+      await this.ringForgotten(page.forgotten);
+      this.delayed = page.next ?? 0;
+      return page.next !== null;
+    });
+  }
+
+  private async sweepLeaders(): Promise<void> {
+    await pages(OTHER_BUDGET_MS, async () => {
+      const page = await sweep.sweepLeaders(this.options.pool, this.leaders, PAGE);
+      this.counts.idleLeaders += page.due.length;
+      await this.ring(page.due);
+      const released = await releaseTargets(this.options.pool, page.busy);
+      this.counts.stuckTargets += released.length;
+      await this.ring(released);
+      this.leaders = page.next ?? 0;
+      return page.next !== null;
+    });
+  }
+
+  private async sweepBatches(): Promise<void> {
+    await pages(OTHER_BUDGET_MS, async () => {
+      const page = await sweep.sweepBatches(this.options.pool, this.batches, PAGE);
+      await this.ringForgotten(page.forgotten);
+      this.stranded += page.stranded.length;
+      if (page.stranded.length > 0)
+        this.options.log.error({ batches: page.stranded }, 'refused halves wait for halves that are over');
+      if (page.next === null) {
+        this.counts.strandedHalves = this.stranded;
+        this.stranded = 0;
+      }
+      this.batches = page.next ?? { leaderId: 0, id: 0 };
+      return page.next !== null;
+    });
+  }
+
+  private async ringForgotten(targetIds: readonly number[]): Promise<void> {
+    if (targetIds.length === 0) return;
+    this.counts.forgottenTargets += targetIds.length;
+    this.options.log.info({ targets: targetIds.length }, 'sweeper: rang targets that had work and no due time');
+    await this.ring(targetIds);
+  }
+
+  private async ring(targetIds: readonly number[]): Promise<void> {
+    for (let i = 0; i < targetIds.length; i += RING) await ring(this.options, targetIds.slice(i, i + RING));
+  }
+
+  private async wakeNotifier(): Promise<void> {
+    const overdue = await hasOverdueNotifications(this.options.pool, OVERDUE_MS);
+    if (!this.patience.mayTry('notifier', overdue)) return;
+    this.counts.notifierWakes++;
+    this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
+  }
+
+  /** Where no live worker serves the handler, the monitor could only wait, and each wake would grow its history. */
+  private async wakeMonitors(): Promise<void> {
+    const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
+    const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, ALIVE_MS);
+    const due = overdue.filter((handler) => served.includes(handler));
+    this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
+    for (const handler of due) {
+      if (!this.patience.mayTry(`monitor/${handler}`, true)) continue;
+      this.counts.monitorWakes++;
+      this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
+    }
+  }
+
+  private async clean(): Promise<void> {
+    const { pool, deleteExpired } = this.options;
+    this.counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
+    this.counts.deletedDispatches += await sweep.deleteStaleDispatches(pool, STALE_DISPATCH_MS);
+    if (deleteExpired !== undefined) this.counts.deletedTasks += await deleteExpired(pool, EXPIRED_TASKS);
+  }
+
+  private logFailure(error: Error | null): void {
+    if (error !== null) this.options.log.warn({ err: error }, 'sweeper: a wake failed; the next round repeats it');
+  }
+}
+
+/** Runs `page` until it answers that there is no more, or the budget is used up; at least once. */
+const pages = async (budgetMs: number, page: () => Promise<boolean>): Promise<void> => {
+  const until = performance.now() + budgetMs;
+  while ((await page()) && performance.now() < until);
+};
+
+/** `n` of them, evenly likely; all, if there are no more. */
+const sampleOf = (ids: number[], n: number): number[] => {
+  if (ids.length <= n) return ids;
+  return Array.from({ length: n }, (_, i) => {
+    const j = i + Math.floor(Math.random() * (ids.length - i));
+    [ids[i], ids[j]] = [ids[j]!, ids[i]!];
+    return ids[i];
+  });
+};

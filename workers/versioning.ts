@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { NativeConnection } from '@temporalio/worker';
+import { BUNDLE_FILE } from './bundle';
+
+/** Two versions of the worker side by side (DESIGN section 4, versions): leaders stay on the one they began with until they continue as new. */
+export interface Versioning {
+  deploymentName: string;
+  buildId: string;
+}
+
+/** This package's version, from the package.json above dist/ or beside the sources. */
+export const packageVersion = (): string => {
+  for (let folder = __dirname; ; folder = path.dirname(folder)) {
+    const file = path.join(folder, 'package.json');
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  }
+};
+
+/** Changes with the workflow code and with nothing else: `0.1.0-4f2a91c0d3e7`. */
+export const defaultBuildId = (): string => {
+  const version = packageVersion();
+  if (!existsSync(BUNDLE_FILE)) return version;
+  return `${version}-${createHash('sha256').update(readFileSync(BUNDLE_FILE)).digest('hex').slice(0, 12)}`;
+};
+
+/** New workflow runs go to this version from now on. The server knows it only once a worker of it has polled: tried again meanwhile. */
+export const setCurrentVersion = async (
+  connection: NativeConnection,
+  namespace: string,
+  { deploymentName, buildId }: Versioning,
+  identity: string,
+): Promise<void> => {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      await connection.workflowService.setWorkerDeploymentCurrentVersion({
+        namespace,
+        deploymentName,
+        buildId,
+        identity,
+      });
+      return;
+    } catch (error) {
+      if (performance.now() > deadline)
+        throw new Error(
+          `versioning: "${deploymentName}" build "${buildId}" could not be made the current version: ${(error as Error).message}`,
+          { cause: error },
+        );
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+};

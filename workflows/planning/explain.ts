@@ -1,0 +1,47 @@
+import { explainBatch } from './explainBatch';
+import type { ExplainFacts, Explanation, Reason } from './explainFacts';
+import { explainQueued } from './explainQueued';
+import { because, count } from './explainWords';
+
+export type { ExplainFacts, Explanation, WaitsFor } from './explainFacts';
+
+/** Where a task is, what it waits for, and the earliest next step (G13): decided from facts that one statement read. Pure. */
+export const explain = (facts: ExplainFacts): Explanation => {
+  const { waitsFor, inMs, text } = reasonOf(facts);
+  const nextStepInMs = inMs === null ? null : Math.max(0, Math.ceil(inMs));
+  return { id: facts.id, state: facts.state, text, waitsFor, nextStepInMs, facts };
+};
+
+const reasonOf = (facts: ExplainFacts): Reason => {
+  switch (facts.state) {
+    case 'created':
+      return explainQueued(facts);
+    case 'batched':
+    case 'in-progress':
+      return explainBatch(facts);
+    case 'unknown':
+      return {
+        waitsFor: 'resolve',
+        inMs: null,
+        text: `Its batch${numberOf(facts)} was called, and what became of it is unknown${because(facts.batch?.error ?? null)}. It is parked: resolve it by hand, or redrive it.`,
+      };
+    default:
+      return { waitsFor: null, inMs: null, text: ended(facts) };
+  }
+};
+
+const ended = ({ state, attempts, error }: ExplainFacts): string => {
+  const after = attempts === 0 ? 'without a counted attempt' : `after ${count(attempts, 'counted attempt')}`;
+  switch (state) {
+    case 'succeeded':
+      return `Succeeded ${after}.`;
+    case 'failed':
+      return `Failed for good ${after}${because(error)}. It can be redriven.`;
+    case 'dead':
+      return `Dead: its attempts are used up (${attempts})${because(error)}. It can be redriven.`;
+    default:
+      return 'Cancelled before it was in a batch.';
+  }
+};
+
+const numberOf = ({ batch }: ExplainFacts): string => (batch === null ? '' : ` ${batch.id}`);

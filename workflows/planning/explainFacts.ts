@@ -1,0 +1,122 @@
+import type { TaskState } from './states';
+
+/** What `explain` decides from, and what it answers (G13). */
+
+/** What a task that does not move waits for. */
+export type WaitsFor =
+  | 'linger'
+  | 'quiet'
+  | 'size'
+  | 'delay'
+  | 'pause'
+  | 'hold'
+  | 'leader'
+  | 'slot'
+  | 'key'
+  | 'weight'
+  | 'call'
+  | 'retry'
+  | 'poll'
+  | 'resolve';
+
+/** All times are milliseconds from now by the database's clock, negative: past; ages are positive. */
+export interface ExplainFacts {
+  id: string;
+  state: TaskState;
+  attempts: number;
+  error: string | null;
+  handler: HandlerPart;
+  target: TargetPart;
+  leader: LeaderPart;
+  /** Ready, in the queue. */
+  queued: QueuedPart | null;
+  /** Waits for its time: due in. */
+  delayedInMs: number | null;
+  batch: BatchPart | null;
+}
+export interface HandlerPart {
+  name: string;
+  paused: boolean;
+  pauseReason: string | null;
+  holdInMs: number | null;
+  perTarget: number;
+  perHandler: number;
+  /** Calls that leaders may have in flight now, of `perHandler`. */
+  slotsTaken: number;
+  weightPerTarget: number | null;
+  /** A live worker node has this handler. */
+  served: boolean;
+}
+export interface TargetPart {
+  key: string;
+  paused: boolean;
+  busy: boolean;
+  holdInMs: number | null;
+  /** Null: nobody said when it is due. */
+  dueInMs: number | null;
+  /** Batches of it in the hands of submissions, and the weight of its open batches. */
+  inFlight: number;
+  weight: number;
+  /** With the target's own overrides. */
+  maxItems: number;
+  minItems: number;
+  lingerMs: number;
+  quietMs: number | null;
+}
+export interface LeaderPart {
+  name: string;
+  state: 'idle' | 'working' | 'waiting';
+  wakeInMs: number | null;
+  expiresInMs: number | null;
+  blocked: boolean;
+  /** Why its last turn left due work alone. */
+  heldBy: string | null;
+}
+export interface QueuedPart {
+  /** Tasks before this one, counted up to 10,000. */
+  ahead: number;
+  /** Tasks at the head that may go, at most `maxItems`; ages of the oldest and the newest of them. */
+  waiting: number;
+  oldestMs: number;
+  newestMs: number;
+  /** They fill a batch by bytes or weight. */
+  full: boolean;
+  /** A flush covers them. */
+  flushed: boolean;
+  /** distinctBy: a live task that has the same key, or one before it in the queue. */
+  key: string | null;
+  keyHolder: string | null;
+}
+export interface BatchPart {
+  id: number;
+  n: number;
+  /** Calls marked so far. */
+  attempt: number;
+  dispatched: boolean;
+  /** A call was marked and is not concluded; until then nobody takes the next attempt. */
+  attemptEndsInMs: number | null;
+  retryInMs: number | null;
+  reference: string | null;
+  pollInMs: number | null;
+  refused: boolean;
+  refusals: number;
+  error: string | null;
+}
+
+export interface Explanation {
+  id: string;
+  state: TaskState;
+  /** One or two English sentences. */
+  text: string;
+  waitsFor: WaitsFor | null;
+  /** Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over. */
+  nextStepInMs: number | null;
+  facts: ExplainFacts;
+}
+
+/** What one of the deciding functions says. */
+export interface Reason {
+  waitsFor: WaitsFor | null;
+  inMs: number | null;
+  text: string;
+}
