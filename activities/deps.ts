@@ -18,6 +18,8 @@ export interface ActivityDeps {
   /** A submission takes no new batch after this and hands the rest back (A18). */
   softDeadlineMs: number;
   callbacks: CallbackPolicy;
+  /** Aborted when this process begins to shut down: submissions hand back what they have not started. */
+  draining: AbortSignal;
   log: Logger;
 }
 

@@ -1,8 +1,12 @@
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
+import { createHelperActivities } from './helperActivities';
+import { deliverNotifications } from './notify';
+import { pollAccepted } from './poll';
 import { wake } from './ring';
 import { submitBatches } from './submit';
 import type { DispatchAnswer, DispatchInput, TurnAnswer, TurnInput } from '../workflows/contracts';
+import type { DeliveryAnswer, MonitorInput, PollAnswer } from '../workflows/definitions';
 
 export type { ActivityDeps } from './deps';
 
@@ -11,5 +15,8 @@ export const createActivities = (deps: ActivityDeps) => ({
   claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
     claimBatches({ pool: deps.pool, leaseMs: deps.leaseMs, wake: (leaders) => wake(deps, leaders) }, input),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
+  deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
+  pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
+  ...createHelperActivities(deps),
 });
 export type Activities = ReturnType<typeof createActivities>;

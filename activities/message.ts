@@ -4,8 +4,6 @@ import { readTaskEnds, readValues } from '../postgres/taskEnd';
 
 /** A message with more results than this carries none of them. */
 const RESULT_BYTES = 32_768;
-/** Even the smallest values of more tasks than this are larger than that. */
-const MOST_TASKS = 4_096;
 
 /**
  * The message with the values that the downstream gave for its tasks, if they are below 32 KiB in all; else without them and saying so.
@@ -19,7 +17,6 @@ export const withResults = async (
 ): Promise<TasksEnded> => {
   if (batchId === null || attempt === null) return message; // ended by hand: its results are in it
   const asked = message.tasks.filter((task) => task.result === undefined && (task.state === 'succeeded' || task.state === 'failed'));
-  if (asked.length > MOST_TASKS) return { ...message, resultsOmitted: true };
   const ends = await readTaskEnds(pool, asked.map((task) => task.id)); // prettier-ignore
   // A task that was redriven since has another batch by now: this message is about this one.
   const placed = ends.filter((end) => end.batchId === batchId && end.attempt === attempt && end.place !== null);

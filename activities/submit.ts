@@ -1,6 +1,7 @@
+import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
-import { isDueEarlier, wakeBlockedLeaders } from '../postgres/leader';
+import { findStarvedLeader, isDueEarlier, wakeBlockedLeaders } from '../postgres/leader';
 import {
   endDispatch,
   handBack,
@@ -36,6 +37,7 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
       message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
   const { cancellationSignal: signal } = Context.current();
+  setMaxListeners(0, signal); // one a call
   const run = new Submission({ ...deps, handler, input, signal, successes: new SuccessWriter(deps.pool) });
   return run.run();
 };
@@ -51,11 +53,13 @@ class Submission {
   private notices = false;
   private accepted = false;
   private failure: unknown;
+  private offered: number;
   private changed: () => void = () => undefined;
   private readonly running = new Set<Promise<void>>();
 
   constructor(private readonly deps: CallerDeps) {
     this.schedule = new Schedule(deps.input.slots);
+    this.offered = deps.input.slots;
   }
 
   async run(): Promise<DispatchAnswer> {
@@ -64,9 +68,9 @@ class Submission {
     for (const batch of carried) this.schedule.add(batch, performance.now() + batch.startInMs);
     const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
     const stop = (): void => this.stop();
-    this.deps.signal.addEventListener('abort', stop);
+    for (const signal of [this.deps.signal, this.deps.draining]) signal.addEventListener('abort', stop);
     try {
-      if (this.deps.signal.aborted) this.stop();
+      if (this.deps.signal.aborted || this.deps.draining.aborted) this.stop();
       while (!this.isOver()) {
         const now = performance.now();
         this.start(now);
@@ -77,7 +81,7 @@ class Submission {
       }
     } finally {
       clearInterval(ticker);
-      this.deps.signal.removeEventListener('abort', stop);
+      for (const signal of [this.deps.signal, this.deps.draining]) signal.removeEventListener('abort', stop);
       await Promise.allSettled(this.running);
     }
     if (this.failure !== undefined) throw this.failure;
@@ -194,8 +198,12 @@ class Submission {
     const idle = await releaseTargets(pool, this.schedule.stragglers());
     for (const target of idle) this.ringing.add(target);
     await this.ring();
-    if (known && needed < input.slots && this.schedule.hasOnlyCalls())
-      await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS));
+    // Calls that take long hold fewer slots now: offer the others to leaders without any, and to our own if it has due work.
+    if (known && needed < this.offered && this.schedule.hasOnlyCalls()) {
+      this.offered = needed;
+      const blocked = await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS);
+      await wake(this.deps, [...blocked, ...(await findStarvedLeader(pool, input.leaderId))]);
+    }
   }
 
   private stop(): void {

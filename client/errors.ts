@@ -86,7 +86,10 @@ export class TemporalUnavailableError extends MusterError {
 /** An argument of a verb that cannot be right. */
 export class InvalidArgumentError extends MusterError {
   constructor(field: string, expected: string, got: unknown, remedy = '') {
-    super('INVALID_ARGUMENT', `${field}: expected ${expected}, got ${shownValue(got)}.${remedy === '' ? '' : ` ${remedy}`}`);
+    super(
+      'INVALID_ARGUMENT',
+      `${field}: expected ${expected}, got ${shownValue(got)}.${remedy === '' ? '' : ` ${remedy}`}`,
+    );
   }
 }
 const shownValue = (value: unknown): string => {

@@ -12,7 +12,8 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
   checkName('id', id);
   await client.ready();
   const row = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
-  if (row === null) throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+  if (row === null)
+    throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
   const facts = {
     ...row,
     state: taskStateName(row.state),

@@ -45,7 +45,7 @@ export const redrive = async (
       : stepsOfIds(client, await findSeqs(client, handler, found, ids), state);
   let redriven = 0;
   for (const step of steps) {
-    for (let more = true; more && redriven < most; ) {
+    for (let more = true; more && redriven < most;) {
       const targetIds = await withRetries(() => step(Math.min(IDS_PER_STATEMENT, most - redriven)));
       redriven += targetIds.length;
       await client.ring(new Set(targetIds));
@@ -76,7 +76,12 @@ const stepsOfIds = (client: ClientContext, seqs: readonly number[], state: numbe
       }),
   ]);
 
-const findSeqs = async (client: ClientContext, handler: string, scope: Scope, ids: readonly string[]): Promise<number[]> => {
+const findSeqs = async (
+  client: ClientContext,
+  handler: string,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<number[]> => {
   const seqs: number[] = [];
   for (const chunk of chunksOf(ids, IDS_PER_STATEMENT)) {
     const rows = await store.findTasksOf(client.pool, scope.handlerId, scope.target, chunk);

@@ -75,7 +75,8 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
   if (error !== undefined && (typeof error !== 'string' || error.includes('\0')))
     throw new InvalidArgumentError('error', 'a text without NUL', error);
   const json = result === undefined ? undefined : (JSON.stringify(result) as string | undefined);
-  if (result !== undefined && json === undefined) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
+  if (result !== undefined && json === undefined)
+    throw new InvalidArgumentError('result', 'a JSON value', typeof result);
   return { as, result: json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
 };
 

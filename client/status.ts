@@ -33,7 +33,8 @@ export const status = async (
     const reasons = await facts.countFlushReasons(db, id);
     const served = new Set(await servedHandlers(db, NODE_LIVE_MS));
     return handlers.map((one): HandlerStatus => {
-      const mine = <T extends { handlerId: number }>(rows: readonly T[]): T[] => rows.filter((row) => row.handlerId === one.id);
+      const mine = <T extends { handlerId: number }>(rows: readonly T[]): T[] =>
+        rows.filter((row) => row.handlerId === one.id);
       const counts = countsOf(mine(states));
       const sum = Object.values(counts).reduce((total, n) => total + n, 0);
       const stored = accepted === null ? sum : (mine(accepted)[0]?.n ?? 0);
@@ -53,9 +54,9 @@ export const status = async (
           wakeInMs: roundMs(wakeInMs),
           expiresInMs: roundMs(expiresInMs),
         })),
-        flushReasons: Object.fromEntries(
-          mine(reasons).map(({ reason, n }) => [flushReasonName(reason), n]),
-        ) as Partial<Record<FlushReason, number>>,
+        flushReasons: Object.fromEntries(mine(reasons).map(({ reason, n }) => [flushReasonName(reason), n])) as Partial<
+          Record<FlushReason, number>
+        >,
         served: served.has(one.name),
       };
     });

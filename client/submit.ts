@@ -41,7 +41,7 @@ export class Submitter {
 
   constructor(
     private readonly pool: Pool,
-    private readonly schema: string,
+    private readonly schema = 'muster',
   ) {}
 
   async store(

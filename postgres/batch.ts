@@ -128,7 +128,7 @@ export const touchDispatch = async (
     name: 'touch-dispatch',
     text: `
 update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
-returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked) as wanted, d.handler_id as "handlerId"`,
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted, d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
   });
   return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };

@@ -252,8 +252,8 @@ select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'slots
     where d.handler_id = $1 and (d.leader_id = $2 or l.expires_at > clock())), '[]') as slots,
   (select case when h.weight_per_handler is null then 0 else coalesce((select sum(b.weight) from leader l join batch b on b.leader_id = l.id and b.state = 1
     where l.handler_id = $1), 0) end from handler h where h.id = $1)::float8 as weight,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
+  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
+  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
     values: [handlerId, leaderId],
   });
   return rows[0]!;

@@ -62,6 +62,7 @@ export interface Publication {
   state: number;
   wakeAtMs: number | null;
   blocked: boolean;
+  wantsSlots: boolean;
   answer: unknown;
   leaseMs: number;
   lastReason: number | null;
@@ -75,7 +76,7 @@ export const publishTurn = async (db: Queryable, p: Publication): Promise<void> 
 update leader set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), blocked = $4, holder = $5, run_started_at = to_timestamp($6::float8 / 1000),
   acquired_at = case when epoch = $7 then acquired_at else clock() end, epoch = $7, turn = $8, answer = $9,
   expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $10 * interval '1 ms' end,
-  last_reason = coalesce($11, last_reason)
+  last_reason = coalesce($11, last_reason), wants_slots = $12
 where id = $1`,
     values: [
       p.leaderId,
@@ -89,6 +90,7 @@ where id = $1`,
       JSON.stringify(p.answer),
       p.leaseMs,
       p.lastReason,
+      p.wantsSlots,
     ],
   });
 };
@@ -122,6 +124,18 @@ export const wakeBlockedLeaders = async (
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
 from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
+  });
+  return rows;
+};
+
+/** A leader that has due work and waits for its own submissions to end: to be woken when one of them gives up slots. */
+export const findStarvedLeader = async (db: Queryable, leaderId: number): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'find-starved-leader',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs" from leader l join handler h on h.id = l.handler_id
+where l.id = $1 and l.state = 1 and exists (select from target t where t.leader_id = l.id and t.due_at <= clock() and not t.paused and not t.busy)`,
+    values: [leaderId],
   });
   return rows;
 };

@@ -24,7 +24,7 @@ where id = $1 and attempt = $2 and reference is not null and state in (1, 3) ret
   return rows[0]?.attempt ?? null;
 };
 
-/** The next question about these batches comes in `inMs`; `error` says why, where something is wrong. Guarded like a settlement. */
+/** The next question about these batches comes in `inMs`; `error` says what is wrong, null: nothing. Guarded like a settlement. */
 export const putOffPolls = async (
   db: Queryable,
   batches: readonly { id: number; attempt: number; error: string | null }[],
@@ -33,7 +33,7 @@ export const putOffPolls = async (
   await db.query({
     name: 'put-off-polls',
     text: `
-update batch b set poll_at = clock() + $4 * interval '1 ms', error = coalesce(p.error, b.error)
+update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error
 from unnest($1::bigint[], $2::smallint[], $3::text[]) p (id, attempt, error)
 where b.id = p.id and b.attempt = p.attempt and b.state = 1 and b.reference is not null`,
     values: [batches.map((batch) => batch.id), batches.map((batch) => batch.attempt), batches.map((batch) => batch.error), inMs],
@@ -70,6 +70,15 @@ export const pastDeadline = async (db: Queryable, ids: readonly number[], graceM
     values: [ids, graceMs],
   });
   return new Set(rows.map((row) => row.id));
+};
+
+/** Pauses the handler (H4), unless it is paused already: whoever did that first keeps his reason. */
+export const haltHandler = async (db: Queryable, handler: string, reason: string): Promise<void> => {
+  await db.query({
+    name: 'halt-handler',
+    text: 'update handler set paused_at = clock(), pause_reason = $2 where name = $1 and paused_at is null',
+    values: [handler, reason],
+  });
 };
 
 /** The members without their payloads: all that settling needs, and small (H8). */

@@ -69,7 +69,12 @@ where b.id = $1 order by u.place`,
  * All that is left of a batch ends alike. The verdict takes an attempt number of its own: pages of an answer that broke off are not
  * shown, a late answer is not written. Keys are given back.
  */
-export const endParkedBatch = async (client: Client, id: number, state: number, error: string | null): Promise<void> => {
+export const endParkedBatch = async (
+  client: Client,
+  id: number,
+  state: number,
+  error: string | null,
+): Promise<void> => {
   await client.query({
     name: 'end-parked-batch',
     text: `
@@ -83,7 +88,12 @@ where m.seq = u.seq and m.batch_id = o.id and k.seq = u.seq`,
 };
 
 /** One value for every member that is left: pages of the verdict's attempt, `perPage` members each. `result` is JSON text. */
-export const insertParkedResults = async (client: Client, id: number, result: string, perPage: number): Promise<void> => {
+export const insertParkedResults = async (
+  client: Client,
+  id: number,
+  result: string,
+  perPage: number,
+): Promise<void> => {
   await client.query({
     name: 'insert-parked-results',
     text: `

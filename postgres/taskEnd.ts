@@ -104,3 +104,15 @@ where p.batch_id = $1 and p.attempt = $2 and p.no = $3 and (e.entry->>0)::int = 
   });
   return rows;
 };
+
+/** Of these tasks, those whose end is told to somebody other than this workflow, or to nobody. */
+export const findForeign = async (db: Queryable, ids: readonly string[], workflowId: string): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'find-foreign-tasks',
+    text: `
+select k.id from task k left join initiator i on i.id = k.initiator_id
+where k.id = any($1::text[]) and i.address is distinct from jsonb_build_object('workflowId', $2::text)`,
+    values: [ids, workflowId],
+  });
+  return rows.map((row) => row.id);
+};

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { createJiti } from 'jiti';
+import * as zod from 'zod';
 import type { Handler, Problem } from '../activities/handlers';
 import { checkHandlers } from '../activities/handlers';
 import * as muster from '../client';
@@ -47,10 +49,22 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
   return { path: file, handlers, settings, problems };
 };
 
-/** `import 'muster'` in the file means this very program, wherever the file lies and whatever is installed beside it. */
+/**
+ * `import 'muster'` in the file means this very program, wherever the file lies and whatever is installed beside it. zod is the folder's own,
+ * or ours where it has none: a config needs nothing installed to begin with.
+ */
 const importConfig = async (file: string): Promise<unknown> => {
-  const jiti = createJiti(__filename, { virtualModules: { muster } });
+  const jiti = createJiti(__filename, { virtualModules: { muster, ...(hasOwn(file, 'zod') ? {} : { zod }) } });
   return jiti.import(file);
+};
+
+const hasOwn = (file: string, name: string): boolean => {
+  try {
+    createRequire(file).resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 const handlersIn = (exported: unknown, env: Env, name: string, problems: Problem[]): Handler[] => {
@@ -70,11 +84,12 @@ const settingsIn = (exported: unknown, json: boolean, env: Env, name: string, pr
   const given: Record<string, unknown> = {};
   for (const setting of SETTING_NAMES) {
     const value = top[setting] ?? inner[setting];
-    if (value !== undefined && setting !== 'handlers') given[setting] = value;
+    if (value !== undefined) given[setting] = value;
   }
   // Named exports of a module may be anything; an object that holds the settings holds nothing else, so a typo is found.
   const closed = json && !Array.isArray(exported) ? top : isPlain(top['default']) && 'handlers' in inner ? inner : {};
-  for (const key of Object.keys(closed)) if (!SETTING_NAMES.includes(key)) given[key] = closed[key];
+  for (const key of Object.keys(closed))
+    if (key !== 'handlers' && !SETTING_NAMES.includes(key)) given[key] = closed[key];
   const schema = fileSchema({ json, env });
   const found = problemsOf(schema, given);
   problems.push(...prefixed(name, found));

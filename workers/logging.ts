@@ -19,11 +19,15 @@ const LEVELS: Readonly<Record<SdkLevel, 'trace' | 'debug' | 'info' | 'warn' | 'e
   ERROR: 'error',
 };
 
+/** The queue of a handler has activities only. */
+const EXPECTED = /^No (workflows|activities) registered, not polling/;
+
 /** The SDK's own log as ours. What its workers say of their own state is of interest to a developer only. */
 const forwarder = (log: Logger): SdkLogger => {
   const write = (level: SdkLevel, message: string, meta: LogMetadata = {}): void => {
     const { sdkComponent, error, ...rest } = meta;
-    const isChatter = level === 'INFO' && (sdkComponent === 'worker' || sdkComponent === 'core');
+    const ofWorker = sdkComponent === 'worker' || sdkComponent === 'core';
+    const isChatter = ofWorker && (level === 'INFO' || EXPECTED.test(message));
     log[isChatter ? 'debug' : LEVELS[level]](
       { ...rest, sdkComponent, ...(error === undefined ? {} : { err: error }) },
       message,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -13,6 +14,7 @@ import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
 import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
+import { registerSearchAttributes } from './searchAttributes';
 import type { Versioning } from './versioning';
 
 export interface NodeOptions {
@@ -53,6 +55,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   await checkSchema(pool);
   for (const handler of handlers) await registerHandler(pool, handler);
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const draining = new AbortController();
+  setMaxListeners(0, draining.signal);
   const deps: ActivityDeps = {
     pool,
     temporal: new Client({ connection, namespace }),
@@ -63,8 +67,10 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
+    draining: draining.signal,
     log,
   };
+  await registerSearchAttributes(connection, namespace, log);
   const activities = createActivities(deps);
   const common = {
     connection,
@@ -105,6 +111,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       await Promise.all(workers.map((worker) => worker.run()));
     },
     shutdown: () => {
+      draining.abort();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     },
   };

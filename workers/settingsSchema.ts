@@ -92,15 +92,8 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
-export const SETTING_NAMES: readonly string[] = [
-  'handlers',
-  'databaseUrl',
-  'schema',
-  'prefix',
-  'temporal',
-  'callbacks',
-  'default',
-];
+/** What `fileSchema` knows; the handlers stand beside them. */
+export const SETTING_NAMES: readonly string[] = ['databaseUrl', 'schema', 'prefix', 'temporal', 'callbacks'];
 
 /** Every problem of a value, one a field. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] => {

@@ -1,9 +1,13 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 
 /** The messages of our workflows. */
 
 /** "Look": a signal, since the sender needs no answer and the store holds the data; sent with start, so that a closed workflow is started (DESIGN section 4.2). */
 export const lookSignal = defineSignal('look');
+
+/** Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Registered by each worker as it starts, or by hand where it may not. */
+export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 
 /** To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the workflow comes to it. */
 export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
@@ -16,6 +20,8 @@ export interface TaskEnd {
   state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';
   result?: unknown;
   error?: string;
+  /** It has a result, too large for here: read it where it is (`client.getTask`). */
+  resultOmitted?: true;
 }
 export interface TasksEnded {
   handler: string;
@@ -37,6 +43,21 @@ export interface PollAnswer {
   asked: number;
   settled: number;
   dueInMs: number | null;
+}
+/** A task as a user's workflow submits it: plain data, since it crosses into an activity. */
+export interface WorkflowTask<P = unknown> {
+  /** Globally unique, 1-256 bytes: the same id with the same content is the same task (A1). */
+  id: string;
+  payload: P;
+  /** Joins no batch before; ISO text or Unix ms. */
+  notBefore?: string | number;
+  /** Lower goes first within a target, -32768..32767; default 0. */
+  priority?: number;
+}
+/** What a submit from a workflow found: tasks that have ended already, and tasks that somebody else is told about. */
+export interface WorkflowSubmitAnswer {
+  ends: TaskEnd[];
+  foreign: string[];
 }
 /** A monitor's input. */
 export interface MonitorInput {

@@ -38,7 +38,9 @@ export async function leader(input: LeaderInput): Promise<void> {
 }
 
 class LeaderRun {
-  private woken = false;
+  /** Wakes so far, and how many of them the last turn knew of. */
+  private looks = 0;
+  private looked = 0;
   private turn = 0;
   private readonly live = new Map<number, DispatchAnswer | null>();
   private ended = 0;
@@ -53,20 +55,25 @@ class LeaderRun {
   }
 
   look(): void {
-    this.woken = true;
+    this.looks++;
+  }
+
+  private get woken(): boolean {
+    return this.looks > this.looked;
   }
 
   async lead(): Promise<void> {
     // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is nothing to look at before.
+    // The signal that came with the start said the same; a second one means that something is due earlier.
     if ((this.input.dueInMs ?? 0) > 0) {
-      this.woken = false; // the signal that came with the start said the same
+      this.looked = 1;
       await this.wait(this.input.dueInMs);
     }
     for (;;) {
       const draining = this.isDraining();
       // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted (DESIGN section 4.3).
       if (draining && this.live.size === 0) await continueAsNew<typeof leader>({ ...this.input, dueInMs: 0 });
-      this.woken = false;
+      this.looked = this.looks;
       const answer = await this.takeTurn(!draining);
       if (answer.again && !draining) continue;
       if (answer.next === 'idle' && !this.woken && this.live.size === 0 && !answer.again) return;

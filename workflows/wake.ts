@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { lookSignal } from './definitions';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
 import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, workflowTaskQueue } from './naming';
 import type { LeaderInput } from './contracts';
 
@@ -11,6 +12,9 @@ export interface WakeTarget {
   name: string;
   dueInMs: number;
 }
+
+/** A worker that dies in a workflow task costs this before another takes over (10 s by default); a turn is far shorter. */
+const WORKFLOW_TASK_TIMEOUT = '5s';
 
 /** Starts in flight at once: 500 at a time overload a small server (temporal.md section 7). */
 const PARALLEL = 16;
@@ -34,14 +38,22 @@ export const wakeLeaderWorkflows = async (
         name: leader.name,
         dueInMs: leader.dueInMs,
       };
-      try {
-        await temporal.workflow.signalWithStart('leader', {
+      const start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }): Promise<unknown> =>
+        temporal.workflow.signalWithStart('leader', {
           workflowId: leaderWorkflowId(prefix, leader.handler, leader.name, leader.leaderId),
           taskQueue: workflowTaskQueue(prefix),
           args: [input],
           signal: lookSignal,
           signalArgs: [],
+          workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
           staticSummary: `Leader of ${leader.handler}, set ${leader.name.slice(0, 100).replaceAll('\n', ' ')}`,
+          ...attributes,
+        });
+      try {
+        await start({ typedSearchAttributes: handlerAttribute(leader.handler) }).catch((error: unknown) => {
+          // A server where nobody has registered it (workers do when they start): the leader matters, its filter in the Web UI does not.
+          if (!/search attribute/i.test(reasonOf(error))) throw error;
+          return start({});
         });
       } catch (error) {
         failure ??= error as Error;
@@ -50,6 +62,12 @@ export const wakeLeaderWorkflows = async (
   };
   await Promise.all(Array.from({ length: Math.min(PARALLEL, leaders.length) }, lane));
   return failure;
+};
+
+const handlerAttribute = (handler: string): TypedSearchAttributes => new TypedSearchAttributes([{ key: HANDLER_ATTRIBUTE, value: handler }]);
+const reasonOf = (error: unknown): string => {
+  const { message, cause } = error as { message?: string; cause?: { message?: string } };
+  return `${message} ${cause?.message}`;
 };
 
 const wakeOne = async (

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { createProgram } from './program';
 import { codeOf, EXIT, exitCodeOf } from './support/exitCodes';
 import { printable } from './support/output';
+import { exitCode } from './support/session';
 
 /** Runs the command line and ends the process: a handler's own connections must not keep it alive. */
 const main = async (argv: readonly string[]): Promise<number> => {
@@ -11,7 +12,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
   );
   try {
     await createProgram().parseAsync([...argv], { from: 'user' });
-    return Number(process.exitCode ?? EXIT.ok);
+    return exitCode();
   } catch (error) {
     // Commander has said what is wrong, or shown its help.
     if (error instanceof CommanderError) {
@@ -27,7 +28,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
 
 const messageOf = (error: unknown): string => {
   const { message } = (error ?? {}) as { message?: unknown };
-  return typeof message === 'string' && message !== '' ? message : String(error);
+  return typeof message === 'string' && message !== '' ? message.split('\nRequire stack')[0]! : String(error);
 };
 const stackOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
@@ -49,4 +50,13 @@ const writeError = (error: unknown): void => {
   process.stdout.write(`${JSON.stringify(document)}\n`);
 };
 
-void main(process.argv.slice(2)).then((code) => process.stdout.write('', () => process.exit(code)));
+// Should everything end while a command still waits for something, that is a failure and not a quiet 0.
+process.exitCode = EXIT.failed;
+process.on('exit', () => {
+  if (!decided) process.stderr.write('Error: ended without an answer: what it waited for is gone.\n');
+});
+let decided = false;
+void main(process.argv.slice(2)).then((code) => {
+  decided = true;
+  process.stdout.write('', () => process.exit(code));
+});

@@ -132,15 +132,19 @@ const describe = (tasks: number, batches: readonly TryBatch[], call: object | nu
   ].join('\n');
 };
 
+interface Input {
+  target: string;
+  tasks: { id: string; payload: unknown }[];
+}
 const showCall = (call: object): string => {
   const { method, url, headers, body, input } = call as {
     method?: string;
     url?: string;
     headers?: Record<string, string>;
     body?: string;
-    input?: unknown;
+    input?: Input;
   };
-  if (url === undefined) return cut(JSON.stringify(input, null, 2));
+  if (url === undefined) return cut(showInput(input));
   return [
     `${method} ${url}`,
     ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`),
@@ -150,6 +154,11 @@ const showCall = (call: object): string => {
     .map((line) => `  ${line}`)
     .join('\n');
 };
+const showInput = ({ target, tasks }: Input = { target: '', tasks: [] }): string =>
+  [
+    `  submit of target ${printable(target)}:`,
+    ...tasks.map(({ id, payload }) => `  ${printable(id)}  ${JSON.stringify(payload)}`),
+  ].join('\n');
 const cut = (text: string): string =>
   text.length > SHOWN_BODY ? `${text.slice(0, SHOWN_BODY)}\n... ${text.length - SHOWN_BODY} characters more` : text;
 

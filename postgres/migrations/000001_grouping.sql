@@ -31,7 +31,8 @@ create table leader (                                -- who may form batches: ri
   handler_id int not null references handler, name text not null,
   state smallint not null default 0 check (state in (0, 1, 2)),     -- idle, working, waiting until wake_at
   wake_at timestamptz,
-  blocked bool not null default false,               -- waits for slots or weight that other leaders of the handler hold
+  blocked bool not null default false,               -- due, but waits for tokens of the handler (slots, weight, rate): the ring does not wake it
+  wants_slots bool not null default false,           -- blocked because other leaders hold the slots
   holder text, run_started_at timestamptz,           -- the workflow run; a later run raises the epoch
   epoch bigint not null default 0, turn bigint not null default 0, answer jsonb,   -- answer of the last turn, for its repeats
   acquired_at timestamptz, expires_at timestamptz,

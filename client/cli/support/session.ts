@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Flags, Needs, Settings } from '../../../workers/config';
 import type { Client } from '../../client';
+import { EXIT } from './exitCodes';
 import { Output } from './output';
 
 /** The flags of every command. */
@@ -54,6 +55,10 @@ export type Work<Options, Args extends unknown[]> = (
   ...args: Args
 ) => Promise<number | void>;
 
+let answered: number = EXIT.ok;
+/** What the command that ran answered. */
+export const exitCode = (): number => answered;
+
 /** Joins a command's work to commander: settings of the program and of the command together, closed whatever happens. */
 export const runs =
   <Options, Args extends unknown[]>(work: Work<Options, Args>) =>
@@ -62,7 +67,7 @@ export const runs =
     const args = given.slice(0, -2) as Args;
     const session = new Session<Options>(command.optsWithGlobals());
     try {
-      process.exitCode = (await work(session, ...args)) ?? 0;
+      answered = (await work(session, ...args)) ?? EXIT.ok;
     } finally {
       await session.close();
     }

@@ -1,0 +1,204 @@
+import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../postgres/poll';
+import type { ActivityDeps } from './deps';
+import type { CarriedBatch } from '../postgres/batch';
+import type { Handler } from './handlers/types';
+import type { Missing } from './handlers';
+import { readReference } from './handlers';
+import { freeTargets } from './freeTargets';
+import { lookUpAccepted } from './lookUpAccepted';
+import type { AskAgain } from './lookUpAccepted';
+import { settleOutcome, toCall } from './submission';
+import type { CallEnd, CallerDeps } from './submission';
+import { SuccessWriter } from './successWriter';
+import type { Call } from './settlement';
+
+export type AcceptedBatch = CarriedBatch & { reference: string; overdue: boolean; leaderId: number };
+
+/** What a downstream said of a batch that it had accepted, so far as it is no longer simply pending. */
+export type Conclusion =
+  /** Results are to be read; `missing`: what becomes of members without one (H7: of an expired batch, a retry). */
+  | { kind: 'read'; missing?: Missing }
+  /**
+   * The downstream refused the batch after all, for its content (a validation of the whole input, say), and applied nothing of it: as a
+   * refusal at submit, so it is bisected (H4). A downstream that fails half-way must say `expired` or `done`, with results.
+   */
+  | { kind: 'rejected'; error: string }
+  | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' };
+
+/** Nothing is known: to be looked up, where the handler can. */
+interface LookUp {
+  kind: 'look-up';
+  error: string;
+  knownStatus: 'pending' | 'lost';
+  overdue: boolean;
+}
+
+/** Longer than a few ticks; whoever takes over from a dead monitor waits this long. */
+const LEASE_MS = 15_000;
+/** Files read at once: each holds a page and its members' ids. */
+const LANES = 4;
+/** In hand at most: more questions are put only while there is room. */
+const MOST = 100;
+const GRACE_ROUNDS = 10;
+
+/** Concludes accepted batches beside the questions: a few at a time, each settled by itself, their targets rung. */
+export class Conclusions {
+  settled = 0;
+  private readonly waiting: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
+  /** Batches in hand, with the attempt number under which they are. */
+  private readonly inHand = new Map<number, number>();
+  private readonly running = new Set<Promise<void>>();
+  private readonly freed = new Set<number>();
+  private notices = false;
+  private failure: unknown;
+  private changed: () => void = () => undefined;
+  private readonly callers: Omit<CallerDeps, 'input'>;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly handler: Handler,
+    private readonly signal: AbortSignal,
+  ) {
+    this.callers = { ...deps, handler, signal, successes: new SuccessWriter(deps.pool) };
+  }
+
+  hasRoom(): boolean {
+    return this.inHand.size < MOST;
+  }
+
+  isEmpty(): boolean {
+    if (this.failure !== undefined && this.running.size === 0) throw this.failure;
+    return this.inHand.size === 0;
+  }
+
+  add(batch: AcceptedBatch, conclusion: Conclusion): void {
+    this.waiting.push({ batch, conclusion });
+    this.inHand.set(batch.id, batch.attempt);
+  }
+
+  /** Leases what was added, so that it is not asked about again, and begins. */
+  async start(): Promise<void> {
+    await this.renew();
+    while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
+  }
+
+  /** Every few seconds: keeps the leases, rings what was settled. */
+  tick(): void {
+    this.launch(this.renew().then(() => this.flush()));
+  }
+
+  /** Until something ended, at most `ms`. */
+  async nextChange(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.changed = resolve;
+      timer = setTimeout(resolve, ms);
+    });
+    clearTimeout(timer);
+  }
+
+  /** Nothing runs on after this. What was settled is rung even if something else failed. */
+  async end(): Promise<void> {
+    await Promise.allSettled(this.running);
+    await this.flush();
+  }
+
+  /** Targets whose batches ended take part again: weight and slots that those held are free (H6), tasks may have come back. */
+  async flush(): Promise<void> {
+    const targets = [...this.freed];
+    this.freed.clear();
+    const notices = this.notices;
+    this.notices = false;
+    await freeTargets(this.deps, this.handler.name, targets, notices);
+  }
+
+  private async renew(): Promise<void> {
+    const held = [...this.inHand].map(([id, attempt]) => ({ id, attempt, error: null }));
+    if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
+  }
+
+  private async lane(): Promise<void> {
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      const { batch, conclusion } = next;
+      try {
+        if (this.signal.aborted || this.failure !== undefined) await this.postpone(batch, batch.attempt, 0, null);
+        else await this.conclude(batch, conclusion);
+      } finally {
+        this.inHand.delete(batch.id);
+        this.changed();
+      }
+    }
+  }
+
+  private async conclude(batch: AcceptedBatch, conclusion: Conclusion): Promise<void> {
+    let call = await this.take(batch, batch.attempt);
+    if (call === null) return;
+    let outcome: CallEnd | AskAgain | LookUp;
+    if (conclusion.kind === 'read') outcome = await this.read(call, batch, conclusion.missing);
+    else if (conclusion.kind === 'unknown') outcome = { ...conclusion, kind: 'look-up', overdue: batch.overdue };
+    else outcome = { kind: 'rejected', error: conclusion.error };
+    if (outcome.kind === 'look-up') {
+      // Under an attempt of its own: pages of an answer that broke off must not stand beside those of the look-up's.
+      call = await this.take(batch, call.attempt);
+      if (call === null) return;
+      outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
+    }
+    if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // it says nothing then
+    if (outcome.kind === 'ask-again') return this.postpone(batch, call.attempt, outcome.inMs, outcome.error);
+    await this.settle(call, outcome);
+  }
+
+  /** Null: completed from outside, or another monitor has it. */
+  private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
+    const { pool } = this.deps;
+    const attempt = await takeReading(pool, batch.id, expected, LEASE_MS);
+    if (attempt === null) return null;
+    this.inHand.set(batch.id, attempt);
+    const members = await readMemberIds(pool, batch.id);
+    return toCall({ pool, handler: this.handler }, { batch: { ...batch, attempt }, members, attempt });
+  }
+
+  private async read(call: Call, batch: AcceptedBatch, missing: Missing | undefined): Promise<CallEnd | AskAgain | LookUp> {
+    const { everyMs } = this.handler.poll;
+    const { reference } = batch;
+    const read = await readReference(this.handler, reference, call.members, { signal: this.signal }, call.pages, missing);
+    if (read.kind === 'results') return read;
+    const past = await pastDeadline(this.deps.pool, [batch.id], GRACE_ROUNDS * everyMs);
+    const error = `its results could not be read: ${read.error}`;
+    if (read.kind === 'unread' && !past.has(batch.id)) return { kind: 'ask-again', inMs: everyMs, error };
+    return { kind: 'look-up', error, knownStatus: 'pending', overdue: true };
+  }
+
+  private async settle(call: Call, outcome: CallEnd): Promise<void> {
+    const { batch } = call;
+    const input = { leaderId: 0, handler: this.handler.name, epoch: batch.epoch, no: 0, slots: 0 }; // no submission carries it
+    const settled = await settleOutcome({ ...this.callers, input }, call, outcome);
+    if (!settled.written) {
+      this.deps.log.info({ batch: batch.id, attempt: call.attempt }, 'an accepted batch was concluded by somebody else');
+      return;
+    }
+    this.settled++;
+    this.notices ||= settled.notices;
+    // Refused in a first split: its other half decides. Nothing more to ask.
+    if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
+    this.freed.add(batch.targetId);
+  }
+
+  private postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {
+    this.inHand.delete(batch.id); // or a tick could lease it again
+    return putOffPolls(this.deps.pool, [{ id: batch.id, attempt, error }], inMs);
+  }
+
+  private launch(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.failure ??= error;
+        this.waiting.splice(0).forEach(({ batch }) => this.inHand.delete(batch.id)); // their leases pass
+      })
+      .finally(() => {
+        this.running.delete(tracked);
+        this.changed();
+      });
+    this.running.add(tracked);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Invariant } from './invariant';
+
+/** Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14; store.md R). */
+
+/** A ring takes milliseconds, the sweeper comes within 5 s; leases are 15 s. */
+const GRACE = `interval '5 s'`;
+const SILENT = `interval '30 s'`;
+
+const LATE = `(t.due_at is null or t.due_at > greatest(t.hold_until, w.at) + ${GRACE})`;
+
+export const flow: readonly Invariant[] = [
+  {
+    name: 'a ready task makes its target due',
+    passing: true,
+    text: `
+select h.name as handler, t.key as target, 'queue' as waits from target t join handler h on h.id = t.handler_id cross join lateral (
+  select q.ready_at + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms' as at
+  from (select * from queue q where q.target_id = t.id order by q.priority, q.seq limit case when h.keyed then 4 * h.max_items + 1000 else 1 end) q
+  where not h.keyed or not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)
+  order by q.priority, q.seq limit 1) w
+where not t.busy and ${LATE} order by t.id limit 20`,
+  },
+  {
+    name: 'a delayed task makes its target due',
+    passing: true,
+    text: `
+select h.name as handler, t.key as target, 'delayed' as waits from target t join handler h on h.id = t.handler_id cross join lateral (
+  select d.not_before as at from delayed d where d.target_id = t.id order by d.not_before limit 1) w
+where not t.busy and ${LATE} order by t.id limit 20`,
+  },
+  {
+    name: 'a waiting batch makes its target due',
+    passing: true,
+    text: `
+select h.name as handler, t.key as target, w.id as batch from target t join handler h on h.id = t.handler_id cross join lateral (
+  select b.id, coalesce(b.retry_at, b.created_at) as at from batch b
+  where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused order by at limit 1) w
+where not t.busy and ${LATE} order by t.id limit 20`,
+  },
+  {
+    name: 'a due target has a leader that looks in time',
+    passing: true,
+    text: `
+select h.name as handler, t.key as target, l.name as leader, l.state from target t join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
+where t.due_at is not null and not t.paused and not t.busy and h.paused_at is null and greatest(t.due_at, h.hold_until) < clock() - ${GRACE}
+  and (l.state = 0 or l.expires_at < clock() - ${SILENT} or (l.state = 2 and not l.blocked and l.wake_at > clock()))
+order by t.id limit 20`,
+  },
+  {
+    name: 'a busy target has something in flight',
+    passing: true,
+    text: `
+select h.name as handler, t.key as target, l.name as leader from target t join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
+where t.busy and (l.state = 0 or l.expires_at < clock() - ${SILENT})
+  and (select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is not null) < least(h.per_target, t.allowed)
+  and (h.weight_per_target is null or (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1) < h.weight_per_target)
+order by t.id limit 20`,
+  },
+  {
+    // An idle leader has adopted what its dead submissions left; a silent one is woken to do it.
+    name: 'a carried batch has a submission that lives',
+    passing: true,
+    text: `
+select b.id as batch, b.dispatch, l.name as leader, l.state from batch b join leader l on l.id = b.leader_id
+where b.state = 1 and b.dispatch is not null and (l.state = 0 or (l.expires_at < clock() - ${SILENT}
+  and not exists (select from dispatch d where d.leader_id = b.leader_id and d.no = b.dispatch)))
+order by b.id limit 20`,
+  },
+  {
+    name: 'an accepted batch is asked about',
+    passing: true,
+    text: `
+select id as batch, reference from batch where state = 1 and reference is not null and poll_at is null and not refused order by id limit 20`,
+  },
+  {
+    name: 'a refused half has an open other half',
+    text: `
+select b.id as batch, b.parent_id as parent from batch b where b.state = 1 and b.refused and not exists (
+  select from batch o where o.parent_id = b.parent_id and o.id <> b.id and o.depth = b.depth and o.state = 1 and not o.refused)
+order by b.id limit 20`,
+  },
+];

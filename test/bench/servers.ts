@@ -1,0 +1,62 @@
+import path from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../postgres/migrate';
+import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import type { Child } from './child';
+import { startChild } from './child';
+import { FLOOR_SCHEMA } from './floorStore';
+
+/** The real servers, Postgres as shipped (fsync and synchronous_commit on), and the downstream; one set for a whole run of the bench. */
+export interface Servers {
+  postgres: EmbeddedPostgres;
+  temporal: TemporalDev;
+  downstream: Child;
+  downstreamUrl: string;
+  floorUrl: string;
+  /** A migrated database of its own: what one case leaves in catalogs and caches is not in the next one's way. */
+  createMusterDatabase(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export const script = (name: string): string => path.join(__dirname, `${name}.js`);
+
+export const startServers = async (log: (line: string) => void): Promise<Servers> => {
+  const [postgres, temporal] = await Promise.all([startPostgres({ log }), startTemporalDev({ ui: false, log })]);
+  const downstream = startChild(script('downstream'));
+  const downstreamUrl = await downstream.ask<string>('listen');
+  const create = async (name: string): Promise<string> => {
+    await query(postgres.url, `create database ${name}`);
+    const url = new URL(postgres.url);
+    url.pathname = `/${name}`;
+    return url.href;
+  };
+  const floorUrl = await create('floor');
+  await query(floorUrl, FLOOR_SCHEMA);
+  return {
+    postgres,
+    temporal,
+    downstream,
+    downstreamUrl,
+    floorUrl,
+    createMusterDatabase: async (name) => {
+      const url = await create(name);
+      await migrate(url);
+      return url;
+    },
+    stop: async () => {
+      await downstream.stop();
+      await Promise.all([postgres.stop(), temporal.stop()]);
+    },
+  };
+};
+
+const query = async (databaseUrl: string, text: string): Promise<void> => {
+  const connection = new pg.Client({ connectionString: databaseUrl });
+  await connection.connect();
+  try {
+    await connection.query(text);
+  } finally {
+    await connection.end();
+  }
+};

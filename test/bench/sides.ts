@@ -1,0 +1,96 @@
+import type { Progress } from './arrive';
+import type { BenchCase } from './cases';
+import type { Child } from './child';
+import { startChild } from './child';
+import type { FloorKind, FloorStart } from './floor';
+import type { Servers } from './servers';
+import { script } from './servers';
+import type { WatchedStore } from './store';
+import { openConnection, watchFloor, watchMuster } from './store';
+
+/** One of those that are compared: a worker process, a submitting process, a store. They live for a case, and are warm when it counts. */
+export interface Side {
+  name: 'muster' | FloorKind;
+  worker: Child;
+  client: Child;
+  store: WatchedStore;
+  usesTemporal: boolean;
+  /** Before the first submit. */
+  begin(run: string, benchCase: BenchCase): Promise<unknown>;
+  /** The last task is in. */
+  submitted(benchCase: BenchCase): Promise<unknown> | void;
+  /** Waits for the worker's own end of the run; rejects with its error. */
+  finish(): Promise<unknown>;
+}
+
+export interface Sides {
+  all: Side[];
+  stop(): Promise<void>;
+}
+
+export const openSides = async (servers: Servers, benchCase: BenchCase, nodeArgs: { worker?: string[] }): Promise<Sides> => {
+  const kinds: FloorKind[] = benchCase.overMs === undefined ? ['target', 'set'] : ['poller'];
+  const { sides: floors, stop: stopFloors } = await openFloors(servers, kinds);
+  const { side: muster, stop: stopMuster } = await openMuster(servers, benchCase, nodeArgs.worker ?? []);
+  return {
+    all: [...floors, muster],
+    stop: async () => {
+      await stopFloors();
+      await stopMuster();
+    },
+  };
+};
+
+/** All floors are one pair of processes: they do the same thing in different orders, and never at the same time. */
+const openFloors = async (servers: Servers, kinds: readonly FloorKind[]): Promise<{ sides: Side[]; stop: () => Promise<void> }> => {
+  const worker = startChild(script('floor'));
+  let live = false;
+  const client = startChild(script('floorClient'), [], ({ tasks }: Progress) => worker.tell('progress', { tasks, ended: false, live }));
+  await Promise.all([worker.ask('open', servers.floorUrl), client.ask('open', servers.floorUrl)]);
+  const connection = await openConnection(servers.floorUrl);
+  const side = (name: FloorKind): Side => ({
+    name,
+    worker,
+    client,
+    store: watchFloor(connection),
+    usesTemporal: false,
+    begin: (run, { targets, maxItems, lingerMs, overMs }) => {
+      live = overMs !== undefined;
+      return worker.ask('start', { kind: name, run, targets, maxItems, lingerMs, url: servers.downstreamUrl } satisfies FloorStart);
+    },
+    submitted: ({ tasks }) => worker.tell('progress', { tasks, ended: true, live }),
+    finish: () => worker.ask('finish'),
+  });
+  const stop = async (): Promise<void> => {
+    await Promise.all([worker.stop(), client.stop()]);
+    await connection.end();
+  };
+  return { sides: kinds.map(side), stop };
+};
+
+const openMuster = async (servers: Servers, benchCase: BenchCase, nodeArgs: string[]): Promise<{ side: Side; stop: () => Promise<void> }> => {
+  const databaseUrl = await servers.createMusterDatabase(`muster_${benchCase.name.replace(/\W/g, '_')}`);
+  const { maxItems, lingerMs } = benchCase;
+  const open = { databaseUrl, temporalAddress: servers.temporal.address, url: servers.downstreamUrl, maxItems, lingerMs };
+  const worker = startChild(script('musterWorker'), nodeArgs);
+  const client = startChild(script('musterClient'));
+  await worker.ask('open', open); // the handler is registered by it first
+  await client.ask('open', open);
+  const connection = await openConnection(databaseUrl);
+  const side: Side = {
+    name: 'muster',
+    worker,
+    client,
+    store: watchMuster(connection),
+    usesTemporal: true,
+    begin: () => Promise.resolve(),
+    submitted: ({ overMs }) => (overMs === undefined ? client.ask('flush') : undefined),
+    finish: () => Promise.resolve(),
+  };
+  const stop = async (): Promise<void> => {
+    await client.stop();
+    await worker.stop();
+    await connection.end();
+  };
+  return { side, stop };
+};

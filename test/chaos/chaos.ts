@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { createClient } from '../../client';
+import { WORKFLOWS_PATH } from '../../workers/bundle';
+import { gather, judge } from './checker';
+import { Harness } from './harness';
+import type { Struck } from './harness';
+import { planKills } from './plan';
+import { PLAIN, POINTS } from './points';
+import { outcomeOf, tableOf } from './report';
+import { Servers } from './servers';
+
+/**
+ * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere while tasks arrive, then counts. One JSON
+ * line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or disordered, or a kill could not be made.
+ */
+
+const { values } = parseArgs({
+  options: {
+    tasks: { type: 'string', default: '10000' },
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    keep: { type: 'boolean', default: false },
+  },
+});
+const numberOf = (name: 'tasks' | 'kills' | 'seed', least: number): number => {
+  const n = Number(values[name]);
+  if (Number.isInteger(n) && n >= least) return n;
+  process.stderr.write(`--${name}: expected a whole number of at least ${least}, got "${values[name]}"\n`);
+  process.exit(2);
+};
+
+const DRAIN_MS = 90_000;
+/** A kill takes about so long; the arrivals are spread by it. */
+const KILL_MS = 3_000;
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const bundleTo = async (file: string): Promise<string> => {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve(WORKFLOWS_PATH),
+    workflowInterceptorModules: [require.resolve('./workflowInterceptors')],
+    logger: new DefaultLogger('ERROR'),
+  });
+  writeFileSync(file, code);
+  return file;
+};
+
+/** Kills by the plan while tasks arrive; an entry that finds no victim is tried again at the end, twice at most. */
+const rampage = async (harness: Harness, tasks: number, kills: number, seed: number): Promise<Struck[]> => {
+  const each = Math.ceil(tasks / harness.submitters.length);
+  const queue = planKills(kills, seed).map((kill) => ({ kill, tries: 0 }));
+  const struck: Struck[] = [];
+  let extra = 0;
+  const pacer = setInterval(() => {
+    const left = tasks - harness.submitted();
+    // Arrivals go on to the last kill: where the tasks run out before it, a few more come.
+    if (left <= 0 && queue.length > 0) extra = harness.submitted() / harness.submitters.length - each + 200;
+    const rate = Math.min(300, Math.max(25, left / ((queue.length * KILL_MS) / 1_000 + 1)));
+    harness.pace(rate, each + Math.max(0, Math.ceil(extra)));
+  }, 500);
+  try {
+    for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+      const begun = performance.now();
+      const done = await harness.strike(entry.kill);
+      if (done !== null) struck.push(done);
+      else if (++entry.tries < 3) queue.push(entry);
+      const { point, variant } = entry.kill;
+      log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - begun)} ms; ${harness.submitted()} tasks`); // prettier-ignore
+    }
+    harness.pace(300, each);
+    while (harness.submitted() < tasks) await sleep(100);
+  } finally {
+    clearInterval(pacer);
+  }
+  harness.pace(0, 0);
+  return struck;
+};
+
+const verify = async (databaseUrl: string): Promise<unknown> => {
+  const client = createClient({ databaseUrl });
+  try {
+    return await (client as unknown as { verify?: () => Promise<unknown> }).verify?.();
+  } finally {
+    await client.close();
+  }
+};
+
+const main = async (): Promise<boolean> => {
+  const [tasks, kills, seed] = [numberOf('tasks', 1), numberOf('kills', 0), numberOf('seed', 0)];
+  const runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-chaos-'));
+  log(`seed ${seed}; files of the run: ${runDir}`);
+  const begun = performance.now();
+  const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
+  const harness = new Harness(servers, runDir, bundle, log);
+  let passed = false;
+  try {
+    await harness.start();
+    const struck = await rampage(harness, tasks, kills, seed);
+    const killedFor = performance.now() - begun;
+    const drained = await harness.drain(DRAIN_MS);
+    const drainMs = performance.now() - begun - killedFor;
+    const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
+    const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));
+    const verified = await verify(servers.databaseUrl);
+    const outcome = outcomeOf({ verdict, struck, verified, drained, kills, seed, crashes: harness.crashes(), seconds: (performance.now() - begun) / 1_000, drainSeconds: drainMs / 1_000 }); // prettier-ignore
+    passed = outcome.passed;
+    log(tableOf(outcome, POINTS));
+    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  } finally {
+    if (values.keep) {
+      log(`kept: ${servers.databaseUrl} and Temporal at ${servers.address}; Ctrl-C ends`);
+      await new Promise((resolve) => process.once('SIGINT', resolve));
+    }
+    await harness.close();
+    await servers.stop();
+    if (passed) rmSync(runDir, { recursive: true, force: true });
+  }
+  return passed;
+};
+
+main().then(
+  (passed) => process.exit(passed ? 0 : 1),
+  (error: unknown) => {
+    log(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exit(1);
+  },
+);

@@ -1,0 +1,29 @@
+import type { Point, Variant } from './points';
+import { BACKEND_POINT, POINTS, SERVER_POINT } from './points';
+import { randomOf, shuffled } from './random';
+
+/** One entry of the schedule of kills: the same for the same seed. */
+export interface Kill {
+  point: Point;
+  variant: Variant;
+  /** A stop: SIGSTOP, past every lease, then SIGCONT. */
+  how: 'kill' | 'stop' | 'terminate' | 'restart';
+  /** The victim's successor starts so much later. */
+  restartAfterMs: number;
+}
+
+/** Of the kills of one point, every third is a stop. */
+const STOP_EVERY = 3;
+
+/** All points in turn, each round in an order of its own. */
+export const planKills = (kills: number, seed: number): Kill[] => {
+  const random = randomOf(seed);
+  const plan: Kill[] = [];
+  for (let round = 0; plan.length < kills; round++)
+    for (const point of shuffled(POINTS, random)) {
+      const stop = (round + POINTS.indexOf(point)) % STOP_EVERY === 1;
+      const how = point === BACKEND_POINT ? 'terminate' : point === SERVER_POINT ? 'restart' : stop ? 'stop' : 'kill';
+      plan.push({ point, variant: (round % 4) as Variant, how, restartAfterMs: Math.floor(random() * 1_500) });
+    }
+  return plan.slice(0, kills);
+};

@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { migrate } from '../../postgres/migrate';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
+
+/** Postgres, and the Temporal dev server on a file, so that it can be killed and come back. */
+export class Servers {
+  private constructor(
+    private readonly postgres: EmbeddedPostgres,
+    private temporal: TemporalDev,
+    private readonly file: string,
+    readonly databaseUrl: string,
+    /** The harness's own eyes: one connection pool, plain SQL. */
+    readonly store: pg.Pool,
+  ) {}
+
+  static async start(runDir: string): Promise<Servers> {
+    const file = path.join(runDir, 'temporal.db');
+    const [postgres, temporal] = await Promise.all([
+      // Processes die here, not the machine: without fsync the disk is left alone.
+      startPostgres({ settings: { fsync: 'off' } }),
+      startTemporalDev({ dbFilename: file }),
+    ]);
+    const admin = new pg.Client({ connectionString: postgres.url });
+    await admin.connect();
+    await admin.query('create database chaos');
+    await admin.end();
+    const url = new URL(postgres.url);
+    url.pathname = '/chaos';
+    await migrate(url.href);
+    const store = new pg.Pool({ connectionString: url.href, max: 4, application_name: 'chaos harness', options: '-c search_path=muster' }); // prettier-ignore
+    store.on('error', () => undefined);
+    return new Servers(postgres, temporal, file, url.href, store);
+  }
+
+  get address(): string {
+    return this.temporal.address;
+  }
+
+  /** SIGKILL, away for a while, then on the same port and file. */
+  async restartTemporal(awayMs: number): Promise<void> {
+    const port = Number(this.temporal.address.split(':')[1]);
+    this.temporal.kill();
+    await this.temporal.exited;
+    await this.temporal.stop();
+    await sleep(awayMs);
+    this.temporal = await startTemporalDev({ dbFilename: this.file, port });
+  }
+
+  async stop(): Promise<void> {
+    await this.store.end().catch(() => undefined);
+    await Promise.all([this.temporal.stop(), this.postgres.stop()]);
+  }
+}

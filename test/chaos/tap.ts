@@ -1,0 +1,77 @@
+import type { Pool } from '../../postgres/pool';
+
+/** Where a statement stands, seen from outside the product: prepared statements have names. */
+export interface Statement {
+  name: string;
+  values: readonly unknown[];
+  /** Names of the earlier statements of its transaction; null outside of one. */
+  transaction: readonly string[] | null;
+  /** After it: rows answered or written. */
+  rows: number;
+}
+export interface Hooks {
+  before?(statement: Statement): Promise<void>;
+  /** May throw: then the statement was done, and its caller does not learn of it. */
+  after?(statement: Statement): Promise<void>;
+}
+
+interface Query {
+  name?: string;
+  text: string;
+  values?: readonly unknown[];
+}
+type Run = (...args: unknown[]) => Promise<{ rowCount: number | null }>;
+interface Tappable {
+  query: Run;
+}
+const TAPPED = Symbol('tapped');
+
+/** Lets `hooks` hold every statement that goes through the pool, alone or in a transaction. */
+export const tapPool = (pool: Pool, hooks: Hooks): Pool => {
+  tap(pool as unknown as Tappable, hooks, null);
+  const take = pool.connect.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.connect = ((...args: unknown[]) => {
+    // The pool's own `query` takes its session with a callback; that statement was seen already.
+    if (args.length > 0) return take(...args);
+    return take().then((client) => {
+      if (!(TAPPED in (client as object))) tap(client as Tappable, hooks, []);
+      return client;
+    });
+  }) as typeof pool.connect;
+  return pool;
+};
+
+const tap = (db: Tappable, hooks: Hooks, session: string[] | null): void => {
+  Object.defineProperty(db, TAPPED, { value: true });
+  const run = db.query.bind(db) as Run;
+  db.query = ((...args: unknown[]) => {
+    const query = asQuery(args);
+    return query === null ? run(...args) : hold(query, args, run, hooks, session);
+  }) as Run;
+};
+
+const asQuery = (args: readonly unknown[]): Query | null => {
+  const [first] = args;
+  if (args.some((arg) => typeof arg === 'function')) return null;
+  if (typeof first === 'string') return { text: first };
+  const query = first as Query & { submit?: unknown };
+  return typeof query?.text === 'string' && query.submit === undefined ? query : null;
+};
+
+const hold = async (
+  query: Query,
+  args: readonly unknown[],
+  run: Run,
+  hooks: Hooks,
+  session: string[] | null,
+): Promise<unknown> => {
+  const name = query.name ?? query.text;
+  if (name === 'begin') session?.splice(0);
+  const transaction = session === null ? null : [...session];
+  const statement: Statement = { name, values: query.values ?? [], transaction, rows: 0 };
+  await hooks.before?.(statement);
+  const result = await run(...args);
+  session?.push(name);
+  await hooks.after?.({ ...statement, rows: result.rowCount ?? 0 });
+  return result;
+};

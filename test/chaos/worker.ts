@@ -1,0 +1,100 @@
+import { Client } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import pino from 'pino';
+import { createPool } from '../../postgres/pool';
+import { createNode } from '../../workers/node';
+import { Sweeper } from '../../workers/sweeper';
+import { chaosHandlers } from './handlers';
+import { Post, say } from './post';
+import type { Hooks, Statement } from './tap';
+import { tapPool } from './tap';
+import { shortRuns } from './shortRuns';
+
+/** A worker that can be killed at a named point: the product's own node, over a pool and a logger that report where it is. */
+
+const { index, databaseUrl, address, prefix, downstream, bundle, runDir } = JSON.parse(process.argv[2]!) as Settings;
+export interface Settings {
+  index: number;
+  databaseUrl: string;
+  address: string;
+  prefix: string;
+  downstream: string;
+  bundle: string;
+  runDir: string;
+}
+
+const LEASE_MS = 5_000;
+const post = new Post(runDir);
+const count = (json: unknown, of: (row: { seqs: unknown[] }) => number): number =>
+  (JSON.parse(json as string) as { seqs: unknown[] }[]).reduce((sum, row) => sum + of(row), 0);
+
+let claimed = 0;
+const isClaimCommit = ({ name, transaction }: Statement): boolean =>
+  name === 'commit' && (transaction ?? []).includes('insert-batches');
+const lose = (lost: boolean): void => {
+  if (lost) throw new Error('Connection terminated unexpectedly');
+};
+
+const hooks: Hooks = {
+  before: async (statement) => {
+    const { name, values } = statement;
+    if (name === 'insert-batches') claimed = count(values[0], (row) => row.seqs.length);
+    if (name === 'insert-batches' && post.isArmed('before-claim', 0)) await post.stay({ point: 'before-claim', live: claimed });
+    if (isClaimCommit(statement) && post.isArmed('before-claim')) await post.stay({ point: 'before-claim', live: claimed });
+    if (isClaimCommit(statement) && post.isArmed('backend-terminated', 0))
+      await post.stay({ point: 'backend-terminated', live: claimed });
+    if (name !== 'settle-succeeded') return;
+    const live = count(values[0], () => 1);
+    if (post.isArmed('before-settle')) await post.stay({ point: 'before-settle', live });
+    if (post.isArmed('backend-terminated', 1)) await post.stay({ point: 'backend-terminated', live });
+  },
+  after: async (statement) => {
+    const { name, rows } = statement;
+    if (isClaimCommit(statement) && post.isArmed('after-claim')) await post.stay({ point: 'after-claim', live: claimed });
+    if (isClaimCommit(statement) && post.isArmed('backend-terminated', 2))
+      lose(await post.stay({ point: 'backend-terminated', live: claimed }));
+    if (name === 'mark-attempts' && rows > 0 && post.isArmed('before-call')) await post.stay({ point: 'before-call', live: rows });
+    if (name !== 'settle-succeeded' || rows === 0) return;
+    if (post.isArmed('after-settle')) await post.stay({ point: 'after-settle', live: rows });
+    if (post.isArmed('backend-terminated', 3)) lose(await post.stay({ point: 'backend-terminated', live: rows }));
+  },
+};
+
+const main = async (): Promise<void> => {
+  Runtime.install({
+    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
+      if (message === 'chaos: continues as new' && post.isArmed('continue-as-new'))
+        post.stayStill({ point: 'continue-as-new', live: 0, leaderId: (meta as { leaderId: number }).leaderId });
+      else if (level === 'ERROR') process.stderr.write(`${message} ${String((meta as { error?: unknown } | undefined)?.error ?? '')}\n`);
+    }),
+  });
+  const pool = tapPool(createPool({ databaseUrl, max: 15, applicationName: `chaos worker ${index}` }), hooks);
+  const connection = await NativeConnection.connect({ address });
+  const node = await createNode({
+    pool,
+    connection,
+    namespace: 'default',
+    prefix,
+    handlers: chaosHandlers(downstream, index),
+    log: pino({ level: 'warn' }, pino.destination(2)),
+    callbacks: { allow: [], secret: null },
+    workflowBundle: { codePath: bundle },
+    leaseMs: LEASE_MS,
+    shutdownGraceMs: 3_000,
+  });
+  node.deps.temporal = new Client({ connection, namespace: 'default', interceptors: shortRuns });
+  // Until createNode starts it itself: to be deleted then (a second one would only hold the same lease).
+  new Sweeper({ pool, temporal: node.deps.temporal, prefix, node: node.id, leaseMs: LEASE_MS, log: node.deps.log }).start();
+  process.on('SIGTERM', () => node.shutdown());
+  const running = node.run();
+  say({ ready: true });
+  await running;
+};
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`worker ${index}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(1);
+  },
+);

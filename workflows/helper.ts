@@ -1,0 +1,208 @@
+import { ActivityFailure, ApplicationFailure, condition, proxyActivities, setHandler } from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import type { TaskEnd, TasksEnded, WorkflowTask } from './definitions';
+import { tasksEndedSignal } from './definitions';
+import { DEFAULT_PREFIX, workflowTaskQueue } from './naming';
+
+/**
+ * `muster/workflow`: for a user's own workflow, which submits tasks and waits for their results, durably. It needs nothing in its worker:
+ * the activities run in Muster's workers, on their queue.
+ */
+export interface SubmitOptions {
+  /** The wait ends with a `MusterTimeout` after this (ms); the tasks go on. Default: no limit. */
+  timeout?: number;
+  /** Of the Muster installation, in the same namespace. Default `muster`. */
+  prefix?: string;
+}
+
+export type { WorkflowTask } from './definitions';
+export interface TaskResult<R = unknown> extends Omit<TaskEnd, 'result'> {
+  result?: R;
+}
+
+/** What `submitTask` throws, as `ApplicationFailure` of these types; the first four have the task's end as their detail. */
+export const FAILURE_TYPES = {
+  failed: 'MusterTaskFailed',
+  dead: 'MusterTaskDead',
+  unknown: 'MusterTaskUnknown',
+  cancelled: 'MusterTaskCancelled',
+  timeout: 'MusterTimeout',
+  invalid: 'MusterInvalidTask',
+  handler: 'MusterUnknownHandler',
+} as const;
+
+/** A task that nobody tells us about (another workflow or a client submitted it first) is asked about: first soon, then every minute. */
+const FIRST_ASK_MS = 2_000;
+const LONGEST_ASK_MS = 60_000;
+/** And any task once an hour, should its callback have been given up. */
+const RARE_ASK_MS = 3_600_000;
+const ASK = 500;
+
+/**
+ * Submits one task and waits until it has ended. Answers it if it succeeded (`result`: what the downstream gave; `resultOmitted`: more
+ * than 1 MB, read it from the store); otherwise throws an `ApplicationFailure` of the types above. `unknown` is thrown too: the task is
+ * parked and only a person knows when it moves again.
+ *
+ * The task's id makes it safe to repeat: a workflow that is reset, retried, or continued as new while it waits submits the same task
+ * again and gets its end. Cancelling the workflow ends the wait, not the task.
+ */
+export const submitTask = async <R = unknown, P = unknown>(
+  handler: string,
+  task: WorkflowTask<P>,
+  options: SubmitOptions = {},
+): Promise<TaskResult<R>> => {
+  const [end] = await submitTasks<R, P>(handler, [task], options);
+  if (end!.state === 'succeeded') return end!;
+  throw ApplicationFailure.create({
+    type: FAILURE_TYPES[end!.state],
+    message: `task ${end!.id} of ${handler} is ${end!.state}: ${end!.error ?? 'no reason given'}`,
+    nonRetryable: true,
+    details: [end],
+  });
+};
+
+/**
+ * The same for many (10,000 and 2 MB at most, accepted in one transaction): their ends in the order of the tasks, whatever they are. Throws
+ * only if the tasks are not accepted, or on the timeout.
+ */
+export const submitTasks = async <R = unknown, P = unknown>(
+  handler: string,
+  tasks: readonly WorkflowTask<P>[],
+  options: SubmitOptions = {},
+): Promise<TaskResult<R>[]> => {
+  const deadline = options.timeout === undefined ? Infinity : Date.now() + options.timeout;
+  const inbox = theInbox();
+  const wait = inbox.expect(tasks.map((task) => task.id));
+  try {
+    const activities = activitiesOf(options.prefix ?? DEFAULT_PREFIX);
+    const { ends, foreign } = await accepted(activities.submitTasks({ handler, tasks: [...tasks] }));
+    wait.take(ends);
+    await untilEnded(wait, foreign, deadline, activities);
+    await fetchOmitted(wait, activities);
+    return tasks.map((task) => wait.endOf(task.id) as TaskResult<R>);
+  } finally {
+    inbox.forget(wait);
+  }
+};
+
+type HelperActivities = Pick<ReturnType<typeof proxyActivities<Activities>>, 'submitTasks' | 'readTaskEnds'>;
+
+/** Retried until Muster's store takes them: an invalid task and an unknown handler are told apart and not retried. */
+const activitiesOf = (prefix: string): HelperActivities =>
+  proxyActivities<Activities>({
+    taskQueue: workflowTaskQueue(prefix),
+    startToCloseTimeout: '1 minute',
+    retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  });
+
+/** The refusal itself, not an "activity task failed" around it. */
+const accepted = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
+  }
+};
+
+const untilEnded = async (
+  wait: Wait,
+  foreign: readonly string[],
+  deadline: number,
+  activities: HelperActivities,
+): Promise<void> => {
+  let askMs = foreign.length > 0 ? FIRST_ASK_MS : RARE_ASK_MS;
+  while (!wait.isOver()) {
+    const leftMs = deadline - Date.now();
+    if (leftMs <= 0) throw timedOut(wait);
+    if (await condition(() => wait.isOver(), Math.min(leftMs, askMs))) return;
+    if (deadline - Date.now() <= 0) continue;
+    const missing = wait.missing();
+    for (let i = 0; i < missing.length; i += ASK) wait.take(await activities.readTaskEnds({ ids: missing.slice(i, i + ASK) }));
+    askMs = foreign.length > 0 ? Math.min(LONGEST_ASK_MS, askMs * 2) : RARE_ASK_MS;
+  }
+};
+
+const timedOut = (wait: Wait): ApplicationFailure => {
+  const missing = wait.missing();
+  const more = missing.length > 3 ? ` and ${missing.length - 3} more` : '';
+  return ApplicationFailure.create({
+    type: FAILURE_TYPES.timeout,
+    message: `no end within the timeout of ${missing.slice(0, 3).join(', ')}${more}; the tasks go on`,
+    nonRetryable: true,
+    details: [{ missing: missing.slice(0, 100) }],
+  });
+};
+
+/** Results that were too large for a message: as many as fit into an answer at a time, until only those are left that fit into none. */
+const fetchOmitted = async (wait: Wait, activities: HelperActivities): Promise<void> => {
+  let omitted = wait.omitted();
+  while (omitted.length > 0) {
+    wait.take(await activities.readTaskEnds({ ids: omitted.slice(0, ASK) }), true);
+    const left = wait.omitted();
+    // The first one did not fit though it had all the room.
+    omitted = left[0] === omitted[0] ? wait.giveUp(left[0]!) : left;
+  }
+};
+
+/** What one call waits for. */
+class Wait {
+  private readonly ends = new Map<string, TaskEnd>();
+  private readonly tooLarge = new Set<string>();
+  private left: number;
+
+  constructor(private readonly ids: ReadonlySet<string>) {
+    this.left = ids.size;
+  }
+  /** The first end counts: a later one is a repeat, or of a redrive. */
+  take(ends: readonly TaskEnd[], again = false): void {
+    for (const end of ends) {
+      if (!this.ids.has(end.id) || (this.ends.has(end.id) && !again)) continue;
+      if (!this.ends.has(end.id)) this.left--;
+      this.ends.set(end.id, end);
+    }
+  }
+  isOver(): boolean {
+    return this.left === 0;
+  }
+  missing(): string[] {
+    return [...this.ids].filter((id) => !this.ends.has(id));
+  }
+  omitted(): string[] {
+    return [...this.ids].filter((id) => this.ends.get(id)?.resultOmitted === true && !this.tooLarge.has(id));
+  }
+  giveUp(id: string): string[] {
+    this.tooLarge.add(id);
+    return this.omitted();
+  }
+  endOf(id: string): TaskEnd {
+    return this.ends.get(id)!;
+  }
+}
+
+/** One handler of the signal for all calls of a workflow run. */
+class Inbox {
+  private readonly waits = new Set<Wait>();
+
+  constructor() {
+    setHandler(tasksEndedSignal, (message) => this.receive(message), { description: 'Tasks submitted by this workflow ended' });
+  }
+  expect(ids: readonly string[]): Wait {
+    const wait = new Wait(new Set(ids));
+    this.waits.add(wait);
+    return wait;
+  }
+  forget(wait: Wait): void {
+    this.waits.delete(wait);
+  }
+  private receive({ tasks, resultsOmitted }: TasksEnded): void {
+    const ends = resultsOmitted === true ? tasks.map(withOmission) : tasks;
+    for (const wait of this.waits) wait.take(ends);
+  }
+}
+
+const withOmission = (end: TaskEnd): TaskEnd =>
+  end.result === undefined && (end.state === 'succeeded' || end.state === 'failed') ? { ...end, resultOmitted: true } : end;
+
+/** Module state is a workflow run's own: the SDK gives every run its own instances of the modules. */
+let inbox: Inbox | undefined;
+const theInbox = (): Inbox => (inbox ??= new Inbox());
