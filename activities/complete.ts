@@ -30,17 +30,20 @@ export const completeAccepted = async (
   const handler = deps.handlers.get(name);
   if (handler === undefined)
     throw new Error(`handler: expected one of ${[...deps.handlers.keys()].join(', ')}, got ${JSON.stringify(name)}`);
-  if (reference === undefined && batchId === undefined) throw new Error('expected a reference or a batchId, got neither');
+  if (reference === undefined && batchId === undefined)
+    throw new Error('expected a reference or a batchId, got neither');
   const found = await findAccepted(deps.pool, name, { reference: reference ?? null, batchId: batchId ?? null });
   const what = reference === undefined ? `batch ${batchId}` : `reference ${JSON.stringify(reference)}`;
-  if (found.length > 1) throw new Error(`${what} of handler ${name}: expected one batch, got several; give its batchId`);
+  if (found.length > 1)
+    throw new Error(`${what} of handler ${name}: expected one batch, got several; give its batchId`);
   const batch = found[0];
   if (batch === undefined) throw new Error(`${what} of handler ${name}: there is no accepted batch, or it is over`);
   const attempt = await takeReading(deps.pool, batch.id, batch.attempt, LEASE_MS);
   if (attempt === null) return { batchId: batch.id, written: false };
   const members = await readMemberIds(deps.pool, batch.id);
   const call = toCall({ pool: deps.pool, handler }, { batch: { ...batch, attempt }, members, attempt });
-  const putOff = (inMs: number): Promise<void> => putOffPolls(deps.pool, [{ id: batch.id, attempt, error: null }], inMs);
+  const putOff = (inMs: number): Promise<void> =>
+    putOffPolls(deps.pool, [{ id: batch.id, attempt, error: null }], inMs);
   const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
   const outcome = await readResults(results, members, call.pages).finally(() => clearInterval(renewal));
   if (outcome.kind !== 'results') await putOff(handler.poll.everyMs);
@@ -48,7 +51,11 @@ export const completeAccepted = async (
     throw new Error(`${what} of handler ${name}: ${outcome.kind === 'unknown' ? outcome.error : outcome.kind}`);
   const input = { leaderId: batch.leaderId, handler: name, epoch: batch.epoch, no: 0, slots: 0 };
   const signal = new AbortController().signal;
-  const settled = await settleOutcome({ ...deps, handler, signal, successes: new SuccessWriter(deps.pool), input }, call, outcome);
+  const settled = await settleOutcome(
+    { ...deps, handler, signal, successes: new SuccessWriter(deps.pool), input },
+    call,
+    outcome,
+  );
   if (settled.written) await freeTargets(deps, name, [batch.targetId], settled.notices);
   return { batchId: batch.id, written: settled.written };
 };

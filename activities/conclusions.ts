@@ -121,7 +121,8 @@ export class Conclusions {
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const { batch, conclusion } = next;
       try {
-        if (this.signal.aborted || this.failure !== undefined) await this.postpone(batch, batch.attempt, 0, null);
+        if (this.signal.aborted || this.deps.draining.aborted || this.failure !== undefined)
+          await this.postpone(batch, batch.attempt, 0, null);
         else await this.conclude(batch, conclusion);
       } finally {
         this.inHand.delete(batch.id);
@@ -158,10 +159,21 @@ export class Conclusions {
     return toCall({ pool, handler: this.handler }, { batch: { ...batch, attempt }, members, attempt });
   }
 
-  private async read(call: Call, batch: AcceptedBatch, missing: Missing | undefined): Promise<CallEnd | AskAgain | LookUp> {
+  private async read(
+    call: Call,
+    batch: AcceptedBatch,
+    missing: Missing | undefined,
+  ): Promise<CallEnd | AskAgain | LookUp> {
     const { everyMs } = this.handler.poll;
     const { reference } = batch;
-    const read = await readReference(this.handler, reference, call.members, { signal: this.signal }, call.pages, missing);
+    const read = await readReference(
+      this.handler,
+      reference,
+      call.members,
+      { signal: this.signal },
+      call.pages,
+      missing,
+    );
     if (read.kind === 'results') return read;
     const past = await pastDeadline(this.deps.pool, [batch.id], GRACE_ROUNDS * everyMs);
     const error = `its results could not be read: ${read.error}`;
@@ -174,7 +186,10 @@ export class Conclusions {
     const input = { leaderId: 0, handler: this.handler.name, epoch: batch.epoch, no: 0, slots: 0 }; // no submission carries it
     const settled = await settleOutcome({ ...this.callers, input }, call, outcome);
     if (!settled.written) {
-      this.deps.log.info({ batch: batch.id, attempt: call.attempt }, 'an accepted batch was concluded by somebody else');
+      this.deps.log.info(
+        { batch: batch.id, attempt: call.attempt },
+        'an accepted batch was concluded by somebody else',
+      );
       return;
     }
     this.settled++;

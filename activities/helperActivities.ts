@@ -21,8 +21,12 @@ const GROUP = 50;
 
 export const createHelperActivities = (deps: ActivityDeps) => {
   const submitter = new Submitter(deps.pool);
-  const ringer = new Ringer(deps.pool, () => Promise.resolve(deps.temporal), deps.prefix, deps.leaseMs, (error) =>
-    deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
+  const ringer = new Ringer(
+    deps.pool,
+    () => Promise.resolve(deps.temporal),
+    deps.prefix,
+    deps.leaseMs,
+    (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
   );
   return {
     submitTasks: (input: { handler: string; tasks: WorkflowTask[] }): Promise<WorkflowSubmitAnswer> =>
@@ -45,7 +49,10 @@ const submitTasks = async (
   const handler = deps.handlers.get(name);
   const known = [...deps.handlers.keys()].map((one) => `"${one}"`).join(', ');
   if (handler === undefined)
-    throw refused('MusterUnknownHandler', `handler: expected one of ${known}, got "${name}". Add it to the config of every worker.`);
+    throw refused(
+      'MusterUnknownHandler',
+      `handler: expected one of ${known}, got "${name}". Add it to the config of every worker.`,
+    );
   if (tasks.length > MOST_TASKS)
     throw refused('MusterInvalidTask', `tasks: expected at most ${MOST_TASKS} in one call, got ${tasks.length}`);
   const { workflowId } = Context.current().info.workflowExecution!;
@@ -69,11 +76,15 @@ const submitTasks = async (
   return { ends, foreign: foreign.filter((id) => !ended.has(id)) };
 };
 
-const refused = (type: string, message: string): ApplicationFailure => ApplicationFailure.create({ type, message, nonRetryable: true });
+const refused = (type: string, message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type, message, nonRetryable: true });
 
-/** Those of the tasks that have ended (or are parked), with their results as long as those are 1 MB in all. */
+/** Those of the tasks that have ended (or are parked), in order; with their results, the first ones first, as far as 1 MB goes. */
 const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<TaskEnd[]> => {
-  const ended = (await readTaskEnds(deps.pool, ids)).filter((end) => end.state >= TASK_STATES.unknown);
+  const place = new Map(ids.map((id, i) => [id, i]));
+  const ended = (await readTaskEnds(deps.pool, ids))
+    .filter((end) => end.state >= TASK_STATES.unknown)
+    .sort((a, b) => place.get(a.id)! - place.get(b.id)!);
   const ends: TaskEnd[] = [];
   const budget = { bytes: RESULT_BYTES };
   for (let i = 0; i < ended.length; i += GROUP) {

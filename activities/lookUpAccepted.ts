@@ -42,7 +42,8 @@ export const lookUpAccepted = async (
         : { kind: 'unknown', error: known.error };
     case 'absent': {
       const tooYoungMs = handler.absentAfterMs - (call.batch.ageMs ?? 0);
-      if (tooYoungMs > 0) return { kind: 'ask-again', inMs: tooYoungMs, error: `${known.error}; a look-up finds nothing yet` };
+      if (tooYoungMs > 0)
+        return { kind: 'ask-again', inMs: tooYoungMs, error: `${known.error}; a look-up finds nothing yet` };
       call.absent = true;
       return { kind: 'unknown', error: `${known.error}; the downstream does not have it` };
     }

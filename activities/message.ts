@@ -16,7 +16,9 @@ export const withResults = async (
   attempt: number | null,
 ): Promise<TasksEnded> => {
   if (batchId === null || attempt === null) return message; // ended by hand: its results are in it
-  const asked = message.tasks.filter((task) => task.result === undefined && (task.state === 'succeeded' || task.state === 'failed'));
+  const asked = message.tasks.filter(
+    (task) => task.result === undefined && (task.state === 'succeeded' || task.state === 'failed'),
+  );
   const ends = await readTaskEnds(pool, asked.map((task) => task.id)); // prettier-ignore
   // A task that was redriven since has another batch by now: this message is about this one.
   const placed = ends.filter((end) => end.batchId === batchId && end.attempt === attempt && end.place !== null);

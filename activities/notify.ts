@@ -2,7 +2,13 @@ import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { DeliveryAnswer, TasksEnded } from '../workflows/definitions';
 import { tasksEndedSignal } from '../workflows/definitions';
-import { endNotification, nextNotificationInMs, putOffNotification, readBody, takeDueNotifications } from '../postgres/notification';
+import {
+  endNotification,
+  nextNotificationInMs,
+  putOffNotification,
+  readBody,
+  takeDueNotifications,
+} from '../postgres/notification';
 import type { TakenNotification } from '../postgres/notification';
 import type { ActivityDeps } from './deps';
 import { cutText, describeThrown } from './handlers/text';
@@ -58,24 +64,30 @@ class DeliveryRun {
 
   async run(): Promise<DeliveryAnswer> {
     const until = performance.now() + this.deps.softDeadlineMs;
-    while (!this.signal.aborted && performance.now() < until) {
+    while (!this.isStopping() && performance.now() < until) {
       const taken = await takeDueNotifications(this.deps.pool, TAKE, LEASE_MS);
       const queue = [...taken];
       const lane = async (): Promise<void> => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) await this.settle(next);
       };
       const lanes = await Promise.allSettled(Array.from({ length: Math.min(LANES, taken.length) }, lane));
-      for (const { status, reason } of lanes as { status: string; reason?: unknown }[]) if (status === 'rejected') throw reason;
+      for (const { status, reason } of lanes as { status: string; reason?: unknown }[])
+        if (status === 'rejected') throw reason;
       if (taken.length < TAKE) break;
     }
     return { ...this.answer, dueInMs: await nextNotificationInMs(this.deps.pool) };
   }
 
+  private isStopping(): boolean {
+    return this.signal.aborted || this.deps.draining.aborted;
+  }
+
   /** Rejects only if the store does: the notification then comes back when its lease has passed. */
   private async settle(one: TakenNotification): Promise<void> {
     const { pool, log } = this.deps;
-    // Stopping: the next process begins at once, not after the lease.
-    if (this.signal.aborted) return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
+    // The next process begins at once, not after the lease.
+    if (this.isStopping())
+      return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
     const delivery = await this.deliver(one);
     if (delivery.kind === 'delivered') {
       this.answer.delivered++;
@@ -84,14 +96,21 @@ class DeliveryRun {
     const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
     if (waitMs === null) {
       this.answer.givenUp++;
-      const error = delivery.kind === 'given-up' ? delivery.error : `given up after ${one.attempts} attempts: ${delivery.error}`;
+      const error =
+        delivery.kind === 'given-up' ? delivery.error : `given up after ${one.attempts} attempts: ${delivery.error}`;
       log.warn({ notification: one.id, batch: one.batchId, error }, 'a callback was not delivered');
       return endNotification(pool, one.id, one.attempts, cutText(error));
     }
     this.answer.putOff++;
     const asked = delivery.kind === 'retry' ? (delivery.afterMs ?? 0) : 0;
     const jitter = 0.9 + 0.2 * Math.random();
-    await putOffNotification(pool, one.id, one.attempts, Math.max(waitMs * jitter, Math.min(asked, LONGEST_WAIT_MS)), cutText(delivery.error));
+    await putOffNotification(
+      pool,
+      one.id,
+      one.attempts,
+      Math.max(waitMs * jitter, Math.min(asked, LONGEST_WAIT_MS)),
+      cutText(delivery.error),
+    );
   }
 
   private async deliver(one: TakenNotification): Promise<Delivery> {
@@ -126,7 +145,8 @@ class DeliveryRun {
       const body = JSON.stringify({ type: 'tasks.ended', timestamp, data: { ...data, ...part } });
       const sent = { id: parts.length === 1 ? id : `${id}_${no + 1}`, url, body };
       const delivery = await sendWebhook(this.deps.callbacks, sent, { signal: this.signal });
-      if (delivery.kind === 'retry' && delivery.unreachable === true && !this.signal.aborted) this.down.set(host, delivery.error);
+      if (delivery.kind === 'retry' && delivery.unreachable === true && !this.signal.aborted)
+        this.down.set(host, delivery.error);
       if (delivery.kind !== 'delivered') return delivery;
     }
     return { kind: 'delivered' };

@@ -57,7 +57,7 @@ class PollRun {
   async run(): Promise<PollAnswer> {
     const until = performance.now() + SOFT_LIMIT_MS;
     for (;;) {
-      const mayAsk = !this.signal.aborted && performance.now() < until && this.conclusions.hasRoom();
+      const mayAsk = !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
       const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
       if (due.length > 0) await this.ask(due);
       else if (this.conclusions.isEmpty()) break;
@@ -89,37 +89,59 @@ class PollRun {
     switch (status) {
       case 'pending':
         if (!batch.overdue) return false;
-        this.conclusions.add(batch, { kind: 'unknown', error: `pending at its deadline (poll.deadlineMs)${why}`, knownStatus: 'pending' });
+        this.conclusions.add(batch, {
+          kind: 'unknown',
+          error: `pending at its deadline (poll.deadlineMs)${why}`,
+          knownStatus: 'pending',
+        });
         return true;
       case 'done':
         this.conclusions.add(batch, { kind: 'read' });
         return true;
       case 'expired':
-        this.conclusions.add(batch, { kind: 'read', missing: { status: 'retry', error: `not done when its batch expired${why}` } });
+        this.conclusions.add(batch, {
+          kind: 'read',
+          missing: { status: 'retry', error: `not done when its batch expired${why}` },
+        });
         return true;
       case 'failed':
-        this.conclusions.add(batch, { kind: 'rejected', error: error ?? 'the downstream failed the batch and gave no reason' });
+        this.conclusions.add(batch, {
+          kind: 'rejected',
+          error: error ?? 'the downstream failed the batch and gave no reason',
+        });
         return true;
       case 'lost':
-        this.conclusions.add(batch, { kind: 'unknown', error: `the downstream does not know ${batch.reference}${why}`, knownStatus: 'lost' });
+        this.conclusions.add(batch, {
+          kind: 'unknown',
+          error: `the downstream does not know ${batch.reference}${why}`,
+          knownStatus: 'lost',
+        });
         return true;
     }
   }
 
   /** Nothing was said about any of them: later again, with why; a batch whose grace has passed too is given to the unknown ones. */
-  private async unanswered(due: readonly AcceptedBatch[], outcome: Exclude<PollOutcome, { kind: 'statuses' }>): Promise<void> {
+  private async unanswered(
+    due: readonly AcceptedBatch[],
+    outcome: Exclude<PollOutcome, { kind: 'statuses' }>,
+  ): Promise<void> {
     const { everyMs } = this.handler.poll;
     if (outcome.kind === 'halted') await haltHandler(this.deps.pool, this.handler.name, outcome.error);
     const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
-    const past = overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
+    const past =
+      overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
     const error = `its status could not be asked: ${outcome.error}`;
-    for (const batch of due) if (past.has(batch.id)) this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
+    for (const batch of due)
+      if (past.has(batch.id)) this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
     await this.putOff(due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })), waitMs); // prettier-ignore
     await this.conclusions.start();
   }
 
-  private async putOff(batches: readonly { batch: AcceptedBatch; error: string | null }[], inMs: number): Promise<void> {
+  private async putOff(
+    batches: readonly { batch: AcceptedBatch; error: string | null }[],
+    inMs: number,
+  ): Promise<void> {
     if (batches.length === 0) return;
     await putOffPolls(this.deps.pool, batches.map(({ batch, error }) => ({ id: batch.id, attempt: batch.attempt, error })), inMs); // prettier-ignore
   }

@@ -3,6 +3,7 @@
 # made with its passwords. Another place: deploy/generate-env.sh FILE
 set -eu
 file=${1:-$(dirname "$0")/../.env}
+version=$(sed -n 's/^  "version": "\([^"]*\)",$/\1/p' "$(dirname "$0")/../package.json")
 umask 077
 # 24 bytes as hex: safe in a URL, in a shell and in YAML.
 secret() { head -c 24 /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
@@ -16,6 +17,10 @@ fi
 cat >"$file" <<END
 # Written by deploy/generate-env.sh. Secret: readable by its owner only, never committed.
 # The other settings, all optional, are listed in .env.example.
+
+# Tag of the image; a new one with each upgrade (docker-compose.yml, worker-previous).
+MUSTER_VERSION=$version
+
 MUSTER_POSTGRES_PASSWORD=$(secret)
 MUSTER_POSTGRES_ADMIN_PASSWORD=$(secret)
 TEMPORAL_POSTGRES_PASSWORD=$(secret)

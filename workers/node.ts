@@ -14,7 +14,11 @@ import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
 import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
+import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
+import { Sweeper } from './sweeper';
+import type { SweepCounts } from './sweeper';
+import { packageVersion } from './versioning';
 import type { Versioning } from './versioning';
 
 export interface NodeOptions {
@@ -34,6 +38,8 @@ export interface NodeOptions {
   maxCachedWorkflows?: number;
   /** Leaders stay on the version they began with (DESIGN section 4); the queues of handlers are not versioned. Default: no versioning. */
   versioning?: Versioning;
+  /** Between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
+  sweepEveryMs?: number;
 }
 
 /** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
@@ -45,6 +51,8 @@ export const DEFAULT_SOFT_DEADLINE_MS = 10_000;
 export interface Node {
   id: string;
   deps: ActivityDeps;
+  /** What this process's sweeper found since its start, for `startMetrics`. */
+  sweepCounts: Readonly<SweepCounts>;
   /** Runs until `shutdown`; rejects if a worker fails. */
   run(): Promise<void>;
   shutdown(): void;
@@ -104,14 +112,28 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     ),
   );
   const workers = [leaders, ...submitters];
+  const version = options.versioning?.buildId ?? packageVersion();
+  const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
+  const registry = new Registry({ pool, log, node: row });
+  const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs });
   return {
     id,
     deps,
+    sweepCounts: sweeper.counts,
     run: async () => {
-      await Promise.all(workers.map((worker) => worker.run()));
+      await registry.start();
+      if (options.sweepEveryMs !== 0) sweeper.start();
+      try {
+        await Promise.all(workers.map((worker) => worker.run()));
+      } finally {
+        await sweeper.stop();
+        await registry.stop();
+      }
     },
     shutdown: () => {
       draining.abort();
+      void registry.drain();
+      void sweeper.stop();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     },
   };

@@ -117,7 +117,8 @@ const untilEnded = async (
     if (await condition(() => wait.isOver(), Math.min(leftMs, askMs))) return;
     if (deadline - Date.now() <= 0) continue;
     const missing = wait.missing();
-    for (let i = 0; i < missing.length; i += ASK) wait.take(await activities.readTaskEnds({ ids: missing.slice(i, i + ASK) }));
+    for (let i = 0; i < missing.length; i += ASK)
+      wait.take(await activities.readTaskEnds({ ids: missing.slice(i, i + ASK) }));
     askMs = foreign.length > 0 ? Math.min(LONGEST_ASK_MS, askMs * 2) : RARE_ASK_MS;
   }
 };
@@ -184,7 +185,9 @@ class Inbox {
   private readonly waits = new Set<Wait>();
 
   constructor() {
-    setHandler(tasksEndedSignal, (message) => this.receive(message), { description: 'Tasks submitted by this workflow ended' });
+    setHandler(tasksEndedSignal, (message) => this.receive(message), {
+      description: 'Tasks submitted by this workflow ended',
+    });
   }
   expect(ids: readonly string[]): Wait {
     const wait = new Wait(new Set(ids));
@@ -201,7 +204,9 @@ class Inbox {
 }
 
 const withOmission = (end: TaskEnd): TaskEnd =>
-  end.result === undefined && (end.state === 'succeeded' || end.state === 'failed') ? { ...end, resultOmitted: true } : end;
+  end.result === undefined && (end.state === 'succeeded' || end.state === 'failed')
+    ? { ...end, resultOmitted: true }
+    : end;
 
 /** Module state is a workflow run's own: the SDK gives every run its own instances of the modules. */
 let inbox: Inbox | undefined;

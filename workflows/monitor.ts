@@ -1,4 +1,10 @@
-import { ActivityCancellationType, continueAsNew, proxyActivities, setWorkflowOptions, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  continueAsNew,
+  proxyActivities,
+  setWorkflowOptions,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import type { MonitorInput } from './definitions';
 import { lookUntilIdle } from './looking';

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BenchCase } from './cases';
 import { CASES, scaled } from './cases';
@@ -9,6 +10,7 @@ import { measureRun } from './run';
 import type { Servers } from './servers';
 import { startServers } from './servers';
 import { openSides } from './sides';
+import { resetStatements, writeStatements } from './statements';
 
 const USAGE = `npm run bench -- [--case NAME]... [--tasks N] [--runs N] [--short] [--profile DIR]
   Muster against hand-written SQL (DESIGN section 7), in turns; one JSON line a case on stdout, a table on stderr.
@@ -16,7 +18,7 @@ const USAGE = `npm run bench -- [--case NAME]... [--tasks N] [--runs N] [--short
   --tasks    fewer tasks (and targets in proportion)
   --runs     runs of each side; medians are of these. Default 3
   --short    a tenth of every case, one run
-  --profile  write CPU profiles of Muster's worker there`;
+  --profile  write CPU profiles of Muster's worker and client, and the time of every statement, there`;
 
 interface Flags {
   cases: BenchCase[];
@@ -55,18 +57,20 @@ const WARM_UP = { tasks: 5_000, targets: 50 };
 /** Sides in turns, run by run: what else the machine does meets them alike. */
 const benchOne = async (servers: Servers, benchCase: BenchCase, flags: Flags): Promise<CaseResult> => {
   const profile = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
-  const sides = await openSides(servers, benchCase, { worker: profile });
+  const sides = await openSides(servers, benchCase, profile);
   try {
     const warmUp = { ...benchCase, tasks: Math.min(WARM_UP.tasks, benchCase.tasks), targets: Math.min(WARM_UP.targets, benchCase.targets), ...(benchCase.overMs === undefined ? {} : { overMs: 500 }) }; // prettier-ignore
     for (const side of sides.all) await measureRun(servers, side, warmUp, `warm${sides.all.indexOf(side)}`);
+    if (flags.profile !== undefined) await resetStatements(sides.all);
     const runs = new Map<string, RunMeasure[]>(sides.all.map(({ name }) => [name, []]));
     for (let i = 1; i <= flags.runs; i++) {
       for (const side of sides.all) {
         const measure = await measureRun(servers, side, benchCase, `r${i}`);
         runs.get(side.name)!.push(measure);
-        say(`${benchCase.name}, run ${i} of ${flags.runs}: ${side.name} ${measure.seconds.toFixed(2)} s, ${measure.calls} calls`);
+        say(`${benchCase.name}, run ${i} of ${flags.runs}: ${side.name} ${measure.seconds.toFixed(2)} s (submitted after ${measure.submitSeconds.toFixed(2)} s), ${measure.calls} calls`);
       }
     }
+    if (flags.profile !== undefined) await writeStatements(sides.all, path.join(flags.profile, `${benchCase.name}.statements.json`));
     return resultOf(benchCase, runs);
   } finally {
     await sides.stop();
@@ -76,7 +80,7 @@ const benchOne = async (servers: Servers, benchCase: BenchCase, flags: Flags): P
 const main = async (): Promise<void> => {
   const flags = readFlags();
   if (flags === null) return say(USAGE);
-  const servers = await startServers(() => undefined);
+  const servers = await startServers(flags.profile !== undefined);
   try {
     const results: CaseResult[] = [];
     for (const benchCase of flags.cases) {

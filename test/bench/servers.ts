@@ -21,8 +21,11 @@ export interface Servers {
 
 export const script = (name: string): string => path.join(__dirname, `${name}.js`);
 
-export const startServers = async (log: (line: string) => void): Promise<Servers> => {
-  const [postgres, temporal] = await Promise.all([startPostgres({ log }), startTemporalDev({ ui: false, log })]);
+/** Only to see where the time goes: it costs some itself. */
+const PROFILED = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' };
+
+export const startServers = async (profiled: boolean): Promise<Servers> => {
+  const [postgres, temporal] = await Promise.all([startPostgres({ settings: profiled ? PROFILED : {} }), startTemporalDev({ ui: false })]);
   const downstream = startChild(script('downstream'));
   const downstreamUrl = await downstream.ask<string>('listen');
   const create = async (name: string): Promise<string> => {

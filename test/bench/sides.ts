@@ -28,10 +28,10 @@ export interface Sides {
   stop(): Promise<void>;
 }
 
-export const openSides = async (servers: Servers, benchCase: BenchCase, nodeArgs: { worker?: string[] }): Promise<Sides> => {
+export const openSides = async (servers: Servers, benchCase: BenchCase, nodeArgs: string[] = []): Promise<Sides> => {
   const kinds: FloorKind[] = benchCase.overMs === undefined ? ['target', 'set'] : ['poller'];
   const { sides: floors, stop: stopFloors } = await openFloors(servers, kinds);
-  const { side: muster, stop: stopMuster } = await openMuster(servers, benchCase, nodeArgs.worker ?? []);
+  const { side: muster, stop: stopMuster } = await openMuster(servers, benchCase, nodeArgs);
   return {
     all: [...floors, muster],
     stop: async () => {
@@ -73,7 +73,7 @@ const openMuster = async (servers: Servers, benchCase: BenchCase, nodeArgs: stri
   const { maxItems, lingerMs } = benchCase;
   const open = { databaseUrl, temporalAddress: servers.temporal.address, url: servers.downstreamUrl, maxItems, lingerMs };
   const worker = startChild(script('musterWorker'), nodeArgs);
-  const client = startChild(script('musterClient'));
+  const client = startChild(script('musterClient'), nodeArgs);
   await worker.ask('open', open); // the handler is registered by it first
   await client.ask('open', open);
   const connection = await openConnection(databaseUrl);

@@ -80,21 +80,13 @@ const rampage = async (harness: Harness, tasks: number, kills: number, seed: num
   return struck;
 };
 
-const verify = async (databaseUrl: string): Promise<unknown> => {
-  const client = createClient({ databaseUrl });
-  try {
-    return await (client as unknown as { verify?: () => Promise<unknown> }).verify?.();
-  } finally {
-    await client.close();
-  }
-};
-
 const main = async (): Promise<boolean> => {
   const [tasks, kills, seed] = [numberOf('tasks', 1), numberOf('kills', 0), numberOf('seed', 0)];
   const runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-chaos-'));
   log(`seed ${seed}; files of the run: ${runDir}`);
   const begun = performance.now();
   const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
+  const client = createClient({ databaseUrl: servers.databaseUrl });
   const harness = new Harness(servers, runDir, bundle, log);
   let passed = false;
   try {
@@ -105,7 +97,7 @@ const main = async (): Promise<boolean> => {
     const drainMs = performance.now() - begun - killedFor;
     const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
     const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));
-    const verified = await verify(servers.databaseUrl);
+    const verified = await client.verify();
     const outcome = outcomeOf({ verdict, struck, verified, drained, kills, seed, crashes: harness.crashes(), seconds: (performance.now() - begun) / 1_000, drainSeconds: drainMs / 1_000 }); // prettier-ignore
     passed = outcome.passed;
     log(tableOf(outcome, POINTS));
@@ -116,6 +108,7 @@ const main = async (): Promise<boolean> => {
       await new Promise((resolve) => process.once('SIGINT', resolve));
     }
     await harness.close();
+    await client.close();
     await servers.stop();
     if (passed) rmSync(runDir, { recursive: true, force: true });
   }

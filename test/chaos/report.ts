@@ -24,7 +24,7 @@ export interface Outcome extends Verdict {
 export interface Figures {
   verdict: Verdict;
   struck: readonly Struck[];
-  verified: unknown;
+  verified: { ok: boolean };
   drained: boolean;
   kills: number;
   seed: number;
@@ -39,10 +39,11 @@ export const outcomeOf = ({ verdict, struck, kills, ...rest }: Figures): Outcome
   const { lost, stuck, failed, duplicatedEffects, inTwoBatches, disordered, calls, distinctCalls } = verdict;
   const clean = lost + stuck + failed + duplicatedEffects + inTwoBatches + disordered === 0;
   const enough = struck.length === kills && (kills < MANY_KILLS || Object.values(killsOf).every((n) => n >= LEAST_A_POINT));
-  const verifiedOk = (rest.verified as { ok?: boolean } | undefined)?.ok !== false;
+  const verifiedOk = rest.verified.ok;
   return {
-    passed: clean && enough && rest.drained && verifiedOk,
+    passed: clean && enough && rest.drained && verifiedOk && rest.crashes === 0,
     ...rest,
+    verified: verifiedOk ? 'ok' : rest.verified,
     kills: struck.length,
     killsOf,
     stops: struck.filter(({ how }) => how === 'stop').length,
@@ -73,6 +74,7 @@ export const tableOf = (outcome: Outcome, points: readonly Point[]): string => {
     row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
     row('duplicate attempts a kill', outcome.duplicateAttemptsPerKill),
     row('ended by themselves', outcome.crashes),
+    row('verify', outcome.verified === 'ok' ? 'ok' : 'VIOLATED'),
     row('drained after', `${outcome.drainSeconds} s`),
     row('seconds', outcome.seconds),
     ...findings.map((finding) => `  ! ${finding}`),

@@ -1,7 +1,7 @@
 import type { ClientInterceptors } from '@temporalio/client';
 
 /** Leaders continue as new after so few turns that it happens all the time. */
-const TURNS_PER_RUN = 5;
+const TURNS_PER_RUN = 3;
 
 /** Starts leaders with a low `turnsPerRun`, whoever wakes them. */
 export const shortRuns: ClientInterceptors = {

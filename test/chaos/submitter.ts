@@ -29,7 +29,10 @@ const post = new Post(runDir, (order) => {
 });
 
 /** Sizes from the number alone: mostly few, at times enough for COPY. */
-const sizeAt = (n: number): number => (n % 7 === 0 ? 70 : 1 + (n % 13));
+const sizeAt = (n: number): number => {
+  const mixed = Math.imul(n + 1, 0x9e3779b1) >>> 8;
+  return mixed % 12 === 0 ? 70 : 1 + (mixed % 13);
+};
 
 const main = async (): Promise<void> => {
   const pool = tapPool(createPool({ databaseUrl, max: 5, applicationName: `chaos submitter ${name}` }), {

@@ -1,3 +1,4 @@
+import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { broken, cut, items, openShop, placesOf } from './shop';
 
@@ -20,10 +21,18 @@ test('G9: created tasks, ready or waiting for their time, are cancelled; the oth
       { id: 'c', state: 'succeeded' },
     ],
   });
-  expect(await shop.client.getTask('a')).toMatchObject({ state: 'cancelled', batch: null, attempts: 0, finishedAt: expect.any(String) as string });
+  expect(await shop.client.getTask('a')).toMatchObject({
+    state: 'cancelled',
+    batch: null,
+    attempts: 0,
+    finishedAt: expect.any(String) as string,
+  });
   expect(await placesOf(shop.pool, 'later')).toEqual(['outcome']);
   expect(await shop.client.cancel('a')).toEqual({ cancelled: [], notCancelled: [{ id: 'a', state: 'cancelled' }] });
-  expect((await shop.client.status('items'))[0]).toMatchObject({ counts: { created: 1, cancelled: 2 }, identityHolds: true });
+  expect((await shop.client.status('items'))[0]).toMatchObject({
+    counts: { created: 1, cancelled: 2 },
+    identityHolds: true,
+  });
 });
 
 test('G9 H6: a retried task that waits gives its distinctBy key back, and the next one is rung', async () => {
@@ -69,8 +78,12 @@ test('more than a transaction takes, and bad ids', async () => {
   await shop.client.submit('items', ids.map((id) => ({ id, payload: { to: 'many', note: id } }))); // prettier-ignore
   expect((await shop.client.cancel(ids)).cancelled).toEqual(ids);
   expect(await shop.client.cancel([])).toEqual({ cancelled: [], notCancelled: [] });
-  await expect(shop.client.cancel(['x', 7 as never])).rejects.toThrow('ids[1]: expected a text that is not empty (without NUL), got 7.');
-  await expect(shop.client.cancel(undefined as never)).rejects.toThrow('ids: expected a task id or a list of them, got nothing.');
+  await expect(shop.client.cancel(['x', 7 as never])).rejects.toThrow(
+    'ids[1]: expected a text that is not empty (without NUL), got 7.',
+  );
+  await expect(shop.client.cancel(undefined as never)).rejects.toThrow(
+    'ids: expected a task id or a list of them, got nothing.',
+  );
 });
 
 test('a cancel waits for the claim that holds its target, and then finds the task gone', async () => {
@@ -79,6 +92,10 @@ test('a cancel waits for the claim that holds its target, and then finds the tas
   await claim.query('begin');
   await claim.query(`select from target where key = 'race' for no key update`);
   const cancelling = shop.client.cancel('r1');
+  await eventually(
+    async () => (await shop.pool.query({ text: `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select from target%'` })).rowCount, // prettier-ignore
+    { what: 'the cancel to wait for the lock' },
+  );
   await claim.query(`with q as (delete from queue q using task t where t.id = 'r1' and q.seq = t.seq returning q.seq, q.target_id),
     b as (insert into batch (target_id, leader_id, epoch, turn, dispatch, state, reason, n, members, bytes, weight, created_at)
       select q.target_id, t.leader_id, 1, 1, 1, 1, 3, 1, array[q.seq], 1, 1, clock() from q join target t on t.id = q.target_id returning id),

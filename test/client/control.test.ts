@@ -1,3 +1,4 @@
+import { createClient } from '../../client';
 import type { Shop } from './shop';
 import { broken, items, openShop } from './shop';
 
@@ -44,7 +45,8 @@ test('pause and resume of a handler: who, since when, why; pausing again keeps t
 
 test('pause of one target leaves the others alone; resume ends its hold', async () => {
   await shop.client.pause('items', { target: 'se' });
-  const paused = async (): Promise<string[]> => (await shop.client.targets('items')).filter((one) => one.paused).map((one) => one.key);
+  const paused = async (): Promise<string[]> =>
+    (await shop.client.targets('items')).filter((one) => one.paused).map((one) => one.key);
   expect(await paused()).toEqual(['se']);
   await shop.pool.query({ text: `update target set hold_until = clock() + interval '1 hour' where key = 'se'` });
   await shop.client.resume('items', { target: 'se' });
@@ -65,7 +67,8 @@ test('store.md R: after a resume what waited is due again and its idle leader is
 });
 
 test('G5: settings of one target, replaced as a whole, removed by null', async () => {
-  const overrides = async (): Promise<unknown> => (await shop.client.targets('items')).find((one) => one.key === 'dk')!.overrides;
+  const overrides = async (): Promise<unknown> =>
+    (await shop.client.targets('items')).find((one) => one.key === 'dk')!.overrides;
   await shop.client.setTarget('items', 'dk', { lingerMs: 0, maxItems: 3 });
   expect(await overrides()).toEqual({ lingerMs: 0, maxItems: 3 });
   expect(await dueInMs('dk')).toBeLessThanOrEqual(0); // and it was rung
@@ -96,26 +99,41 @@ test.each([
   ['pause', () => shop.client.pause('nope'), () => shop.client.pause('items', { target: 'xx' })],
   ['resume', () => shop.client.resume('nope'), () => shop.client.resume('items', { target: 'xx' })],
   ['setTarget', () => shop.client.setTarget('nope', 'se', null), () => shop.client.setTarget('items', 'xx', null)],
-  ['redrive', () => shop.client.redrive('nope', { only: 'dead' }), () => shop.client.redrive('items', { only: 'dead', target: 'xx' })],
+  [
+    'redrive',
+    () => shop.client.redrive('nope', { only: 'dead' }),
+    () => shop.client.redrive('items', { only: 'dead', target: 'xx' }),
+  ],
   ['status', () => shop.client.status('nope'), null],
   ['targets', () => shop.client.targets('nope'), null],
 ] as const)('%s of an unknown handler or target says so', async (_, handler, target) => {
   await expect(handler()).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  await expect(handler()).rejects.toThrow('handler "nope": there is none. A handler is known once a worker or a submit has registered it.');
+  await expect(handler()).rejects.toThrow(
+    'handler "nope": there is none. A handler is known once a worker or a submit has registered it.',
+  );
   if (target === null) return;
-  await expect(target()).rejects.toThrow('target of handler "items" "xx": there is none. A target is known once a task for it was submitted.');
+  await expect(target()).rejects.toThrow(
+    'target of handler "items" "xx": there is none. A target is known once a task for it was submitted.',
+  );
 });
 
 test('bad reasons and names', async () => {
-  await expect(shop.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toThrow(/^reason: expected a text of at most 1000 characters \(without NUL\), got "xxx/);
-  await expect(shop.client.pause('items', { reason: 7 as never })).rejects.toThrow(/^reason: expected a text .* got 7\.$/);
-  await expect(shop.client.flush('')).rejects.toThrow('handler: expected a text that is not empty (without NUL), got "".');
-  await expect(shop.client.flush('items', '')).rejects.toThrow('target: expected a text that is not empty (without NUL), got "".');
+  await expect(shop.client.pause('items', { reason: 'x'.repeat(1_001) })).rejects.toThrow(
+    /^reason: expected a text of at most 1000 characters \(without NUL\), got "xxx/,
+  );
+  await expect(shop.client.pause('items', { reason: 7 as never })).rejects.toThrow(
+    /^reason: expected a text .* got 7\.$/,
+  );
+  await expect(shop.client.flush('')).rejects.toThrow(
+    'handler: expected a text that is not empty (without NUL), got "".',
+  );
+  await expect(shop.client.flush('items', '')).rejects.toThrow(
+    'target: expected a text that is not empty (without NUL), got "".',
+  );
 });
 
 test('Temporal down: the verbs write and report the wake that failed, the sweeper will repeat it', async () => {
   const failures: Error[] = [];
-  const { createClient } = await import('../../client');
   const client = createClient({
     databaseUrl: shop.database.url,
     handlers: [shop.handler],
@@ -124,6 +142,7 @@ test('Temporal down: the verbs write and report the wake that failed, the sweepe
   });
   try {
     await client.pause('items');
+    await shop.pool.query({ text: 'update leader set state = 0, wake_at = null, expires_at = null' });
     expect(await client.resume('items')).toEqual({ resumed: true });
     expect(failures[0]).toMatchObject({ code: 'TEMPORAL_UNAVAILABLE' });
     expect((await shop.client.status('items'))[0]!.paused).toBeNull();

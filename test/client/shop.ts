@@ -85,7 +85,8 @@ select id from b`,
     values: [ids, state, attempt, error, dispatch, finishedAgoMs],
   });
   const [batch] = rows;
-  if (rows.length !== 1 || batch === undefined) throw new Error(`cut: expected tasks of one target, got ${rows.length}`);
+  if (rows.length !== 1 || batch === undefined)
+    throw new Error(`cut: expected tasks of one target, got ${rows.length}`);
   for (const [no, value] of (options.results ?? []).entries())
     await pool.query({
       text: 'insert into result_page (batch_id, attempt, no, first, last, results) values ($1, $2, $3, $4, $4, $5)',
@@ -139,5 +140,7 @@ select p.place from task k join (select seq, 'queue' as place from queue union a
 /** The names of the checks that found something. */
 export const broken = async (client: Client): Promise<Record<string, object[]>> => {
   const { checks } = await client.verify();
-  return Object.fromEntries(checks.filter((check) => check.violations.length > 0).map((check) => [check.name, check.violations]));
+  return Object.fromEntries(
+    checks.filter((check) => check.violations.length > 0).map((check) => [check.name, check.violations]),
+  );
 };

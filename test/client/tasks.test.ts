@@ -51,7 +51,9 @@ test('getTasks: each gets the value of its own place in the batch, also null and
   });
   await endAlone(shop.pool, 'r2', TASK_STATES.failed, 'refused');
   const tasks = await shop.client.getTasks(['r0', 'r1', 'r2', 'r3', 'r4', 'nobody']);
-  expect(tasks.map(({ id, state, batch: of, ...rest }) => [id, state, of, rest.result, rest.error, rest.attempts])).toEqual([
+  expect(
+    tasks.map(({ id, state, batch: of, ...rest }) => [id, state, of, rest.result, rest.error, rest.attempts]),
+  ).toEqual([
     ['r0', 'succeeded', batch, undefined, null, 1],
     ['r1', 'succeeded', batch, ['r1'], null, 1],
     ['r2', 'failed', batch, undefined, 'refused', 1],
@@ -71,7 +73,9 @@ test('a task that is not there is null, and left out of many', async () => {
 
 test('bad ids: the message names the field, what was expected and what came', async () => {
   await expect(shop.client.getTask('')).rejects.toThrow('id: expected a text that is not empty (without NUL), got "".');
-  await expect(shop.client.getTask(7 as never)).rejects.toThrow('id: expected a text that is not empty (without NUL), got 7.');
+  await expect(shop.client.getTask(7 as never)).rejects.toThrow(
+    'id: expected a text that is not empty (without NUL), got 7.',
+  );
   await expect(shop.client.getTasks(['ok', 'a\0b'])).rejects.toThrow(/^ids\[1\]: expected a text/);
   const many = Array.from({ length: 1_001 }, (_, i) => `m${i}`);
   await expect(shop.client.getTasks(many)).rejects.toThrow('ids: expected at most 1000 ids in one call, got 1001.');

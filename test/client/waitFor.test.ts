@@ -42,7 +42,9 @@ test('times out with the states of what is open, which goes on', async () => {
   expect(failure).toMatchObject({ code: 'TIMEOUT', timeoutMs: 120, open: { created: 2, batched: 1 } });
   expect((failure as Error).message).toContain('3 tasks have not ended after 120 ms (2 created, 1 batched)');
   expect(performance.now() - from).toBeGreaterThanOrEqual(119);
-  await expect(shop.client.waitFor('open1', { timeoutMs: 0 })).rejects.toThrow('1 task has not ended after 0 ms (1 created)');
+  await expect(shop.client.waitFor('open1', { timeoutMs: 0 })).rejects.toThrow(
+    '1 task has not ended after 0 ms (1 created)',
+  );
 });
 
 test('an unknown id is told at once', async () => {
@@ -52,16 +54,23 @@ test('an unknown id is told at once', async () => {
 
 test('an aborted wait rejects with the reason of the signal', async () => {
   const stop = new AbortController();
-  const waiting = shop.client.waitFor('open1', { signal: stop.signal, onProgress: () => stop.abort(new Error('enough')) });
+  const waiting = shop.client.waitFor('open1', {
+    signal: stop.signal,
+    onProgress: () => stop.abort(new Error('enough')),
+  });
   await expect(waiting).rejects.toThrow('enough');
   await expect(shop.client.waitFor('open1', { signal: stop.signal })).rejects.toThrow('enough');
 });
 
 test('bad arguments', async () => {
-  await expect(shop.client.waitFor([''])).rejects.toThrow('ids[0]: expected a text that is not empty (without NUL), got "".');
+  await expect(shop.client.waitFor([''])).rejects.toThrow(
+    'ids[0]: expected a text that is not empty (without NUL), got "".',
+  );
   await expect(shop.client.waitFor({} as never)).rejects.toThrow('ids: expected a task id or a list of them, got {}.');
   await expect(shop.client.waitFor('open1', { timeoutMs: -1 })).rejects.toThrow('timeoutMs: expected a whole number from 0 to 2147483647, got -1.'); // prettier-ignore
-  await expect(shop.client.waitFor('open1', { onProgress: 1 as never })).rejects.toThrow('onProgress: expected a function, got 1.');
+  await expect(shop.client.waitFor('open1', { onProgress: 1 as never })).rejects.toThrow(
+    'onProgress: expected a function, got 1.',
+  );
   expect(await shop.client.waitFor([])).toEqual([]);
 });
 
@@ -75,7 +84,9 @@ select 1e12 + i, clock(), t.id, 2, 'many-' || i, '{}' from generate_series(1, 10
     text: `
 insert into outcome (seq, target_id, state, attempts, at) select seq, target_id, 7, 0, clock() from task where id like 'many-%' and id <> 'many-100000'`,
   });
-  await shop.pool.query({ text: `insert into queue (target_id, seq, ready_at, bytes) select target_id, seq, clock(), 2 from task where id = 'many-100000'` });
+  await shop.pool.query({
+    text: `insert into queue (target_id, seq, ready_at, bytes) select target_id, seq, clock(), 2 from task where id = 'many-100000'`,
+  });
   const ids = Array.from({ length: 100_000 }, (_, i) => `many-${i + 1}`);
   let most = 0;
   let last: Promise<number> | null = null;

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { ROOT } from './project';
 
 /** One import of one file: of a module by name, or of another file of the project. */
 export interface Import {
@@ -14,8 +15,6 @@ export interface Import {
   isTypeOnly: boolean;
 }
 
-const ROOT = path.join(__dirname, '..', '..');
-
 /** Every TypeScript file below these folders of the root, as `folder/name.ts`. */
 export const sourceFiles = (folders: readonly string[]): string[] =>
   folders.flatMap((folder) =>
@@ -23,8 +22,6 @@ export const sourceFiles = (folders: readonly string[]): string[] =>
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
       .map((name) => `${folder}/${name.split(path.sep).join('/')}`),
   );
-
-export const readSource = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
 /** Everything that `file` imports, in any form: import, export from, import x = require, require(), import(). */
 export const importsOf = (file: string, source: string): Import[] => {

@@ -1,5 +1,6 @@
 import { violation } from './directions';
-import { environmentReads, importsOf, readSource, sourceFiles } from './importScan';
+import { environmentReads, importsOf, sourceFiles } from './importScan';
+import { read } from './project';
 
 /** Build 1: the import directions, checked without eslint, so that neither a changed lint rule nor a disable comment hides one. */
 
@@ -14,14 +15,14 @@ const violationsIn = (file: string, source: string): string[] =>
 test('Build 1: every file of the program imports only in the directions of the layout', () => {
   const files = sourceFiles(PROGRAM);
   expect(files.length).toBeGreaterThan(80);
-  const imports = files.flatMap((file) => importsOf(file, readSource(file)));
+  const imports = files.flatMap((file) => importsOf(file, read(file)));
   expect(imports.length).toBeGreaterThan(files.length);
   expect(imports.map(violation).filter((found) => found !== null)).toEqual([]);
 });
 
 test('Build 1: only workers/config.ts and embedded/paths.ts read the environment', () => {
   const readers = sourceFiles(PROGRAM).filter((file) => !ENVIRONMENT_READERS.includes(file));
-  expect(readers.flatMap((file) => environmentReads(file, readSource(file)))).toEqual([]);
+  expect(readers.flatMap((file) => environmentReads(file, read(file)))).toEqual([]);
 });
 
 describe('a planted violation is reported', () => {

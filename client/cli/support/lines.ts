@@ -7,7 +7,7 @@ export interface Line {
 }
 
 const NEWLINE = 0x0a;
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Not UTF-8: what cannot be read must not be guessed at. */
 export const INVALID_UTF8 = '\ufffd\ufffd not UTF-8';

@@ -1,0 +1,55 @@
+import { acquireLease, releaseLease, renewLease } from '../../postgres/lease';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+const LONG = 60_000;
+
+test('A7: free, then mine, then expired: each may be acquired, a live one of another may not', async () => {
+  const { pool } = database;
+  expect(await acquireLease(pool, 'one', 'a', LONG)).toBe(1);
+  expect(await acquireLease(pool, 'one', 'a', LONG)).toBe(1);
+  expect(await acquireLease(pool, 'one', 'b', LONG)).toBeNull();
+  await pool.query(`update lease set expires_at = clock() - interval '1 ms' where resource = 'one'`);
+  expect(await acquireLease(pool, 'one', 'b', LONG)).toBe(2);
+  expect(await acquireLease(pool, 'one', 'a', LONG)).toBeNull();
+});
+
+test('the epoch rises with every holder, also when the same one comes back after its lease had passed', async () => {
+  const { pool } = database;
+  expect(await acquireLease(pool, 'two', 'a', LONG)).toBe(1);
+  await releaseLease(pool, 'two', 'a', 1);
+  expect(await acquireLease(pool, 'two', 'b', LONG)).toBe(2);
+  await pool.query(`update lease set expires_at = clock() where resource = 'two'`);
+  expect(await acquireLease(pool, 'two', 'b', LONG)).toBe(3);
+});
+
+test('renewing needs the holder and the epoch; a deposed holder neither renews nor releases', async () => {
+  const { pool } = database;
+  await acquireLease(pool, 'three', 'a', 1);
+  await pool.query('select pg_sleep(0.01)');
+  expect(await renewLease(pool, 'three', 'a', 1, 1)).toBe(true); // expired, and nobody took it
+  await pool.query('select pg_sleep(0.01)');
+  expect(await acquireLease(pool, 'three', 'b', LONG)).toBe(2);
+  expect(await renewLease(pool, 'three', 'a', 1, LONG)).toBe(false);
+  await releaseLease(pool, 'three', 'a', 1);
+  expect(await acquireLease(pool, 'three', 'c', LONG)).toBeNull();
+  expect(await renewLease(pool, 'three', 'b', 1, LONG)).toBe(false);
+  expect(await renewLease(pool, 'three', 'b', 2, LONG)).toBe(true);
+});
+
+test('A7: of 16 contenders exactly one wins, 50 times over', async () => {
+  const { pool } = database;
+  for (let round = 1; round <= 50; round++) {
+    const won = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => acquireLease(pool, 'contended', `holder ${i}`, LONG)),
+    );
+    expect(won.filter((epoch) => epoch !== null)).toEqual([round]);
+    await pool.query(`update lease set expires_at = clock() - interval '1 ms' where resource = 'contended'`);
+  }
+});

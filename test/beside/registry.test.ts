@@ -1,0 +1,75 @@
+import pino from 'pino';
+import { deleteStaleNodes, servedHandlers } from '../../postgres/node';
+import { Registry } from '../../workers/registry';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+
+let database: TestDatabase;
+const running: Registry[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterEach(() => Promise.all(running.splice(0).map((registry) => registry.stop())));
+afterAll(() => database.drop());
+
+const register = async (id: string, everyMs = 20): Promise<Registry> => {
+  const node = { id, taskQueue: 'queue', handlers: ['orders', 'mails'], version: '1.2.3' };
+  const registry = new Registry({ pool: database.pool, node, log: pino({ level: 'silent' }), everyMs });
+  running.push(registry);
+  await registry.start();
+  return registry;
+};
+interface Row {
+  id: string;
+  handlers: string[];
+  version: string;
+  task_queue: string;
+  draining: boolean;
+  age: number;
+  seen: string;
+}
+const read = async (id: string): Promise<Row | undefined> => {
+  const text = 'select *, extract(epoch from clock() - seen_at)::float8 as age, seen_at::text as seen from node where id = $1';
+  return (await database.pool.query<Row>({ text, values: [id] })).rows[0];
+};
+
+test('a node is there from its start, gives signs of life, says that it drains, and goes at a clean stop', async () => {
+  const registry = await register('a');
+  const first = await read('a');
+  expect(first).toMatchObject({ handlers: ['orders', 'mails'], version: '1.2.3', task_queue: 'queue', draining: false });
+  await eventually(async () => (await read('a'))!.seen > first!.seen);
+  expect(await servedHandlers(database.pool, 30_000)).toEqual(['mails', 'orders']);
+  await registry.drain();
+  expect((await read('a'))!.draining).toBe(true);
+  expect(await servedHandlers(database.pool, 30_000)).toEqual([]);
+  const drained = await read('a');
+  await eventually(async () => (await read('a'))!.seen > drained!.seen); // it lives until it stops
+  expect((await read('a'))!.draining).toBe(true);
+  await registry.stop();
+  expect(await read('a')).toBeUndefined();
+});
+
+test('a node that was taken for dead is back with its next sign of life', async () => {
+  await register('b');
+  await database.pool.query(`update node set seen_at = clock() - interval '2 hours' where id = 'b'`);
+  await eventually(async () => (await read('b'))!.age < 60);
+  await database.pool.query(`delete from node where id = 'b'`);
+  expect(await eventually(() => read('b'))).toMatchObject({ version: '1.2.3', handlers: ['orders', 'mails'] });
+});
+
+test('heartbeats survive connections that the server closes', async () => {
+  await register('c');
+  for (let i = 0; i < 3; i++) {
+    await database.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`, [database.name]);
+    const before = await eventually(() => read('c').catch(() => null));
+    await eventually(async () => ((await read('c').catch(() => undefined))?.seen ?? '') > before.seen);
+  }
+});
+
+test('only nodes silent for longer than the limit are removed', async () => {
+  await database.pool.query(`insert into node (id, task_queue, started_at, seen_at) values ('old', 'q', clock(), clock() - interval '61 minutes'), ('young', 'q', clock(), clock() - interval '59 minutes')`);
+  expect(await deleteStaleNodes(database.pool, 3_600_000)).toBe(1);
+  expect(await read('old')).toBeUndefined();
+  expect(await read('young')).toBeDefined();
+});

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { POINTS } from './points';
+import type { Outcome } from './report';
+
+/** The short form of `npm run test:chaos`, in its own processes with its own servers: it kills the dev server too. */
+const CHAOS = path.join(__dirname, '..', '..', 'dist', 'test', 'chaos', 'chaos.js');
+const KILLS = POINTS.length + 1;
+
+const run = (args: string[]): Promise<{ code: number; outcome: Outcome | null; table: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [CHAOS, ...args], { maxBuffer: 1e8 }, (error, stdout, table) => {
+      const code = error === null ? 0 : Number(error.code ?? 1);
+      resolve({ code, outcome: stdout === '' ? null : (JSON.parse(stdout) as Outcome), table });
+    });
+  });
+
+test('A19 G14: kills at every point lose, double, disorder and strand nothing', async () => {
+  const { code, outcome, table } = await run(['--tasks', '1500', '--kills', String(KILLS), '--seed', '1']);
+  if (code !== 0) throw new Error(table);
+  expect(outcome).toMatchObject({
+    passed: true, kills: KILLS, lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, crashes: 0, drained: true,
+  }); // prettier-ignore
+  for (const point of POINTS) expect({ point, kills: outcome!.killsOf[point] }).toEqual({ point, kills: expect.any(Number) });
+  expect(outcome!.tasks).toBeGreaterThanOrEqual(1500);
+  expect(outcome!.succeeded + outcome!.parked).toBe(outcome!.tasks);
+}, 300_000);
+
+test('says what is wrong with its arguments', async () => {
+  const { code, table } = await run(['--tasks', 'many']);
+  expect({ code, table }).toEqual({ code: 2, table: '--tasks: expected a whole number of at least 1, got "many"\n' });
+});
