@@ -1,5 +1,6 @@
 import type { TurnAnswer, TurnInput } from '../workflows/contracts';
 import { planClaim } from '../workflows/planning/claim';
+import { decideNext } from '../workflows/planning/next';
 import type { ClaimPlan } from '../workflows/planning/claim';
 import { grantSlots } from '../workflows/planning/slots';
 import { FLUSH_REASONS, LEADER_STATES } from '../workflows/planning/states';
@@ -13,18 +14,13 @@ import type { WokenLeader } from '../postgres/ring';
 import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
 
 /** Most targets, batches and tasks of one claim: bounds its transaction and the time that its submission takes. */
-const MAX_TARGETS = 256;
-const MAX_BATCHES = 256;
+const MAX_TARGETS = 512;
+const MAX_BATCHES = 512;
 const MAX_TASKS = 20_000;
-/** Batches claimed ahead for each slot: enough to keep it busy while the next claim is on its way. */
-const BATCHES_PER_SLOT = 16;
+/** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
+const BATCHES_PER_SLOT = 64;
 /** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
 export const MAX_DISPATCHES = 8;
-/** A leader that waits for nothing in particular looks this often all the same. */
-const IDLE_LOOK_MS = 60_000;
-/** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
-const LONGEST_WAIT_MS = 24 * 3_600_000;
-const BLOCKED_LOOK_MS = 10_000;
 /** dispatch.no = epoch * this + turn: never used twice by one leader. */
 const TURNS_PER_EPOCH = 1_000_000;
 
@@ -234,60 +230,6 @@ const publish = async (
     lastReason: lastReason === null ? null : FLUSH_REASONS[lastReason],
   });
   return answer;
-};
-
-interface Next {
-  state: 'idle' | 'working' | 'waiting';
-  inMs: number;
-  timer: boolean;
-  blocked: boolean;
-  wantsSlots: boolean;
-  again: boolean;
-  heldBy: string | null;
-}
-
-/** Pure: from what is due next, what is in flight, and why due work was not taken. */
-export const decideNext = (
-  leader: Pick<LockedLeader, 'paused' | 'handlerHoldMs' | 'nowMs'>,
-  claimed: Pick<Claimed, 'plan' | 'slotsLeft'>,
-  dueAtMs: number | null,
-  live: number,
-  mayClaim: boolean,
-): Next => {
-  const quiet = (heldBy: string | null): Next =>
-    live > 0
-      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, wantsSlots: false, heldBy } // the end of a submission brings it back: no timer to pay for
-      : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
-  const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
-    state: 'waiting',
-    inMs: Math.max(1, inMs),
-    timer: true,
-    blocked,
-    again: false,
-    wantsSlots: false,
-    heldBy,
-  });
-  if (leader.paused) return quiet('paused');
-  if (dueAtMs === null) return quiet(null);
-  if (leader.handlerHoldMs !== null)
-    return waiting(Math.max(leader.handlerHoldMs, dueAtMs) - leader.nowMs, false, 'hold');
-  if (dueAtMs > leader.nowMs) return waiting(Math.min(LONGEST_WAIT_MS, dueAtMs - leader.nowMs), false, null);
-  // Something is due now and was not taken.
-  if (!mayClaim)
-    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy: 'continue-as-new' };
-  if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
-  if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
-  if (claimed.slotsLeft) {
-    const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;
-    // Looked and found nothing to cut: the ring saw something due that the plan does not. Never spin on it.
-    return tookOrNotLooked
-      ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, wantsSlots: false, heldBy: null }
-      : waiting(1_000, false, null);
-  }
-  // No slot: an own submission that ends brings the workflow back; otherwise another leader's does (wakeBlockedLeaders).
-  if (live > 0)
-    return { state: 'working', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy: 'calls in flight' };
-  return { ...waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders'), wantsSlots: true };
 };
 
 const deposed = (leader: LockedLeader): Turn => ({

@@ -57,7 +57,8 @@ class PollRun {
   async run(): Promise<PollAnswer> {
     const until = performance.now() + SOFT_LIMIT_MS;
     for (;;) {
-      const mayAsk = !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
+      const mayAsk =
+        !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
       const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
       if (due.length > 0) await this.ask(due);
       else if (this.conclusions.isEmpty()) break;

@@ -2,6 +2,7 @@ import { countsAttempt, decideSettlement } from '../workflows/planning/settlemen
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../workflows/planning/plans';
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../workflows/planning/states';
 import { withRetries } from '../postgres/errors';
+import { holdHandler, holdTarget } from '../postgres/backPressure';
 import { pauseHandler } from '../postgres/handler';
 import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -129,8 +130,8 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
         keep,
         error: settlement.error,
       });
-      if (settlement.hold === 'handler') await settle.holdHandler(client, batch.targetId, settlement.inMs);
-      else await settle.holdTarget(client, batch.targetId, settlement.inMs);
+      if (settlement.hold === 'handler') await holdHandler(client, batch.targetId, settlement.inMs);
+      else await holdTarget(client, batch.targetId, settlement.inMs);
       if (keep) settled.againInMs = settlement.inMs;
       return;
     }
@@ -157,7 +158,13 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       await pauseHandler(client, call.handler.name, settlement.reason);
       // An earlier call may have been applied: in a new batch, under a new key, its tasks could be applied twice (H3). It keeps its own.
       if (batch.unsure && !keyedByTask(call.handler))
-        await settle.deferBatch(client, batch.id, attempt, { inMs: 0, refused: true, counts: false, keep: false, error: settlement.reason });
+        await settle.deferBatch(client, batch.id, attempt, {
+          inMs: 0,
+          refused: true,
+          counts: false,
+          keep: false,
+          error: settlement.reason,
+        });
       else await settle.dissolveBatch(client, batch.id, counts, settlement.reason);
       return;
     case 'park':
@@ -169,8 +176,13 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
 
 /** H3: a batch of which an earlier call may have been applied is never split, unless every task has its own key. */
 const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
-  call.batch.unsure && !keyedByTask(call.handler) && (settlement.kind === 'split' || settlement.kind === 'await-sibling')
-    ? { kind: 'park', error: `refused for its content after a call of unknown outcome, so it was not split: ${settlement.error}` }
+  call.batch.unsure &&
+  !keyedByTask(call.handler) &&
+  (settlement.kind === 'split' || settlement.kind === 'await-sibling')
+    ? {
+        kind: 'park',
+        error: `refused for its content after a call of unknown outcome, so it was not split: ${settlement.error}`,
+      }
     : settlement;
 
 const keyedByTask = (handler: Handler): boolean => handler.idempotency !== 'none' && handler.idempotency.by === 'task';

@@ -55,10 +55,17 @@ export class Submitter {
     const ids = await this.targetIds(handler, row, distinct);
     await this.checkBacklog(handler, row, distinct, ids);
     const initiatorIds = await this.initiatorIds(distinct);
-    const rows = distinct.map((task, i): NewTask => ({
-      ...task,
-      targetId: ids.get(task.target)!,
+    // Field by field: a spread costs as much as all the rest of this function.
+    const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
+      id,
+      targetId: ids.get(target)!,
+      payload,
+      bytes,
+      weight,
+      key,
+      priority,
       initiatorId: initiatorIds[i]!,
+      notBeforeMs,
     }));
     const twins = tasks.length - distinct.length - refused.length;
     const stored = options.tx === undefined

@@ -244,6 +244,7 @@ export interface HandlerTokens {
   blocked: number;
   active: number;
 }
+/** `active` counts woken leaders too: or the first of those woken together would take all slots, and the others wake and wait in vain. */
 export const readTokens = async (db: Queryable, handlerId: number, leaderId: number): Promise<HandlerTokens> => {
   const { rows } = await db.query<HandlerTokens>({
     name: 'read-tokens',
@@ -253,7 +254,8 @@ select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'slots
   (select case when h.weight_per_handler is null then 0 else coalesce((select sum(b.weight) from leader l join batch b on b.leader_id = l.id and b.state = 1
     where l.handler_id = $1), 0) end from handler h where h.id = $1)::float8 as weight,
   (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
+  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or l.state = 1 and l.expires_at > clock()
+    or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
     values: [handlerId, leaderId],
   });
   return rows[0]!;

@@ -79,18 +79,25 @@ export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Prom
   });
   const { base, now, nowMs } = rows[0]!;
   const later = (task: NewTask): boolean => task.notBeforeMs !== null && task.notBeforeMs > nowMs;
-  await copy(client, 'copy task (seq, created_at, target_id, bytes, priority, initiator_id, weight, id, key, payload) from stdin', tasks, (task, i) =>
-    [base + i, now, task.targetId, task.bytes, task.priority, nullable(task.initiatorId), nullable(task.weight), text(task.id),
-      task.key === null ? NULL : text(task.key), text(task.payload)].join('\t')); // prettier-ignore
+  const anyLater = tasks.some(later);
+  // Templates, not joined arrays: these lines are a third of what a submit costs this process.
   const rest = (task: NewTask): string =>
-    [task.bytes, nullable(task.weight), task.key === null ? NULL : text(task.key)].join('\t');
+    `${task.bytes}\t${task.weight ?? NULL}\t${task.key === null ? NULL : text(task.key)}`;
+  await copy(
+    client,
+    'copy task (seq, created_at, target_id, bytes, priority, initiator_id, weight, id, key, payload) from stdin',
+    tasks,
+    (task, i) =>
+      `${base + i}\t${now}\t${task.targetId}\t${task.bytes}\t${task.priority}\t${task.initiatorId ?? NULL}\t${task.weight ?? NULL}\t${text(task.id)}\t${task.key === null ? NULL : text(task.key)}\t${text(task.payload)}`,
+  );
   await copy(
     client,
     'copy queue (target_id, priority, seq, ready_at, bytes, weight, key) from stdin',
     tasks,
-    (task, i) => (later(task) ? null : [task.targetId, task.priority, base + i, now, rest(task)].join('\t')),
+    (task, i) =>
+      anyLater && later(task) ? null : `${task.targetId}\t${task.priority}\t${base + i}\t${now}\t${rest(task)}`,
   );
-  if (tasks.some(later))
+  if (anyLater)
     await copy(
       client,
       'copy delayed (target_id, priority, seq, not_before, bytes, weight, key) from stdin',
@@ -103,7 +110,6 @@ export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Prom
 };
 
 const NULL = '\\N';
-const nullable = (value: number | null): string | number => value ?? NULL;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 const text = (value: string): string =>
   /[\\\t\n\r]/.test(value) ? value.replace(/[\\\t\n\r]/g, (c) => ESCAPES[c]!) : value;

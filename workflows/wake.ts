@@ -64,7 +64,8 @@ export const wakeLeaderWorkflows = async (
   return failure;
 };
 
-const handlerAttribute = (handler: string): TypedSearchAttributes => new TypedSearchAttributes([{ key: HANDLER_ATTRIBUTE, value: handler }]);
+const handlerAttribute = (handler: string): TypedSearchAttributes =>
+  new TypedSearchAttributes([{ key: HANDLER_ATTRIBUTE, value: handler }]);
 const reasonOf = (error: unknown): string => {
   const { message, cause } = error as { message?: string; cause?: { message?: string } };
   return `${message} ${cause?.message}`;

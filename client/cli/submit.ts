@@ -7,7 +7,7 @@ import type { Session } from './support/session';
 import { runs } from './support/session';
 import { LineSpool, stage } from './support/spool';
 import type { Accepted } from './support/submitFile';
-import { acceptFile, checkFile, RefusedFileError } from './support/submitFile';
+import { acceptFile, checkFile } from './support/submitFile';
 import { sayProblem } from './support/taskLine';
 import type { Waited } from './support/waitFor';
 import { waitForAll } from './support/waitFor';
@@ -59,9 +59,6 @@ async function submit(session: Session<Options>, handler: string): Promise<numbe
     }
     if (!out.json) out.note(describe(handler, accepted));
     return await waitAndTell(session, client, handler, accepted, ids);
-  } catch (error) {
-    if (error instanceof RefusedFileError) error.file = options.file;
-    throw error;
   } finally {
     await file.close();
   }
@@ -82,8 +79,8 @@ const waitAndTell = async (
     onTask: out.json ? (task) => out.stream(task) : undefined,
   });
   await staged.close();
-  const { problems, ...counts } = accepted;
-  if (out.json) await out.stream({ summary: { handler, ...counts, problems, ...waited } });
+  const { examples: _, ...ends } = waited; // each was a line of its own
+  if (out.json) await out.stream({ summary: { handler, ...accepted, ...ends } });
   else out.answer(null, () => summary(waited));
   if (waited.timedOut) return EXIT.timeout;
   return waited.bad > 0 || accepted.refused > 0 ? EXIT.failed : EXIT.ok;

@@ -9,7 +9,6 @@ import { fields, plural, printable, table } from './support/output';
 import type { Session } from './support/session';
 import { runs } from './support/session';
 import { stage } from './support/spool';
-import { RefusedFileError } from './support/submitFile';
 import { readForPlan, readLines } from './support/tryFile';
 import type { TryBatch } from './support/tryPlan';
 import { planBatches } from './support/tryPlan';
@@ -63,9 +62,6 @@ async function tryHandler(session: Session<Options>, name: string): Promise<numb
       describe(tasks, batches, call, outcome),
     );
     return outcome === null || outcome.ok ? EXIT.ok : EXIT.failed;
-  } catch (error) {
-    if (error instanceof RefusedFileError) error.file = fileName;
-    throw error;
   } finally {
     await file.close();
   }

@@ -1,28 +1,39 @@
-import http from 'node:http';
+import net from 'node:net';
+import type { AnswerLine, CallLine } from './downstream';
+import { linesOf } from './lines';
 
-/** The one way in which Muster's handler and the floor call the downstream. */
+/** The one way in which Muster's handler and the floor call the downstream: one connection, calls told apart by their number. */
 
-export interface Item {
-  id: string;
-  payload: unknown;
+export type Item = CallLine['items'][number];
+export type ItemAnswer = AnswerLine['results'][number];
+
+interface Waiting {
+  resolve: (answers: ItemAnswer[]) => void;
+  reject: (error: Error) => void;
 }
-export interface ItemAnswer {
-  id: string;
-  ref: string;
-}
+let connection: { socket: net.Socket; waiting: Map<number, Waiting> } | null = null;
+let last = 0;
 
-const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-
-export const callDownstream = (url: string, target: string, items: readonly Item[]): Promise<ItemAnswer[]> =>
+export const callDownstream = (port: number, target: string, items: readonly Item[]): Promise<ItemAnswer[]> =>
   new Promise((resolve, reject) => {
-    const body = JSON.stringify({ target, items });
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const request = http.request(url, { method: 'POST', agent, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => resolve((JSON.parse(Buffer.concat(chunks).toString()) as { results: ItemAnswer[] }).results));
-    });
-    request.on('error', reject);
-    request.end(body);
+    connection ??= connect(port);
+    const no = ++last;
+    connection.waiting.set(no, { resolve, reject });
+    connection.socket.write(`${JSON.stringify({ no, target, items })}\n`);
   });
+
+const connect = (port: number): NonNullable<typeof connection> => {
+  const socket = net.connect(port, '127.0.0.1').setNoDelay(true);
+  const waiting = new Map<number, Waiting>();
+  linesOf(socket, (line) => {
+    const { no, results } = JSON.parse(line) as AnswerLine;
+    waiting.get(no)?.resolve(results);
+    waiting.delete(no);
+  });
+  socket.on('error', () => undefined); // told by close
+  socket.on('close', () => {
+    connection = null;
+    for (const { reject } of waiting.values()) reject(new Error('the downstream closed the connection'));
+  });
+  return { socket, waiting };
+};

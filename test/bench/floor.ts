@@ -18,7 +18,7 @@ export interface FloorStart {
   targets: number;
   maxItems: number;
   lingerMs: number;
-  url: string;
+  port: number;
 }
 
 /** Tasks of one set-based claim, and of one completing statement. */
@@ -29,24 +29,24 @@ let jobs: FloorJobs;
 let finished: Promise<unknown> = Promise.resolve();
 let arriving = false;
 
-const call = (url: string, target: string, rows: readonly ClaimedRow[]): Promise<ItemAnswer[]> =>
-  callDownstream(url, target, rows.map(({ id, payload }) => ({ id, payload }))); // prettier-ignore
+const call = (port: number, target: string, rows: readonly ClaimedRow[]): Promise<ItemAnswer[]> =>
+  callDownstream(port, target, rows.map(({ id, payload }) => ({ id, payload }))); // prettier-ignore
 
 const loops = (work: () => Promise<void>): Promise<unknown> => Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, work));
 
 /** Target by target: claim, call, complete; as many loops as calls in flight. */
-const byTarget = (url: string): Promise<unknown> =>
+const byTarget = (port: number): Promise<unknown> =>
   loops(async () => {
-    for (let next = await jobs.take(0); next.length > 0; next = await jobs.take(0)) await one(url, next[0]!);
+    for (let next = await jobs.take(0); next.length > 0; next = await jobs.take(0)) await one(port, next[0]!);
   });
 
-const one = async (url: string, job: Job): Promise<void> => {
+const one = async (port: number, job: Job): Promise<void> => {
   const rows = await claimTarget(pool, job.target, job.n);
-  if (rows.length > 0) await complete(pool, await call(url, job.target, rows));
+  if (rows.length > 0) await complete(pool, await call(port, job.target, rows));
 };
 
 /** Set-based: one loop claims ahead for all callers, and answers that come while a completing statement runs share the next. */
-const bySet = (url: string): Promise<unknown> => {
+const bySet = (port: number): Promise<unknown> => {
   const ready: { target: string; rows: ClaimedRow[] }[] = [];
   let claimed = false;
   let changed: () => void = () => undefined;
@@ -70,7 +70,7 @@ const bySet = (url: string): Promise<unknown> => {
     for (;;) {
       const batch = ready.shift();
       changed();
-      if (batch !== undefined) void writer.add(await call(url, batch.target, batch.rows));
+      if (batch !== undefined) void writer.add(await call(port, batch.target, batch.rows));
       else if (claimed) return;
       else await change.wait();
     }
@@ -120,7 +120,7 @@ const byPolling = async (start: FloorStart): Promise<void> => {
   const claimed = new Set<string>();
   const calls = loops(async () => {
     for (let next = await jobs.take(0); next.length > 0; next = await jobs.take(0)) {
-      await one(start.url, next[0]!).finally(() => claimed.delete(next[0]!.target));
+      await one(start.port, next[0]!).finally(() => claimed.delete(next[0]!.target));
     }
   });
   for (let last = false; !last; ) {
@@ -146,7 +146,7 @@ serve(
     start: (start: FloorStart) => {
       jobs = new FloorJobs(Array.from({ length: start.targets }, (_, i) => targetKey(start.run, i)), start.maxItems); // prettier-ignore
       arriving = true;
-      finished = start.kind === 'target' ? byTarget(start.url) : start.kind === 'set' ? bySet(start.url) : byPolling(start);
+      finished = start.kind === 'target' ? byTarget(start.port) : start.kind === 'set' ? bySet(start.port) : byPolling(start);
       finished.catch(() => undefined); // told by `finish`
     },
     progress: ({ tasks, ended, live }: { tasks: number; ended: boolean; live: boolean }) => {

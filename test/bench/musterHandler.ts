@@ -8,13 +8,13 @@ export const HANDLER = 'bench';
 export const PREFIX = 'bench';
 
 export interface HandlerSettings {
-  url: string;
+  port: number;
   maxItems: number;
   lingerMs: number;
 }
 
 /** What a user would write for the downstream, all else at its defaults. */
-export const benchHandler = ({ url, maxItems, lingerMs }: HandlerSettings): Handler =>
+export const benchHandler = ({ port, maxItems, lingerMs }: HandlerSettings): Handler =>
   defineHandler<BenchTask['payload']>({
     name: HANDLER,
     target: (payload) => payload.target,
@@ -22,7 +22,7 @@ export const benchHandler = ({ url, maxItems, lingerMs }: HandlerSettings): Hand
     linger: { lingerMs },
     concurrency: { perTarget: CALLS_IN_FLIGHT, perHandler: CALLS_IN_FLIGHT },
     submit: async (batch) => {
-      const answers = await callDownstream(url, batch.target, batch.tasks);
+      const answers = await callDownstream(port, batch.target, batch.tasks);
       return { results: answers.map(({ id, ref }) => ({ id, status: 'ok' as const, result: { ref } })) };
     },
   }) as Handler;

@@ -12,7 +12,7 @@ export interface Servers {
   postgres: EmbeddedPostgres;
   temporal: TemporalDev;
   downstream: Child;
-  downstreamUrl: string;
+  downstreamPort: number;
   floorUrl: string;
   /** A migrated database of its own: what one case leaves in catalogs and caches is not in the next one's way. */
   createMusterDatabase(name: string): Promise<string>;
@@ -27,7 +27,7 @@ const PROFILED = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_stat
 export const startServers = async (profiled: boolean): Promise<Servers> => {
   const [postgres, temporal] = await Promise.all([startPostgres({ settings: profiled ? PROFILED : {} }), startTemporalDev({ ui: false })]);
   const downstream = startChild(script('downstream'));
-  const downstreamUrl = await downstream.ask<string>('listen');
+  const downstreamPort = await downstream.ask<number>('listen');
   const create = async (name: string): Promise<string> => {
     await query(postgres.url, `create database ${name}`);
     const url = new URL(postgres.url);
@@ -40,7 +40,7 @@ export const startServers = async (profiled: boolean): Promise<Servers> => {
     postgres,
     temporal,
     downstream,
-    downstreamUrl,
+    downstreamPort,
     floorUrl,
     createMusterDatabase: async (name) => {
       const url = await create(name);

@@ -56,7 +56,7 @@ const openFloors = async (servers: Servers, kinds: readonly FloorKind[]): Promis
     usesTemporal: false,
     begin: (run, { targets, maxItems, lingerMs, overMs }) => {
       live = overMs !== undefined;
-      return worker.ask('start', { kind: name, run, targets, maxItems, lingerMs, url: servers.downstreamUrl } satisfies FloorStart);
+      return worker.ask('start', { kind: name, run, targets, maxItems, lingerMs, port: servers.downstreamPort } satisfies FloorStart);
     },
     submitted: ({ tasks }) => worker.tell('progress', { tasks, ended: true, live }),
     finish: () => worker.ask('finish'),
@@ -71,7 +71,7 @@ const openFloors = async (servers: Servers, kinds: readonly FloorKind[]): Promis
 const openMuster = async (servers: Servers, benchCase: BenchCase, nodeArgs: string[]): Promise<{ side: Side; stop: () => Promise<void> }> => {
   const databaseUrl = await servers.createMusterDatabase(`muster_${benchCase.name.replace(/\W/g, '_')}`);
   const { maxItems, lingerMs } = benchCase;
-  const open = { databaseUrl, temporalAddress: servers.temporal.address, url: servers.downstreamUrl, maxItems, lingerMs };
+  const open = { databaseUrl, temporalAddress: servers.temporal.address, port: servers.downstreamPort, maxItems, lingerMs };
   const worker = startChild(script('musterWorker'), nodeArgs);
   const client = startChild(script('musterClient'), nodeArgs);
   await worker.ask('open', open); // the handler is registered by it first

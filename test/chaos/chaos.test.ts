@@ -21,7 +21,8 @@ test('A19 G14: kills at every point lose, double, disorder and strand nothing', 
   expect(outcome).toMatchObject({
     passed: true, kills: KILLS, lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, crashes: 0, drained: true,
   }); // prettier-ignore
-  for (const point of POINTS) expect({ point, kills: outcome!.killsOf[point] }).toEqual({ point, kills: expect.any(Number) });
+  for (const point of POINTS)
+    expect({ point, kills: outcome!.killsOf[point] }).toEqual({ point, kills: expect.any(Number) });
   expect(outcome!.tasks).toBeGreaterThanOrEqual(1500);
   expect(outcome!.succeeded + outcome!.parked).toBe(outcome!.tasks);
 }, 300_000);

@@ -35,8 +35,11 @@ const numberOf = (name: 'tasks' | 'kills' | 'seed', least: number): number => {
 };
 
 const DRAIN_MS = 90_000;
-/** A kill takes about so long; the arrivals are spread by it. */
+/** A kill takes about so long until it is known better; the arrivals are spread by it. */
 const KILL_MS = 3_000;
+/** Tasks a second: victims need work in their hands, and a last kill may be long in coming. */
+const LEAST_RATE = 12;
+const MOST_RATE = 300;
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const bundleTo = async (file: string): Promise<string> => {
@@ -54,25 +57,26 @@ const rampage = async (harness: Harness, tasks: number, kills: number, seed: num
   const each = Math.ceil(tasks / harness.submitters.length);
   const queue = planKills(kills, seed).map((kill) => ({ kill, tries: 0 }));
   const struck: Struck[] = [];
-  let extra = 0;
+  const begun = performance.now();
   const pacer = setInterval(() => {
+    const killMs = (performance.now() - begun + 3 * KILL_MS) / (struck.length + 3);
     const left = tasks - harness.submitted();
+    const rate = Math.min(MOST_RATE, Math.max(LEAST_RATE, left / ((queue.length * killMs) / 1_000 + 1)));
     // Arrivals go on to the last kill: where the tasks run out before it, a few more come.
-    if (left <= 0 && queue.length > 0) extra = harness.submitted() / harness.submitters.length - each + 200;
-    const rate = Math.min(300, Math.max(25, left / ((queue.length * KILL_MS) / 1_000 + 1)));
-    harness.pace(rate, each + Math.max(0, Math.ceil(extra)));
+    harness.pace(rate, Math.max(each, Math.ceil(harness.submitted() / harness.submitters.length) + 100));
   }, 500);
   try {
     for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
-      const begun = performance.now();
+      const armed = performance.now();
       const done = await harness.strike(entry.kill);
       if (done !== null) struck.push(done);
       else if (++entry.tries < 3) queue.push(entry);
       const { point, variant } = entry.kill;
-      log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - begun)} ms; ${harness.submitted()} tasks`); // prettier-ignore
+      log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${harness.submitted()} tasks`); // prettier-ignore
     }
-    harness.pace(300, each);
-    while (harness.submitted() < tasks) await sleep(100);
+    clearInterval(pacer);
+    // Told again and again: a submitter that was just restarted has not heard it.
+    for (; harness.submitted() < tasks; await sleep(200)) harness.pace(MOST_RATE, each);
   } finally {
     clearInterval(pacer);
   }

@@ -3,8 +3,24 @@ import { judge } from './checker';
 import { planKills } from './plan';
 import { POINTS } from './points';
 
-const effect = (id: string, batch = '1', attempt = 1): Effect => ({ id, n: 0, from: 'a', place: 0, handler: 'keyed', batch, attempt, key: `k${batch}` });
-const call = (ids: string[], batch = '1', attempt = 1): Call => ({ handler: 'keyed', batch, attempt, key: `k${batch}`, replayed: attempt > 1, ids });
+const effect = (id: string, batch = '1', attempt = 1): Effect => ({
+  id,
+  n: 0,
+  from: 'a',
+  place: 0,
+  handler: 'keyed',
+  batch,
+  attempt,
+  key: `k${batch}`,
+});
+const call = (ids: string[], batch = '1', attempt = 1): Call => ({
+  handler: 'keyed',
+  batch,
+  attempt,
+  key: `k${batch}`,
+  replayed: attempt > 1,
+  ids,
+});
 const succeeded = (id: string) => ({ id, handler: 'keyed', state: 4 });
 
 /** Two tasks in one batch, one parked, the call sent twice: all as it should be. */
@@ -22,7 +38,15 @@ const sound = (): Evidence => ({
 const NOTHING = { lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0 };
 
 test('finds nothing where nothing is wrong', () => {
-  expect(judge(sound())).toMatchObject({ ...NOTHING, tasks: 3, succeeded: 2, parked: 1, calls: 2, distinctCalls: 1, findings: [] });
+  expect(judge(sound())).toMatchObject({
+    ...NOTHING,
+    tasks: 3,
+    succeeded: 2,
+    parked: 1,
+    calls: 2,
+    distinctCalls: 1,
+    findings: [],
+  });
 });
 
 /** A checker that finds nothing proves nothing: each fault is planted once. */
@@ -30,10 +54,18 @@ const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>,
   ['an accepted id that the store does not have', (e) => ({ acked: [...e.acked, 'a-3'] }), { lost: 1 }],
   ['a success without an effect', (e) => ({ effects: e.effects.slice(1) }), { lost: 1 }],
   ['an effect line too many', (e) => ({ effects: [...e.effects, effect('a-2', '1', 2)] }), { duplicatedEffects: 1 }],
-  ['an effect of another batch too', (e) => ({ effects: [...e.effects, effect('a-1', '9')], calls: [...e.calls, call(['a-1'], '9')] }), { duplicatedEffects: 1, inTwoBatches: 1 }],
+  [
+    'an effect of another batch too',
+    (e) => ({ effects: [...e.effects, effect('a-1', '9')], calls: [...e.calls, call(['a-1'], '9')] }),
+    { duplicatedEffects: 1, inTwoBatches: 1 },
+  ],
   ['a task left created', (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'keyed', state: 0 }] }), { stuck: 1 }],
-  ['a task left in progress', (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'plain', state: 2 }] }), { stuck: 1 }],
-  ['an unknown that may not be parked', (e) => ({ mayPark: [] }) as Partial<Evidence> & { e?: typeof e }, { stuck: 1 }],
+  [
+    'a task left in progress',
+    (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'plain', state: 2 }] }),
+    { stuck: 1 },
+  ],
+  ['an unknown that may not be parked', () => ({ mayPark: [] }), { stuck: 1 }],
   ['a dead task', (e) => ({ tasks: [...e.tasks, { id: 'a-4', handler: 'keyed', state: 6 }] }), { failed: 1 }],
   ['a member of two batches', (e) => ({ batches: [...e.batches, { id: '3', members: ['a-1'] }] }), { inTwoBatches: 1 }],
   ['members out of order', (e) => ({ calls: [...e.calls, call(['a-9', 'a-8'], '4')] }), { disordered: 1 }],
@@ -53,6 +85,7 @@ test('the schedule of kills is the seed, whole, and gives every point its share'
   for (const point of POINTS) {
     const kills = plan.filter((kill) => kill.point === point);
     expect(kills.length).toBeGreaterThanOrEqual(5);
-    if (!['backend-terminated', 'server-restart'].includes(point)) expect(kills.some(({ how }) => how === 'stop')).toBe(true);
+    if (!['backend-terminated', 'server-restart'].includes(point))
+      expect(kills.some(({ how }) => how === 'stop')).toBe(true);
   }
 });

@@ -160,7 +160,12 @@ const linesOf = <T>(file: string): T[] =>
     : [];
 
 /** Reads the store (plain SQL) and the downstream's files. */
-export const gather = async (databaseUrl: string, runDir: string, acked: readonly string[], mayPark: readonly string[]): Promise<Evidence> => {
+export const gather = async (
+  databaseUrl: string,
+  runDir: string,
+  acked: readonly string[],
+  mayPark: readonly string[],
+): Promise<Evidence> => {
   const db = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=muster' });
   await db.connect();
   try {

@@ -59,7 +59,9 @@ const serve = async (request: IncomingMessage, response: ServerResponse): Promis
   const call = JSON.parse(Buffer.concat(chunks).toString()) as Call;
   const { handler, batch, attempt, key, tasks } = call;
   const known = key === undefined ? undefined : answers.get(key);
-  write('calls.ndjson', [{ handler, batch, attempt, key, replayed: known !== undefined, ids: tasks.map(({ id }) => id) }]);
+  write('calls.ndjson', [
+    { handler, batch, attempt, key, replayed: known !== undefined, ids: tasks.map(({ id }) => id) },
+  ]);
   const answer = known ?? take(call, Number(request.headers['x-worker']));
   if (key !== undefined) answers.set(key, answer);
   response.setHeader('content-type', 'application/json');

@@ -23,8 +23,22 @@ export const chaosHandlers = (downstream: string, worker: number): Handler[] => 
   const submit = (batch: Batch<Payload>, context: CallContext): Promise<SubmitAnswer> =>
     call(downstream, worker, batch, context);
   return [
-    defineHandler<Payload>({ ...common, name: KEYED, target: ({ n }) => `t${n % TARGETS}`, idempotency: { by: 'batch' }, submit }),
-    defineHandler<Payload>({ ...common, name: PLAIN, target: ({ n }) => `p${Math.floor(n / 10) % PLAIN_TARGETS}`, idempotency: 'none', onUnknown: 'park', leaders: 2, submit }),
+    defineHandler<Payload>({
+      ...common,
+      name: KEYED,
+      target: ({ n }) => `t${n % TARGETS}`,
+      idempotency: { by: 'batch' },
+      submit,
+    }),
+    defineHandler<Payload>({
+      ...common,
+      name: PLAIN,
+      target: ({ n }) => `p${Math.floor(n / 10) % PLAIN_TARGETS}`,
+      idempotency: 'none',
+      onUnknown: 'park',
+      leaders: 2,
+      submit,
+    }),
     defineHandler<Payload>({
       ...common,
       name: DISTINCT,
@@ -37,7 +51,12 @@ export const chaosHandlers = (downstream: string, worker: number): Handler[] => 
   ] as Handler[];
 };
 
-const call = async (url: string, worker: number, batch: Batch<Payload>, context: CallContext): Promise<SubmitAnswer> => {
+const call = async (
+  url: string,
+  worker: number,
+  batch: Batch<Payload>,
+  context: CallContext,
+): Promise<SubmitAnswer> => {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-worker': `${worker}` },

@@ -42,7 +42,15 @@ export class Harness {
     this.downstream = new Place('downstream', 'downstream.js', () => runDir, runDir, this.reaper, take);
     this.workers = Array.from(
       { length: WORKERS },
-      (_, index) => new Place(`worker-${index}`, 'worker.js', () => ({ ...common(), index, bundle, downstream: this.url }), runDir, this.reaper, take),
+      (_, index) =>
+        new Place(
+          `worker-${index}`,
+          'worker.js',
+          () => ({ ...common(), index, bundle, downstream: this.url }),
+          runDir,
+          this.reaper,
+          take,
+        ),
     );
     this.submitters = SUBMITTERS.map((name) => new Place(`submitter-${name}`, 'submitter.js', () => ({ ...common(), name, from: this.acked.get(name) }), runDir, this.reaper, take)); // prettier-ignore
   }
@@ -60,7 +68,8 @@ export class Harness {
 
   private take(place: Place, line: Record<string, unknown>): void {
     if (line['port'] !== undefined) this.url = `http://127.0.0.1:${line['port'] as number}`;
-    else if (line['acked'] !== undefined) this.acked.set(place.label.slice('submitter-'.length), (line['acked'] as number[])[1]!);
+    else if (line['acked'] !== undefined)
+      this.acked.set(place.label.slice('submitter-'.length), (line['acked'] as number[])[1]!);
     else if (line['point'] !== undefined) this.onReport({ ...(line as unknown as Report), place });
   }
 
@@ -122,7 +131,9 @@ export class Harness {
     let live = 0;
     for (const deadline = performance.now() + REACH_MS; live === 0; await sleep(20)) {
       if (performance.now() > deadline) return null;
-      const { rows } = await this.servers.store.query<{ n: number }>('select coalesce(sum(n - n_left), 0)::int as n from batch where state = 1');
+      const { rows } = await this.servers.store.query<{ n: number }>(
+        'select coalesce(sum(n - n_left), 0)::int as n from batch where state = 1',
+      );
       live = rows[0]!.n;
     }
     await this.servers.restartTemporal(kill.restartAfterMs);

@@ -5,7 +5,7 @@ import type { Arming, Order, Point, Report, Variant } from './points';
 /** A line to the harness, written before this returns: the next thing that happens to us may be SIGKILL. */
 export const say = (line: object): void => {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     try {
       at += writeSync(1, bytes, at);
     } catch (error) {

@@ -38,7 +38,8 @@ export const outcomeOf = ({ verdict, struck, kills, ...rest }: Figures): Outcome
   for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
   const { lost, stuck, failed, duplicatedEffects, inTwoBatches, disordered, calls, distinctCalls } = verdict;
   const clean = lost + stuck + failed + duplicatedEffects + inTwoBatches + disordered === 0;
-  const enough = struck.length === kills && (kills < MANY_KILLS || Object.values(killsOf).every((n) => n >= LEAST_A_POINT));
+  const enough =
+    struck.length === kills && (kills < MANY_KILLS || Object.values(killsOf).every((n) => n >= LEAST_A_POINT));
   const verifiedOk = rest.verified.ok;
   return {
     passed: clean && enough && rest.drained && verifiedOk && rest.crashes === 0,

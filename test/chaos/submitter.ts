@@ -46,7 +46,9 @@ const main = async (): Promise<void> => {
   const client = createClient({ databaseUrl, handlers: chaosHandlers('http://unused', -1), prefix, pool, temporal });
   const submit = async (numbers: readonly number[]): Promise<void> => {
     for (const handler of new Set(numbers.map(handlerOf))) {
-      const tasks = numbers.filter((n) => handlerOf(n) === handler).map((n) => ({ id: `${name}-${n}`, payload: { n, from: name } }));
+      const tasks = numbers
+        .filter((n) => handlerOf(n) === handler)
+        .map((n) => ({ id: `${name}-${n}`, payload: { n, from: name } }));
       held = tasks.length;
       await untilDone(() => client.submit(handler, tasks));
       held = 0;
@@ -55,7 +57,7 @@ const main = async (): Promise<void> => {
   say({ ready: true });
   let next = from;
   let due = 0;
-  for (let last = performance.now(); ; ) {
+  for (let last = performance.now(); ;) {
     await sleep(50);
     const now = performance.now();
     due = Math.min(due + (rate * (now - last)) / 1_000, 200);
@@ -84,6 +86,8 @@ const untilDone = async (work: () => Promise<unknown>): Promise<void> => {
 };
 
 main().catch((error: unknown) => {
-  process.stderr.write(`submitter ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(
+    `submitter ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
   process.exit(1);
 });

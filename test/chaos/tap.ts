@@ -28,7 +28,7 @@ const TAPPED = Symbol('tapped');
 
 /** Lets `hooks` hold every statement that goes through the pool, alone or in a transaction. */
 export const tapPool = (pool: Pool, hooks: Hooks): Pool => {
-  tap(pool as unknown as Tappable, hooks, null);
+  tap(pool, hooks, null);
   const take = pool.connect.bind(pool) as (...args: unknown[]) => Promise<unknown>;
   pool.connect = ((...args: unknown[]) => {
     // The pool's own `query` takes its session with a callback; that statement was seen already.
@@ -43,7 +43,7 @@ export const tapPool = (pool: Pool, hooks: Hooks): Pool => {
 
 const tap = (db: Tappable, hooks: Hooks, session: string[] | null): void => {
   Object.defineProperty(db, TAPPED, { value: true });
-  const run = db.query.bind(db) as Run;
+  const run: Run = db.query.bind(db);
   db.query = ((...args: unknown[]) => {
     const query = asQuery(args);
     return query === null ? run(...args) : hold(query, args, run, hooks, session);

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
@@ -39,8 +40,10 @@ const hooks: Hooks = {
   before: async (statement) => {
     const { name, values } = statement;
     if (name === 'insert-batches') claimed = count(values[0], (row) => row.seqs.length);
-    if (name === 'insert-batches' && post.isArmed('before-claim', 0)) await post.stay({ point: 'before-claim', live: claimed });
-    if (isClaimCommit(statement) && post.isArmed('before-claim')) await post.stay({ point: 'before-claim', live: claimed });
+    if (name === 'insert-batches' && post.isArmed('before-claim', 0))
+      await post.stay({ point: 'before-claim', live: claimed });
+    if (isClaimCommit(statement) && post.isArmed('before-claim'))
+      await post.stay({ point: 'before-claim', live: claimed });
     if (isClaimCommit(statement) && post.isArmed('backend-terminated', 0))
       await post.stay({ point: 'backend-terminated', live: claimed });
     if (name !== 'settle-succeeded') return;
@@ -50,10 +53,12 @@ const hooks: Hooks = {
   },
   after: async (statement) => {
     const { name, rows } = statement;
-    if (isClaimCommit(statement) && post.isArmed('after-claim')) await post.stay({ point: 'after-claim', live: claimed });
+    if (isClaimCommit(statement) && post.isArmed('after-claim'))
+      await post.stay({ point: 'after-claim', live: claimed });
     if (isClaimCommit(statement) && post.isArmed('backend-terminated', 2))
       lose(await post.stay({ point: 'backend-terminated', live: claimed }));
-    if (name === 'mark-attempts' && rows > 0 && post.isArmed('before-call')) await post.stay({ point: 'before-call', live: rows });
+    if (name === 'mark-attempts' && rows > 0 && post.isArmed('before-call'))
+      await post.stay({ point: 'before-call', live: rows });
     if (name !== 'settle-succeeded' || rows === 0) return;
     if (post.isArmed('after-settle')) await post.stay({ point: 'after-settle', live: rows });
     if (post.isArmed('backend-terminated', 3)) lose(await post.stay({ point: 'backend-terminated', live: rows }));
@@ -65,7 +70,7 @@ const main = async (): Promise<void> => {
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
       if (message === 'chaos: continues as new' && post.isArmed('continue-as-new'))
         post.stayStill({ point: 'continue-as-new', live: 0, leaderId: (meta as { leaderId: number }).leaderId });
-      else if (level === 'ERROR') process.stderr.write(`${message} ${String((meta as { error?: unknown } | undefined)?.error ?? '')}\n`);
+      else if (level === 'ERROR') process.stderr.write(`${message} ${inspect(meta)}\n`);
     }),
   });
   const pool = tapPool(createPool({ databaseUrl, max: 15, applicationName: `chaos worker ${index}` }), hooks);
@@ -84,7 +89,14 @@ const main = async (): Promise<void> => {
   });
   node.deps.temporal = new Client({ connection, namespace: 'default', interceptors: shortRuns });
   // Until createNode starts it itself: to be deleted then (a second one would only hold the same lease).
-  new Sweeper({ pool, temporal: node.deps.temporal, prefix, node: node.id, leaseMs: LEASE_MS, log: node.deps.log }).start();
+  new Sweeper({
+    pool,
+    temporal: node.deps.temporal,
+    prefix,
+    node: node.id,
+    leaseMs: LEASE_MS,
+    log: node.deps.log,
+  }).start();
   process.on('SIGTERM', () => node.shutdown());
   const running = node.run();
   say({ ready: true });
@@ -94,7 +106,9 @@ const main = async (): Promise<void> => {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    process.stderr.write(`worker ${index}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `worker ${index}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exit(1);
   },
 );

@@ -59,13 +59,17 @@ const controls: Record<string, Control> = {
   linger: {
     options: { linger: { lingerMs: LINGER_MS } },
     check: (run) => {
-      for (const batch of run.batches) if (batch.reason === 'linger' && batch.oldestMs !== null) expect(batch.createdMs - batch.oldestMs).toBeGreaterThanOrEqual(LINGER_MS);
+      for (const batch of run.batches)
+        if (batch.reason === 'linger' && batch.oldestMs !== null)
+          expect(batch.createdMs - batch.oldestMs).toBeGreaterThanOrEqual(LINGER_MS);
     },
   },
   quiet: {
     options: { linger: { lingerMs: 5_000, quietPeriodMs: QUIET_MS } },
     check: (run) => {
-      for (const batch of run.batches) if (batch.reason === 'quiet' && batch.newestMs !== null) expect(batch.createdMs - batch.newestMs).toBeGreaterThanOrEqual(QUIET_MS);
+      for (const batch of run.batches)
+        if (batch.reason === 'quiet' && batch.newestMs !== null)
+          expect(batch.createdMs - batch.newestMs).toBeGreaterThanOrEqual(QUIET_MS);
     },
   },
   priority: {
@@ -74,7 +78,8 @@ const controls: Record<string, Control> = {
   },
   dedupe: {
     check: (run) => {
-      for (const name of NAMES) expect(new Set(callsWith(run, name)).size).toBeLessThanOrEqual(name === 'again' ? 2 : 1);
+      for (const name of NAMES)
+        expect(new Set(callsWith(run, name)).size).toBeLessThanOrEqual(name === 'again' ? 2 : 1);
     },
   },
   delay: {
@@ -84,14 +89,16 @@ const controls: Record<string, Control> = {
   'one at a time': {
     options: { concurrency: { perTarget: 1 } },
     check: (run) => {
-      for (const [i, call] of run.calls.entries()) if (i > 0) expect(call.startedAtMs).toBeGreaterThanOrEqual(run.calls[i - 1]!.endedAtMs);
+      for (const [i, call] of run.calls.entries())
+        if (i > 0) expect(call.startedAtMs).toBeGreaterThanOrEqual(run.calls[i - 1]!.endedAtMs);
     },
   },
   'rate of the handler': {
     options: { rate: { limit: 10, perMs: 1_000, unit: 'calls' } },
     // A call starts at its own time or later, so two of them may come closer than the pace, but never three within two steps.
     check: (run) => {
-      for (const [i, call] of run.calls.entries()) if (i > 1) expect(call.startedAtMs - run.calls[i - 2]!.startedAtMs).toBeGreaterThan(90);
+      for (const [i, call] of run.calls.entries())
+        if (i > 1) expect(call.startedAtMs - run.calls[i - 2]!.startedAtMs).toBeGreaterThan(90);
     },
   },
   'rate of the target': {
@@ -112,7 +119,10 @@ const controls: Record<string, Control> = {
   callback: {
     tasks: { told: { callback: { workflowId: 'nobody' } } },
     check: async (run) => {
-      const { rows } = await muster.database.pool.query({ text: `select from notification n, jsonb_array_elements(n.body->'tasks') t where t->>'id' = $1`, values: [run.id('told')] });
+      const { rows } = await muster.database.pool.query({
+        text: `select from notification n, jsonb_array_elements(n.body->'tasks') t where t->>'id' = $1`,
+        values: [run.id('told')],
+      });
       expect(rows).toHaveLength(1);
     },
   },
@@ -165,18 +175,30 @@ const submit = async (a: string, b: string): Promise<number> => {
   const until = Date.now() + DELAY_MS;
   const tasks = NAMES.map((name): TaskInput<Payload> => {
     const { key, ...changes } = { key: name, ...controls[a]!.tasks?.[name], ...controls[b]!.tasks?.[name] };
-    return { id: `${nameOf(a, b)}/${name}`, payload: { name, key }, ...changes, ...('notBefore' in changes && changes.notBefore === 'DELAY' ? { notBefore: until } : {}) };
+    return {
+      id: `${nameOf(a, b)}/${name}`,
+      payload: { name, key },
+      ...changes,
+      ...('notBefore' in changes && changes.notBefore === 'DELAY' ? { notBefore: until } : {}),
+    };
   });
   await muster.client.submit(nameOf(a, b), tasks);
-  if (a === 'dedupe' || b === 'dedupe') expect(await muster.client.submit(nameOf(a, b), tasks)).toMatchObject({ accepted: 0, repeated: NAMES.length });
-  if (a === 'cancel' || b === 'cancel') expect((await muster.client.cancel(`${nameOf(a, b)}/never`)).cancelled).toHaveLength(1);
+  if (a === 'dedupe' || b === 'dedupe')
+    expect(await muster.client.submit(nameOf(a, b), tasks)).toMatchObject({ accepted: 0, repeated: NAMES.length });
+  if (a === 'cancel' || b === 'cancel')
+    expect((await muster.client.cancel(`${nameOf(a, b)}/never`)).cancelled).toHaveLength(1);
   return until;
 };
 
 const readRun = async (a: string, b: string): Promise<Run> => {
   const handler = nameOf(a, b);
   const { pool } = muster.database;
-  const { rows } = await pool.query<{ reason: number; createdMs: number; oldestMs: number | null; newestMs: number | null }>({
+  const { rows } = await pool.query<{
+    reason: number;
+    createdMs: number;
+    oldestMs: number | null;
+    newestMs: number | null;
+  }>({
     text: `
 select b.reason, extract(epoch from b.created_at)::float8 * 1000 as "createdMs", extract(epoch from min(k.created_at))::float8 * 1000 as "oldestMs",
   extract(epoch from max(k.created_at))::float8 * 1000 as "newestMs"
@@ -190,7 +212,9 @@ where h.name = $1 group by b.id order by b.id`,
     calls: calls.get(handler)!,
     id: (name) => `${handler}/${name}`,
     batches: rows.map((row) => ({ ...row, reason: flushReasonName(row.reason) })),
-    states: Object.fromEntries(tasks.map(({ id, state, attempts }) => [id.slice(handler.length + 1), { state, attempts }])),
+    states: Object.fromEntries(
+      tasks.map(({ id, state, attempts }) => [id.slice(handler.length + 1), { state, attempts }]),
+    ),
   };
 };
 
@@ -206,7 +230,9 @@ test(`all ${pairs.length} pairs end with every task accounted for, and keep what
         if (one === 'delay') expect(callsWith(run, 'later')[0]!.startedAtMs).toBeGreaterThanOrEqual(until[i]!);
         else await controls[one]!.check(run);
       } catch (error) {
-        failures.push(`${run.handler}: ${one}: ${(error as Error).message.replaceAll('\u001b', '')} ${JSON.stringify(run.calls)}`);
+        failures.push(
+          `${run.handler}: ${one}: ${(error as Error).message.replaceAll('\u001b', '')} ${JSON.stringify(run.calls)}`,
+        );
       }
     }
   }
@@ -226,7 +252,8 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
     limits: { maxItems: 10, maxBytes: 180, overheadBytes: 20, maxWeight: 25, maxWeightInFlight: { perHandler: 40 } },
     linger: { lingerMs: 30 },
     submit: async (batch) => {
-      const of = (f: (n: number) => number): number => batch.tasks.reduce((sum, task) => sum + f((task.payload as { n: number }).n), 0);
+      const of = (f: (n: number) => number): number =>
+        batch.tasks.reduce((sum, task) => sum + f((task.payload as { n: number }).n), 0);
       const weight = of((n) => 1 + (n % 5));
       sizes.push({ items: batch.tasks.length, bytes: 20 + of((n) => 10 + (n % 7) * 5), weight });
       most = Math.max(most, (inFlight += weight));

@@ -15,7 +15,13 @@ const orders = defineHandler<Order>({
   linger: { lingerMs: 150 },
   submit: async (batch) => {
     calls.push({ target: batch.target, ids: batch.tasks.map((task) => task.id) });
-    return { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const, result: { double: (task.payload as Order).n * 2 } })) };
+    return {
+      results: batch.tasks.map((task) => ({
+        id: task.id,
+        status: 'ok' as const,
+        result: { double: (task.payload as Order).n * 2 },
+      })),
+    };
   },
 });
 
@@ -28,7 +34,10 @@ beforeEach(() => void calls.splice(0));
 
 const done = (ids: readonly string[]): Promise<true> =>
   eventually(async () => {
-    const { rows } = await muster.database.pool.query<{ n: number }>({ text: 'select count(*) as n from task_state where id = any($1) and state = 4', values: [ids] });
+    const { rows } = await muster.database.pool.query<{ n: number }>({
+      text: 'select count(*) as n from task_state where id = any($1) and state = 4',
+      values: [ids],
+    });
     return rows[0]!.n === ids.length ? true : null;
   });
 
@@ -45,6 +54,8 @@ test('A1: the same id again is the same task, also after its batch has started',
   expect(await muster.client.submit('orders', task)).toMatchObject({ accepted: 1, repeated: 0 });
   await done(['twice']);
   expect(await muster.client.submit('orders', task)).toMatchObject({ accepted: 0, repeated: 1 });
-  await expect(muster.client.submit('orders', { ...task, payload: { country: 'no', n: 2 } })).rejects.toThrow(/id "twice".*another payload/s);
+  await expect(muster.client.submit('orders', { ...task, payload: { country: 'no', n: 2 } })).rejects.toThrow(
+    /id "twice".*another payload/s,
+  );
   expect(calls).toHaveLength(1);
 });

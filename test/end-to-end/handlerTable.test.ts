@@ -12,7 +12,11 @@ const scripts = new Map<string, Script>();
 const callsOf = new Map<string, { ids: string[]; key: string | undefined }[]>();
 
 const ok = (items: { id: string }[], change: (item: { id: string }) => object | null = () => ({})): Answer =>
-  json(200, { results: items.map((item) => change(item) && { id: item.id, status: 200, ...change(item) }).filter((item) => item !== null) });
+  json(200, {
+    results: items
+      .map((item) => change(item) && { id: item.id, status: 200, ...change(item) })
+      .filter((item) => item !== null),
+  });
 
 let downstream: Downstream;
 let muster: TestMuster;
@@ -27,7 +31,11 @@ const handlers = (): Handler[] =>
       idempotency,
       timeoutMs: 1_000,
       retry: { inPlace: { times: 2, baseMs: 20 }, delayed: { baseMs: 50, maxMs: 200 }, maxAttempts: 4 },
-      request: { url: `${downstream.url}/batch`, envelope: { to: '{{target}}', items: '{{items}}' }, item: { id: '{{id}}' } },
+      request: {
+        url: `${downstream.url}/batch`,
+        envelope: { to: '{{target}}', items: '{{items}}' },
+        item: { id: '{{id}}' },
+      },
       response: { results: 'results', matchBy: 'id', status: { path: 'status' }, error: 'error', result: false },
     }),
   );
@@ -56,11 +64,23 @@ interface Row {
 const STATES = ['created', 'batched', 'in-progress', 'unknown', 'succeeded', 'failed', 'dead', 'cancelled'];
 
 /** Submits m tasks to a fresh target and waits until none of them moves any more (or `until` holds); answers state and attempts by id. */
-const run = async (handler: string, to: string, m: number, script: Script, until?: (rows: Row[]) => boolean): Promise<Record<string, string>> => {
+const run = async (
+  handler: string,
+  to: string,
+  m: number,
+  script: Script,
+  until?: (rows: Row[]) => boolean,
+): Promise<Record<string, string>> => {
   scripts.set(to, script);
-  await muster.client.submit(handler, Array.from({ length: m }, (_, i) => ({ id: `${to}-${i}`, payload: { to } })));
+  await muster.client.submit(
+    handler,
+    Array.from({ length: m }, (_, i) => ({ id: `${to}-${i}`, payload: { to } })),
+  );
   const read = async (): Promise<Row[]> => {
-    const { rows } = await muster.database.pool.query<Row>({ text: `select id, state, attempts from task_state where id like $1 order by seq`, values: [`${to}-%`] });
+    const { rows } = await muster.database.pool.query<Row>({
+      text: `select id, state, attempts from task_state where id like $1 order by seq`,
+      values: [`${to}-%`],
+    });
     return rows;
   };
   const settled = until ?? ((rows: Row[]): boolean => rows.every((row) => row.state >= 3));
@@ -87,27 +107,34 @@ describe.each(KINDS)('idempotency %s', (kind) => {
   });
 
   test('200, one failed -> 1 failed, rest succeeded', async () => {
-    expect(await run(kind, to('one-failed'), 8, (_, items) => ok(items, ({ id }) => (numberOf(id) === 3 ? { status: 400, error: 'no' } : {})))).toEqual(
-      all(8, 'succeeded 1', { 3: 'failed 1' }),
-    );
+    expect(
+      await run(kind, to('one-failed'), 8, (_, items) =>
+        ok(items, ({ id }) => (numberOf(id) === 3 ? { status: 400, error: 'no' } : {})),
+      ),
+    ).toEqual(all(8, 'succeeded 1', { 3: 'failed 1' }));
   });
 
   test('200, one retry -> created again with backoff, its own attempts, in a fresh batch (G2)', async () => {
-    const script: Script = (call, items) => ok(items, ({ id }) => (numberOf(id) === 3 && call === 1 ? { status: 429 } : {}));
+    const script: Script = (call, items) =>
+      ok(items, ({ id }) => (numberOf(id) === 3 && call === 1 ? { status: 429 } : {}));
     expect(await run(kind, to('one-retry'), 8, script)).toEqual(all(8, 'succeeded 1', { 3: 'succeeded 2' }));
     expect(calls(to('one-retry')).map((call) => call.ids.length)).toEqual([8, 1]);
   });
 
   test('retry until attempts are exhausted -> dead', async () => {
-    expect(await run(kind, to('dead'), 2, (_, items) => ok(items, ({ id }) => (numberOf(id) === 1 ? { status: 429 } : {})))).toEqual({ 0: 'succeeded 1', 1: 'dead 4' });
+    expect(
+      await run(kind, to('dead'), 2, (_, items) => ok(items, ({ id }) => (numberOf(id) === 1 ? { status: 429 } : {}))),
+    ).toEqual({ 0: 'succeeded 1', 1: 'dead 4' });
     expect(calls(to('dead'))).toHaveLength(4);
   });
 
   test('200, one result missing -> 1 unknown; by task: sent again alone', async () => {
     const script: Script = (call, items) => ok(items, ({ id }) => (numberOf(id) === 5 && call === 1 ? null : {}));
-    expect(await run(kind, to('missing'), 8, script, (rows) => rows.every((row) => row.state >= (kind === 'by-task' ? 4 : 3)))).toEqual(
-      all(8, 'succeeded 1', { 5: kind === 'by-task' ? 'succeeded 2' : 'unknown 1' }),
-    );
+    expect(
+      await run(kind, to('missing'), 8, script, (rows) =>
+        rows.every((row) => row.state >= (kind === 'by-task' ? 4 : 3)),
+      ),
+    ).toEqual(all(8, 'succeeded 1', { 5: kind === 'by-task' ? 'succeeded 2' : 'unknown 1' }));
     expect(calls(to('missing')).map((call) => call.ids.length)).toEqual(kind === 'by-task' ? [8, 1] : [8]);
   });
 
@@ -129,7 +156,10 @@ describe.each(KINDS)('idempotency %s', (kind) => {
     if (kind === 'none') {
       expect(result).toEqual(all(4, 'unknown 1'));
       expect(calls(target)).toHaveLength(1);
-      const { rows } = await muster.database.pool.query<{ error: string }>({ text: `select b.error from batch b join target t on t.id = b.target_id where t.key = $1`, values: [target] });
+      const { rows } = await muster.database.pool.query<{ error: string }>({
+        text: `select b.error from batch b join target t on t.id = b.target_id where t.key = $1`,
+        values: [target],
+      });
       expect(rows[0]!.error).toMatch(/\S{3}/);
     } else {
       expect(result).toEqual(all(4, 'succeeded 2'));
@@ -142,7 +172,8 @@ describe.each(KINDS)('idempotency %s', (kind) => {
 
   test.each([400, 422])('%i with m > 1 -> bisected until the poison is alone (H4)', async (status) => {
     const target = to(`poison-${status}`);
-    const script: Script = (_, items) => (items.some(({ id }) => numberOf(id) === 2) ? json(status, { error: 'poison' }) : ok(items));
+    const script: Script = (_, items) =>
+      items.some(({ id }) => numberOf(id) === 2) ? json(status, { error: 'poison' }) : ok(items);
     const result = await run(kind, target, 8, script);
     expect(Object.values(result).filter((end) => end.startsWith('succeeded'))).toHaveLength(7);
     expect(result['2']).toBe('failed 4');
@@ -154,13 +185,19 @@ describe.each(KINDS)('idempotency %s', (kind) => {
   });
 
   test('503 twice, then 200 -> succeeded, one counted attempt, three calls', async () => {
-    expect(await run(kind, to('busy'), 4, (call, items) => (call <= 2 ? json(503, {}) : ok(items)))).toEqual(all(4, 'succeeded 1'));
+    expect(await run(kind, to('busy'), 4, (call, items) => (call <= 2 ? json(503, {}) : ok(items)))).toEqual(
+      all(4, 'succeeded 1'),
+    );
     expect(calls(to('busy')).map((call) => call.ids.length)).toEqual([4, 4, 4]);
   });
 
   test('429 with Retry-After -> the same batch later, no attempt counted', async () => {
     const started = performance.now();
-    expect(await run(kind, to('slow-down'), 4, (call, items) => (call === 1 ? json(429, {}, { 'retry-after': '1' }) : ok(items)))).toEqual(all(4, 'succeeded 1'));
+    expect(
+      await run(kind, to('slow-down'), 4, (call, items) =>
+        call === 1 ? json(429, {}, { 'retry-after': '1' }) : ok(items),
+      ),
+    ).toEqual(all(4, 'succeeded 1'));
     expect(performance.now() - started).toBeGreaterThan(1_000);
     expect(calls(to('slow-down'))).toHaveLength(2);
   });
@@ -172,7 +209,9 @@ describe.each([401, 403, 404])('%i', (status) => {
     let refused = true;
     const result = await run('none', target, 4, (_, items) => (refused ? json(status, { error: 'who are you' }) : ok(items)), (rows) => rows.every((row) => row.state === 0) && calls(target).length > 0); // prettier-ignore
     expect(result).toEqual(all(4, 'created 0'));
-    const paused = await muster.database.pool.query<{ pause_reason: string }>({ text: `select pause_reason from handler where name = 'none' and paused_at is not null` });
+    const paused = await muster.database.pool.query<{ pause_reason: string }>({
+      text: `select pause_reason from handler where name = 'none' and paused_at is not null`,
+    });
     expect(paused.rows[0]!.pause_reason).toContain(String(status));
     refused = false;
     await muster.client.resume('none');
@@ -194,7 +233,12 @@ test('refused before the request was written (ECONNREFUSED) -> the same batch la
   try {
     await other.client.submit('unreachable', { id: 'u-0', payload: { to: 'x' } });
     const row = await eventually(async () => {
-      const { rows } = await other.database.pool.query<{ refusals: number; counted: number; state: number; error: string }>({ text: 'select refusals, counted, state, error from batch where refusals >= 3' });
+      const { rows } = await other.database.pool.query<{
+        refusals: number;
+        counted: number;
+        state: number;
+        error: string;
+      }>({ text: 'select refusals, counted, state, error from batch where refusals >= 3' });
       return rows[0];
     });
     expect(row).toMatchObject({ counted: 0, state: 1 });
@@ -212,8 +256,13 @@ test('64 members, one poison -> 63 succeeded, 1 failed', async () => {
   }); // prettier-ignore
   const other = await startMuster([handler]);
   try {
-    scripts.set('w', (_, items) => (items.some(({ id }) => id === 'w-40') ? json(422, { error: 'poison' }) : ok(items)));
-    await other.client.submit('wide', Array.from({ length: 64 }, (_, i) => ({ id: `w-${i}`, payload: { to: 'w' } })));
+    scripts.set('w', (_, items) =>
+      items.some(({ id }) => id === 'w-40') ? json(422, { error: 'poison' }) : ok(items),
+    );
+    await other.client.submit(
+      'wide',
+      Array.from({ length: 64 }, (_, i) => ({ id: `w-${i}`, payload: { to: 'w' } })),
+    );
     const rows = await eventually(async () => {
       const { rows } = await other.database.pool.query<Row>({ text: 'select id, state, attempts from task_state' });
       return rows.every((row) => row.state >= 4) && rows;

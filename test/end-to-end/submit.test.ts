@@ -41,7 +41,8 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-const count = async (): Promise<number> => (await muster.database.pool.query<{ n: number }>({ text: 'select count(*) as n from task' })).rows[0]!.n;
+const count = async (): Promise<number> =>
+  (await muster.database.pool.query<{ n: number }>({ text: 'select count(*) as n from task' })).rows[0]!.n;
 const problemOf = async (tasks: unknown): Promise<{ code: string; field: string; message: string }> => {
   const before = await count();
   const error = (await client.submit('orders', tasks as never).then(() => ({ problems: [] }), (e: unknown) => e)) as InvalidTaskError; // prettier-ignore
@@ -76,29 +77,47 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
   });
 
   test('unknown handler', async () => {
-    await expect(client.submit('nope', good('x'))).rejects.toThrow(/handler: expected one of "orders", "slow", got "nope"/);
+    await expect(client.submit('nope', good('x'))).rejects.toThrow(
+      /handler: expected one of "orders", "slow", got "nope"/,
+    );
   });
   test('10,001 tasks in one call', async () => {
     const tasks = Array.from({ length: 10_001 }, (_, i) => good(`many-${i}`));
     await expect(client.submit('orders', tasks)).rejects.toThrow(/expected at most 10000 in one call, got 10001/);
   });
   test('the same id with other content, in one call and against an accepted one; few and many', async () => {
-    await expect(client.submit('orders', [good('twin'), good('twin', 'b')])).rejects.toThrow(/"twin".*task 0 of the same call/s);
+    await expect(client.submit('orders', [good('twin'), good('twin', 'b')])).rejects.toThrow(
+      /"twin".*task 0 of the same call/s,
+    );
     const many = Array.from({ length: 200 }, (_, i) => good(`stored-${i}`));
     expect(await client.submit('orders', many)).toMatchObject({ accepted: 200, repeated: 0 });
     expect(await client.submit('orders', many)).toMatchObject({ accepted: 0, repeated: 200 });
     const before = await count();
-    await expect(client.submit('orders', [...many.map(({ id }) => good(`new-${id}`)), good('stored-7', 'b')])).rejects.toThrow(/"stored-7".*an accepted task has it with another payload/s);
+    await expect(
+      client.submit('orders', [...many.map(({ id }) => good(`new-${id}`)), good('stored-7', 'b')]),
+    ).rejects.toThrow(/"stored-7".*an accepted task has it with another payload/s);
     await expect(client.submit('orders', [good('new-few'), good('stored-7', 'b')])).rejects.toThrow(/stored-7/);
     expect(await count()).toBe(before);
-    expect(await client.submit('orders', [good('new-few'), good('stored-7', 'b')], { partial: true })).toMatchObject({ accepted: 1, repeated: 0, refused: [{ code: 'ID_CONFLICT', index: 1 }] });
+    expect(await client.submit('orders', [good('new-few'), good('stored-7', 'b')], { partial: true })).toMatchObject({
+      accepted: 1,
+      repeated: 0,
+      refused: [{ code: 'ID_CONFLICT', index: 1 }],
+    });
   });
   test('database down, Temporal down: each says what to check; with Temporal down a submit is accepted all the same', async () => {
     const nowhere = createClient({ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', handlers: [orders as never] });
-    await expect(nowhere.submit('orders', good('down'))).rejects.toThrow(/Postgres cannot be reached.*MUSTER_DATABASE_URL/);
+    await expect(nowhere.submit('orders', good('down'))).rejects.toThrow(
+      /Postgres cannot be reached.*MUSTER_DATABASE_URL/,
+    );
     await nowhere.close();
     const failures: Error[] = [];
-    const deaf = createClient({ databaseUrl: muster.database.url, handlers: [orders as never], prefix: muster.prefix, temporal: { address: '127.0.0.1:9', connection: { connectTimeout: '500ms' } }, onRingFailure: (error) => void failures.push(error) });
+    const deaf = createClient({
+      databaseUrl: muster.database.url,
+      handlers: [orders as never],
+      prefix: muster.prefix,
+      temporal: { address: '127.0.0.1:9', connection: { connectTimeout: '500ms' } },
+      onRingFailure: (error) => void failures.push(error),
+    });
     expect(await deaf.submit('orders', good('deaf', 'deaf'))).toMatchObject({ accepted: 1 });
     expect(failures[0]?.message).toMatch(/Temporal at 127.0.0.1:9 cannot be reached.*TEMPORAL_ADDRESS/);
     await deaf.close();
@@ -106,21 +125,54 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
 });
 
 test('hostile strings in ids and targets come back as they were', async () => {
-  const names = [`'; drop table task; --`, '"q"', '\\N', 'tab\there', 'line\nbreak', '../../etc', '😀 4-byte', '%s {{id}} ${x}', '\u0001\u007f'];
+  const names = [
+    `'; drop table task; --`,
+    '"q"',
+    '\\N',
+    'tab\there',
+    'line\nbreak',
+    '../../etc',
+    '😀 4-byte',
+    '%s {{id}} ${x}',
+    '\u0001\u007f',
+  ];
   const tasks = names.map((name, i) => ({ id: `${name}#${i}`, payload: { to: name, n: i } }));
   await client.submit('orders', tasks);
   await client.submit('orders', Array.from({ length: 60 }, (_, i) => ({ id: `copy ${names[i % names.length]}#${i}`, payload: { to: names[i % names.length], n: i } }))); // prettier-ignore
-  const missing = (): unknown => ({ few: tasks.filter((task) => !seen.includes(task.id)), copies: seen.filter((id) => id.startsWith('copy ')).length });
-  await eventually(() => tasks.every((task) => seen.includes(task.id)) && seen.filter((id) => id.startsWith('copy ')).length === 60, {
-    what: async () => JSON.stringify([missing(), (await muster.database.pool.query({ text: 'select t.key, due_at - clock() as due, l.name, l.state from target t join leader l on l.id = t.leader_id where t.due_at is not null' })).rows]),
+  const missing = (): unknown => ({
+    few: tasks.filter((task) => !seen.includes(task.id)),
+    copies: seen.filter((id) => id.startsWith('copy ')).length,
   });
+  await eventually(
+    () => tasks.every((task) => seen.includes(task.id)) && seen.filter((id) => id.startsWith('copy ')).length === 60,
+    {
+      what: async () =>
+        JSON.stringify([
+          missing(),
+          (
+            await muster.database.pool.query({
+              text: 'select t.key, due_at - clock() as due, l.name, l.state from target t join leader l on l.id = t.leader_id where t.due_at is not null',
+            })
+          ).rows,
+        ]),
+    },
+  );
 });
 
 test('maxQueued: refused with Backlogged and the depth, nothing accepted', async () => {
-  const tasks = (to: string, n: number): unknown[] => Array.from({ length: n }, (_, i) => ({ id: `q-${to}-${i}`, payload: { to, n: i } }));
+  const tasks = (to: string, n: number): unknown[] =>
+    Array.from({ length: n }, (_, i) => ({ id: `q-${to}-${i}`, payload: { to, n: i } }));
   await client.submit('slow', tasks('a', 10) as never);
-  await expect(client.submit('slow', { id: 'q-more', payload: { to: 'a', n: 1 } })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 10, limit: 10 });
-  await expect(client.submit('slow', tasks('b', 6) as never)).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 10, limit: 15 });
+  await expect(client.submit('slow', { id: 'q-more', payload: { to: 'a', n: 1 } })).rejects.toMatchObject({
+    code: 'BACKLOGGED',
+    depth: 10,
+    limit: 10,
+  });
+  await expect(client.submit('slow', tasks('b', 6) as never)).rejects.toMatchObject({
+    code: 'BACKLOGGED',
+    depth: 10,
+    limit: 15,
+  });
   await client.submit('slow', tasks('b', 5) as never);
 });
 
@@ -148,17 +200,23 @@ describe('G14: submit in the caller’s own transaction', () => {
     });
     await eventually(() => seen.includes('tx-committed'));
     expect(seen).not.toContain('tx-rolled-back');
-    expect((await muster.database.pool.query({ text: `select from task where id = 'tx-rolled-back'` })).rowCount).toBe(0);
+    expect((await muster.database.pool.query({ text: `select from task where id = 'tx-rolled-back'` })).rowCount).toBe(
+      0,
+    );
   });
   test('a refused call leaves the transaction usable and nothing of it behind', async () => {
     await withTx(async (tx) => {
       await tx.query('create temp table mine (n int)');
       await client.submit('orders', good('tx-first'), { tx });
-      await expect(client.submit('orders', [good('tx-second'), good('tx-first', 'b')], { tx })).rejects.toThrow(/tx-first/);
+      await expect(client.submit('orders', [good('tx-second'), good('tx-first', 'b')], { tx })).rejects.toThrow(
+        /tx-first/,
+      );
       await tx.query('insert into mine values (1)');
       await tx.query('commit');
     });
-    const { rows } = await muster.database.pool.query<{ id: string }>({ text: `select id from task where id like 'tx-%' order by id` });
+    const { rows } = await muster.database.pool.query<{ id: string }>({
+      text: `select id from task where id like 'tx-%' order by id`,
+    });
     expect(rows.map((row) => row.id)).toEqual(['tx-committed', 'tx-first']);
   });
 });
@@ -169,7 +227,10 @@ test('an async iterable of any length: bounded chunks, all accepted', async () =
     for (; made < 5_500; made++) yield good(`stream-${made}`, `s${made % 3}`);
   };
   expect(await client.submit('orders', stream())).toMatchObject({ accepted: 5_500, repeated: 0 });
-  expect(await client.submit('orders', [good('stream-3', 's0'), good('stream-new', 's0')])).toMatchObject({ accepted: 1, repeated: 1 });
+  expect(await client.submit('orders', [good('stream-3', 's0'), good('stream-new', 's0')])).toMatchObject({
+    accepted: 1,
+    repeated: 1,
+  });
 });
 
 test('A13: 200 concurrent registrations of one target from several clients, maximum 50: exactly 4 calls, no duplicates', async () => {
@@ -179,8 +240,17 @@ test('A13: 200 concurrent registrations of one target from several clients, maxi
     submit: async (batch) => (calls.push(batch.tasks.length), { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }),
   }); // prettier-ignore
   const own = await startMuster([handler as never]);
-  const clients = Array.from({ length: 4 }, () => createClient({ databaseUrl: own.database.url, handlers: [handler as never], prefix: own.prefix, temporal: { address: temporalAddress() } }));
-  await Promise.all(Array.from({ length: 200 }, (_, i) => clients[i % 4]!.submit('fifty', { id: `r-${i}`, payload: { to: '', n: i } })));
+  const clients = Array.from({ length: 4 }, () =>
+    createClient({
+      databaseUrl: own.database.url,
+      handlers: [handler as never],
+      prefix: own.prefix,
+      temporal: { address: temporalAddress() },
+    }),
+  );
+  await Promise.all(
+    Array.from({ length: 200 }, (_, i) => clients[i % 4]!.submit('fifty', { id: `r-${i}`, payload: { to: '', n: i } })),
+  );
   await eventually(() => calls.length >= 4);
   expect(calls).toEqual([50, 50, 50, 50]);
   await Promise.all(clients.map((one) => one.close()));

@@ -20,15 +20,23 @@ test('the Web UI tells the story: a person finds a handler’s leaders, what the
   await muster.client.submit('shown', { id: 'one', payload: { to: 'a' } });
   const temporal = await muster.client.temporal();
   const found = await eventually(async () => {
-    for await (const workflow of temporal.workflow.list({ query: `MusterHandler = 'shown' and TaskQueue = '${muster.prefix}'` })) return workflow;
+    for await (const workflow of temporal.workflow.list({
+      query: `MusterHandler = 'shown' and TaskQueue = '${muster.prefix}'`,
+    }))
+      return workflow;
     return null;
   });
   expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}/leader/shown/[0-3]$`));
   const handle = temporal.workflow.getHandle(found.workflowId);
   expect(await (await handle.describe()).staticSummary()).toMatch(/^Leader of shown, set [0-3]$/);
-  await muster.client.submit('shown', Array.from({ length: 9 }, (_, i) => ({ id: `more-${i}`, payload: { to: 'a' } })));
+  await muster.client.submit(
+    'shown',
+    Array.from({ length: 9 }, (_, i) => ({ id: `more-${i}`, payload: { to: 'a' } })),
+  );
   const status = await eventually(async () => {
-    const answer = await handle.query<{ batches: number; tasks: number; epoch: number; lastReason: string | null }>('leaderStatus').catch(() => null);
+    const answer = await handle
+      .query<{ batches: number; tasks: number; epoch: number; lastReason: string | null }>('leaderStatus')
+      .catch(() => null);
     return answer?.lastReason === 'size' && answer;
   });
   expect(status).toMatchObject({ epoch: 1, lastReason: 'size' });

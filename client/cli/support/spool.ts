@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -11,16 +12,19 @@ import { MusterError } from '../../errors';
 
 /** A file that can be read several times. */
 export interface Staged {
+  /** For messages. */
+  name: string;
   bytes: number;
   read(): Readable;
   close(): Promise<void>;
 }
 
 const CHUNK_BYTES = 256 * 1_024;
+// Streams on the descriptor, not on the handle: a handle's close waits for its streams to close it.
 
 /** Opens a file, or stages what comes once only (stdin, a pipe) in a temporary file first. */
 export const stage = async (file: string, stdin: Readable = process.stdin): Promise<Staged> => {
-  if (file === '-') return spooled(stdin);
+  if (file === '-') return spooled('standard input', stdin);
   let handle: FileHandle;
   try {
     handle = await open(file, 'r');
@@ -32,31 +36,32 @@ export const stage = async (file: string, stdin: Readable = process.stdin): Prom
     );
   }
   const stat = await handle.stat();
-  if (stat.isFile()) return staged(handle, stat.size);
+  if (stat.isFile()) return staged(file, handle, stat.size);
   if (stat.isDirectory()) {
     await handle.close();
     throw new MusterError('INVALID_FILE', `--file: expected a file, got the directory ${JSON.stringify(file)}`);
   }
   try {
-    return await spooled(handle.createReadStream({ autoClose: false }));
+    return await spooled(file, createReadStream('', { fd: handle.fd, autoClose: false }));
   } finally {
     await handle.close();
   }
 };
 
-const spooled = async (input: Readable): Promise<Staged> => {
+const spooled = async (name: string, input: Readable): Promise<Staged> => {
   const { handle, write } = await scratch();
   await pipeline(input, write);
-  return staged(handle, (await handle.stat()).size);
+  return staged(name, handle, (await handle.stat()).size);
 };
 
-const staged = (handle: FileHandle, bytes: number): Staged => ({
+const staged = (name: string, handle: FileHandle, bytes: number): Staged => ({
+  name,
   bytes,
   // Up to the size it had: what is appended meanwhile is not part of this submit.
   read: () =>
     bytes === 0
       ? Readable.from([])
-      : handle.createReadStream({ start: 0, end: bytes - 1, autoClose: false, highWaterMark: CHUNK_BYTES }),
+      : createReadStream('', { fd: handle.fd, autoClose: false, start: 0, end: bytes - 1, highWaterMark: CHUNK_BYTES }),
   close: () => handle.close(),
 });
 
@@ -65,7 +70,7 @@ const scratch = async (): Promise<{ handle: FileHandle; write: WriteStream }> =>
   const name = path.join(tmpdir(), `muster-${randomUUID()}`);
   const handle = await open(name, 'wx+', 0o600);
   await unlink(name);
-  return { handle, write: handle.createWriteStream({ autoClose: false }) };
+  return { handle, write: createWriteStream('', { fd: handle.fd, autoClose: false }) };
 };
 
 /** Lines written once and read back: ids to wait for, however many they are. */
@@ -90,6 +95,6 @@ export class LineSpool {
   async finish(): Promise<Staged> {
     this.stream.end();
     await once(this.stream, 'finish');
-    return staged(this.handle, (await this.handle.stat()).size);
+    return staged('ids', this.handle, (await this.handle.stat()).size);
   }
 }

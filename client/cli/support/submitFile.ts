@@ -32,17 +32,17 @@ const CHUNK_BYTES = 16 * 1_024 * 1_024;
 
 /** A file with bad lines: nothing of it was accepted. */
 export class RefusedFileError extends MusterError {
-  file = 'the file';
   constructor(
+    file: string,
     readonly problems: readonly LineProblem[],
     readonly problemCount: number,
   ) {
-    super(problems[0]?.code ?? 'INVALID_FILE', '');
-  }
-  override get message(): string {
-    const shown = this.problems.slice(0, 20).map((problem) => `  ${sayProblem(problem)}`);
-    const more = this.problemCount > shown.length ? `\n  and ${this.problemCount - shown.length} more` : '';
-    return `${this.file === '-' ? 'standard input' : this.file} has ${plural(this.problemCount, 'bad line')}, nothing was accepted (--partial accepts the others):\n${shown.join('\n')}${more}`;
+    const shown = problems.slice(0, 20).map((problem) => `\n  ${sayProblem(problem)}`);
+    const more = problems.length > shown.length ? [`\n  and ${problems.length - shown.length} more`] : [];
+    super(
+      problems[0]?.code ?? 'INVALID_FILE',
+      `${file} has ${plural(problemCount, 'bad line')}, nothing was accepted (--partial accepts the others):${[...shown, ...more].join('')}`,
+    );
   }
 }
 
@@ -84,7 +84,7 @@ export const checkFile = async (client: Client, handlerName: string, file: Stage
   } finally {
     bar.stop();
   }
-  if (problems.count > 0) throw new RefusedFileError(problems.kept, problems.count);
+  if (problems.count > 0) throw new RefusedFileError(file.name, problems.kept, problems.count);
 };
 
 /** Accepts the file in one transaction, whatever its size; then tells the leaders. `ids` gets the ids that are in the store. */
@@ -96,7 +96,7 @@ export const acceptFile = async (
   ids: LineSpool | null,
 ): Promise<Accepted> => {
   await client.ready();
-  const run = new Acceptance(client, handlerName, partial, ids);
+  const run = new Acceptance(client, handlerName, file.name, partial, ids);
   const bar = progressBar('accepting', file.bytes, 'bytes');
   const tx = await client.pool.connect();
   let broken: Error | undefined;
@@ -146,6 +146,7 @@ class Acceptance {
   constructor(
     private readonly client: Client,
     private readonly handler: string,
+    private readonly file: string,
     private readonly partial: boolean,
     private readonly ids: LineSpool | null,
   ) {}
@@ -180,7 +181,11 @@ class Acceptance {
     } catch (error) {
       if (!(error instanceof InvalidTaskError)) throw error;
       const problems = error.problems.map((problem) => atLine(problem, lines[problem.index]!));
-      throw new RefusedFileError(problems.slice(0, MAX_PROBLEMS), new Set(problems.map(({ line }) => line)).size);
+      throw new RefusedFileError(
+        this.file,
+        problems.slice(0, MAX_PROBLEMS),
+        new Set(problems.map(({ line }) => line)).size,
+      );
     }
   }
 }

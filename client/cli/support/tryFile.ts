@@ -27,7 +27,7 @@ export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<s
       if (list === undefined) byTarget.set(target, [waiting]);
       else list.push(waiting);
     }
-  if (problems.count > 0) throw new RefusedFileError(problems.kept, problems.count);
+  if (problems.count > 0) throw new RefusedFileError(file.name, problems.kept, problems.count);
   return byTarget;
 };
 

@@ -1,0 +1,78 @@
+import type { ClaimPlan } from './claim';
+
+/** A leader that waits for nothing in particular looks this often all the same. */
+const IDLE_LOOK_MS = 60_000;
+/** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
+const BLOCKED_LOOK_MS = 10_000;
+
+/** What a leader does after a turn. */
+export interface Next {
+  state: 'idle' | 'working' | 'waiting';
+  inMs: number;
+  timer: boolean;
+  blocked: boolean;
+  wantsSlots: boolean;
+  again: boolean;
+  heldBy: string | null;
+}
+
+/** Pure: from what is due next, what is in flight, and why due work was not taken. */
+export const decideNext = (
+  leader: { paused: boolean; handlerHoldMs: number | null; nowMs: number },
+  claimed: { plan: Pick<ClaimPlan, 'cut' | 'take' | 'pacedUntilMs' | 'weightBlocked'> | null; slotsLeft: boolean },
+  dueAtMs: number | null,
+  live: number,
+  mayClaim: boolean,
+): Next => {
+  const quiet = (heldBy: string | null): Next =>
+    live > 0
+      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, wantsSlots: false, heldBy } // the end of a submission brings it back: no timer to pay for
+      : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
+  const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
+    state: 'waiting',
+    inMs: Math.max(1, inMs),
+    timer: true,
+    blocked,
+    again: false,
+    wantsSlots: false,
+    heldBy,
+  });
+  if (leader.paused) return quiet('paused');
+  if (dueAtMs === null) return quiet(null);
+  if (leader.handlerHoldMs !== null)
+    return waiting(Math.max(leader.handlerHoldMs, dueAtMs) - leader.nowMs, false, 'hold');
+  if (dueAtMs > leader.nowMs) return waiting(Math.min(LONGEST_WAIT_MS, dueAtMs - leader.nowMs), false, null);
+  // Something is due now and was not taken.
+  if (!mayClaim)
+    return {
+      state: 'working',
+      inMs: 0,
+      timer: false,
+      blocked: false,
+      again: false,
+      wantsSlots: false,
+      heldBy: 'continue-as-new',
+    };
+  if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
+  if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
+  if (claimed.slotsLeft) {
+    const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;
+    // Looked and found nothing to cut: the ring saw something due that the plan does not. Never spin on it.
+    return tookOrNotLooked
+      ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, wantsSlots: false, heldBy: null }
+      : waiting(1_000, false, null);
+  }
+  // No slot: an own submission that ends brings the workflow back; otherwise another leader's does (wakeBlockedLeaders).
+  if (live > 0)
+    return {
+      state: 'working',
+      inMs: 0,
+      timer: false,
+      blocked: false,
+      again: false,
+      wantsSlots: false,
+      heldBy: 'calls in flight',
+    };
+  return { ...waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders'), wantsSlots: true };
+};
