@@ -97,11 +97,12 @@ const claimDue = async (
   const others = { slotsLeft: granted > 0, othersBlocked: tokens.blocked > 0 };
   if (granted === 0) return { ...nothing, ...others };
 
-  const targets = await claim.lockDueTargets(client, input.leaderId, MAX_TARGETS);
+  const maxBatches = Math.min(MAX_BATCHES, granted * BATCHES_PER_SLOT);
+  // Every due target gives a batch: more of them would be read, and written back, for nothing.
+  const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, maxBatches));
   if (targets.length === 0) return { ...nothing, ...others };
   const ids = targets.map((target) => target.id);
   await claim.promoteDelayed(client, ids, MAX_TASKS);
-  const maxBatches = Math.min(MAX_BATCHES, granted * BATCHES_PER_SLOT);
   const limits = targets.map((target) => Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)) + 1);
   const floor = Math.max(...targets.map((target) => itemsOf(leader, target) + 1));
   const wanted = targets.map((_, i) => Math.max(limits[i]!, itemsOf(leader, targets[i]!) + 1));
@@ -247,12 +248,18 @@ const deposed = (leader: LockedLeader): Turn => ({
   woken: [],
 });
 
-/** The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was. */
+/**
+ * The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was, but the workflow is to take
+ * another turn at once. Several turns of one workflow task run again when its close is rejected or its worker dies, and only the last
+ * one's answer is kept: what the earlier ones claimed was never started, and that next turn, which does not name it, adopts it.
+ */
 const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
-  if (input.turn < leader.turn) return deposed(leader); // a zombie's late repeat: its run has gone on
-  const answer = leader.answer as TurnAnswer;
-  if (answer.dueInMs !== null)
-    answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
+  const last = leader.answer as TurnAnswer;
+  const answer: TurnAnswer =
+    input.turn === leader.turn
+      ? { ...last, again: true }
+      : { ...last, dispatch: null, again: true, next: 'working', dueInMs: null, heldBy: 'a repeated turn' };
+  if (answer.dueInMs !== null) answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
   return { answer, touched: [], woken: [] };
 };
 

@@ -19,7 +19,7 @@ import { ring, wake } from './ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, prepare, settleOutcome } from './submission';
 import type { CallerDeps, CallEnd, Carried } from './submission';
-import { SuccessWriter } from './successWriter';
+import { successWriterOf } from './successWriter';
 import type { Call } from './settlement';
 
 const TICK_MS = 1_000;
@@ -38,7 +38,7 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
     });
   const { cancellationSignal: signal } = Context.current();
   setMaxListeners(0, signal); // one a call
-  const run = new Submission({ ...deps, handler, input, signal, successes: new SuccessWriter(deps.pool) });
+  const run = new Submission({ ...deps, handler, input, signal, successes: successWriterOf(deps.pool) });
   return run.run();
 };
 

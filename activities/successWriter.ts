@@ -9,15 +9,21 @@ interface Success {
   notices: Notice[];
 }
 
+interface Waiting {
+  success: Success;
+  resolve: (written: boolean) => void;
+  reject: (error: unknown) => void;
+}
+
 /** Bounds one statement's text. */
 const MOST_BATCHES = 200;
 
 /**
  * Settles batches whose every member succeeded, many in one statement: while one is on its way the next ones gather and share the
- * following one. A lone batch waits for nobody.
+ * following one. A lone batch waits for nobody. All submissions of a process share one writer (`successWriterOf`).
  */
 export class SuccessWriter {
-  private waiting: { success: Success; resolve: (written: boolean) => void; reject: (error: unknown) => void }[] = [];
+  private waiting: Waiting[] = [];
   private writing = false;
 
   constructor(private readonly pool: Pool) {}
@@ -34,19 +40,33 @@ export class SuccessWriter {
     while (this.waiting.length > 0) {
       const group = this.waiting.splice(0, MOST_BATCHES);
       try {
-        const done = await withRetries(() =>
-          settleSucceeded(
-            this.pool,
-            group.map(({ success }) => success.batch),
-            group.flatMap(({ success }) => success.pages),
-            group.flatMap(({ success }) => success.notices),
-          ),
-        );
-        for (const { success, resolve } of group) resolve(done.has(success.batch.id));
+        await this.settle(group);
       } catch (error) {
-        for (const { reject } of group) reject(error);
+        // Whatever is wrong with one of them is not the others' fault.
+        if (group.length === 1) group[0]!.reject(error);
+        else for (const one of group) await this.settle([one]).catch(one.reject);
       }
     }
     this.writing = false;
   }
+
+  private async settle(group: readonly Waiting[]): Promise<void> {
+    const done = await withRetries(() =>
+      settleSucceeded(
+        this.pool,
+        group.map(({ success }) => success.batch),
+        group.flatMap(({ success }) => success.pages),
+        group.flatMap(({ success }) => success.notices),
+      ),
+    );
+    for (const { success, resolve } of group) resolve(done.has(success.batch.id));
+  }
 }
+
+const writers = new WeakMap<Pool, SuccessWriter>();
+
+export const successWriterOf = (pool: Pool): SuccessWriter => {
+  let writer = writers.get(pool);
+  if (writer === undefined) writers.set(pool, (writer = new SuccessWriter(pool)));
+  return writer;
+};

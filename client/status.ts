@@ -54,9 +54,7 @@ export const status = async (
           wakeInMs: roundMs(wakeInMs),
           expiresInMs: roundMs(expiresInMs),
         })),
-        flushReasons: Object.fromEntries(mine(reasons).map(({ reason, n }) => [flushReasonName(reason), n])) as Partial<
-          Record<FlushReason, number>
-        >,
+        flushReasons: Object.fromEntries(mine(reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
         served: served.has(one.name),
       };
     });

@@ -86,6 +86,7 @@ where b.id = any($1::bigint[]) order by b.id, u.place`,
 /**
  * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
  * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
+ * `state + 0`: hides the partial indexes of open batches, of which a plan made on a small table would read all.
  */
 export const markAttempts = async (
   db: Queryable,
@@ -97,7 +98,7 @@ export const markAttempts = async (
     text: `
 update batch b set attempt = b.attempt + 1, attempt_by = $4, attempt_until = clock() + $5 * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
 from unnest($1::bigint[], $2::smallint[]) m (id, attempt), target t, handler h
-where b.id = m.id and b.attempt = m.attempt and b.state = 1 and b.dispatch = $3 and b.attempt_until is null
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = $3 and b.attempt_until is null
   and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
     values: [marks.map((mark) => mark.id), marks.map((mark) => mark.attempt), by.dispatch, by.node, by.timeoutMs],
@@ -110,7 +111,7 @@ export const handBack = async (db: Queryable, ids: readonly number[], dispatch: 
   const { rows } = await db.query<{ targetId: number }>({
     name: 'hand-back',
     text: `
-update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state = 1 and attempt_until is null returning target_id as "targetId"`,
+update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state + 0 = 1 and attempt_until is null returning target_id as "targetId"`,
     values: [ids, dispatch],
   });
   return [...new Set(rows.map((row) => row.targetId))];

@@ -163,7 +163,10 @@ export interface NewBatch {
   start_at_ms: number | null;
 }
 
-/** Queue rows out, batch and member rows in: one statement, so a task is in exactly one place. Throws when a task was not there. */
+/**
+ * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place. Throws when a task was not there.
+ * Each row is looked up by itself: a plain join, planned on a small table, reads the target's whole queue for every batch.
+ */
 export const insertBatches = async (
   db: Queryable,
   by: { leaderId: number; epoch: number; turn: number; dispatch: number; keyed: boolean },
@@ -180,8 +183,10 @@ formed as (
   overriding system value
   select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, bytes, weight, clock(), to_timestamp(start_at_ms / 1000) from cut),
 taken as (
-  delete from queue q using (select c.id, c.target_id, u.seq, u.priority from cut c, unnest(c.seqs, c.priorities) u (seq, priority)) m
-  where q.target_id = m.target_id and q.priority = m.priority and q.seq = m.seq returning q.seq, q.target_id, q.attempts, q.key, m.id),
+  delete from queue q using (
+    select c.id, h.at from cut c cross join lateral unnest(c.seqs, c.priorities) u (seq, priority) cross join lateral (
+      select h.ctid as at from queue h where h.target_id = c.target_id and h.priority = u.priority and h.seq = u.seq limit 1) h) m
+  where q.ctid = m.at returning q.seq, q.target_id, q.attempts, q.key, m.id),
 joined as (insert into member (seq, batch_id, attempts) select seq, id, attempts from taken returning seq),
 held as (insert into busy_key (target_id, key, seq) select target_id, key, seq from taken where $6 and key is not null
   on conflict (target_id, key) do update set seq = excluded.seq where busy_key.seq = excluded.seq)
@@ -232,8 +237,8 @@ update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_unti
   (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1),
   (select min(coalesce(b.retry_at, b.created_at)) from batch b
     where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused))) end
-from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = p.id`,
-    values: [JSON.stringify(plans)],
+from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = any($2::int[]) and t.id = p.id`,
+    values: [JSON.stringify(plans), plans.map(({ id }) => id)],
   });
 };
 

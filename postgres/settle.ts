@@ -32,7 +32,8 @@ export const settleSucceeded = async (
     text: `
 with done as (
   update batch b set state = 4, counted = b.counted + g.counts::int, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
-  from json_to_recordset($1) g (id bigint, attempt smallint, counts bool) where b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
+  from json_to_recordset($1) g (id bigint, attempt smallint, counts bool)
+  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
 paged as (
   insert into result_page (batch_id, attempt, no, first, last, results)
   select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
@@ -43,7 +44,8 @@ noted as (
   select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)
   join done d on d.id = n.batch_id and d.attempt = n.attempt)
 select id from done`,
-    values: [JSON.stringify(batches), JSON.stringify(pages), JSON.stringify(notices)],
+    // The ids once more, as an array: a join with the recordset alone, planned on a small table, reads all of it from then on.
+    values: [JSON.stringify(batches), JSON.stringify(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
   });
   return new Set(rows.map((row) => row.id));
 };
@@ -110,11 +112,11 @@ export const insertOutcomes = async (
     text: `
 with ended as (
   select o.* from json_to_recordset($2) o (seq bigint, state smallint, attempts smallint, error text, result json)),
-gone as (delete from member m using ended e where m.seq = e.seq),
-freed as (delete from busy_key k using ended e where k.seq = e.seq)
+gone as (delete from member where seq = any($3::bigint[])),
+freed as (delete from busy_key where seq = any($3::bigint[]))
 insert into outcome (seq, target_id, state, attempts, batch_id, result, error, at)
-select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock() from ended e join task t using (seq)`,
-    values: [batchId, JSON.stringify(outcomes)],
+select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock() from ended e join task t using (seq) where t.seq = any($3::bigint[])`,
+    values: [batchId, JSON.stringify(outcomes), outcomes.map(({ seq }) => seq)],
   });
 };
 
@@ -127,10 +129,10 @@ export const delayMembers = async (
     name: 'delay-members',
     text: `
 with back as (select * from json_to_recordset($1) b (seq bigint, attempts smallint, in_ms float8)),
-gone as (delete from member m using back b where m.seq = b.seq)
+gone as (delete from member where seq = any($2::bigint[]))
 insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key)
-select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.bytes, b.attempts, t.weight, t.key from back b join task t using (seq)`,
-    values: [JSON.stringify(members)],
+select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.bytes, b.attempts, t.weight, t.key from back b join task t using (seq) where t.seq = any($2::bigint[])`,
+    values: [JSON.stringify(members), members.map(({ seq }) => seq)],
   });
 };
 
@@ -269,7 +271,9 @@ export const lockSibling = async (
 export const freeKeys = async (db: Queryable, batchIds: readonly number[]): Promise<void> => {
   await db.query({
     name: 'free-keys',
-    text: 'delete from busy_key k using member m where m.batch_id = any($1::bigint[]) and k.seq = m.seq',
+    text: `
+delete from busy_key where seq = any(array(
+  select m.seq from batch b cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where b.id = any($1::bigint[])))`,
     values: [batchIds],
   });
 };

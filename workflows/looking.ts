@@ -1,4 +1,5 @@
 import { condition, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import type { WorkflowDefinitionOptionsOrGetter } from '@temporalio/common';
 import { lookSignal } from './definitions';
 
 /** Looks of one run, beyond the server's own suggestion to continue as new. */
@@ -29,4 +30,13 @@ export const lookUntilIdle = async (
     setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
     await condition(() => woken, dueInMs, { summary: waitsFor });
   }
+};
+
+/**
+ * For workflows that wait for days: by then the workers of the version that began the run are gone, so it goes on with the current one,
+ * and its code changes under `patched` only. A server refuses a behaviour from a worker that is not versioned.
+ */
+export const upgradedWhileWaiting: WorkflowDefinitionOptionsOrGetter = () => {
+  const version = workflowInfo().currentDeploymentVersion;
+  return version === undefined || version.deploymentName === '' ? {} : { versioningBehavior: 'AUTO_UPGRADE' };
 };

@@ -7,11 +7,10 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import type { MonitorInput } from './definitions';
-import { lookUntilIdle } from './looking';
+import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 import { handlerTaskQueue } from './naming';
 
-/** As the notifier: an accepted batch may take days. */
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, monitor);
+setWorkflowOptions(upgradedWhileWaiting, monitor);
 
 /**
  * Asks what became of the batches that a downstream accepted (H7): one workflow a handler, started and told to look by the submission

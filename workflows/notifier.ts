@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import { lookUntilIdle } from './looking';
+import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 
 /** A look delivers for 10 s and ends what it began: a delivery takes 10 s at most, a signal less. Retried without end: the outbox must go out. */
 const { deliverNotifications } = proxyActivities<Activities>({
@@ -9,8 +9,7 @@ const { deliverNotifications } = proxyActivities<Activities>({
   retry: { initialInterval: '500ms', maximumInterval: '30s' },
 });
 
-/** Waits for days for a receiver that is down: by then its version's workers are gone. Its code changes under `patched` only. */
-setWorkflowOptions({ versioningBehavior: 'AUTO_UPGRADE' }, notifier);
+setWorkflowOptions(upgradedWhileWaiting, notifier);
 
 /**
  * Delivers callbacks (DESIGN section 4.6): one workflow an installation, started and told to look by whoever wrote a notification, and by

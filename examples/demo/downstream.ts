@@ -15,7 +15,8 @@ import { rejection } from './rejection';
  */
 const flags = processFlags({
   port: numberFlag(0, { max: 65_535 }),
-  'database-url': textFlag(undefined),
+  /** Or CITY_INDEX_DATABASE_URL in the environment. */
+  'database-url': textFlag(process.env['CITY_INDEX_DATABASE_URL']),
   schema: textFlag('city_index'),
   seed: numberFlag(1),
   /** Time a call takes, besides the database. */

@@ -39,7 +39,8 @@ export async function startStack(workers: number, cleanup: Cleanup, say: (line: 
     return child;
   };
   const indexUrl = await createDatabase(postgres.url, 'city_index');
-  const downstream = await start('downstream (bulk index)', 'downstream.js', ['--database-url', indexUrl]);
+  // By the environment: arguments, and the password in them, are for every user of the machine to see.
+  const downstream = await start('downstream (bulk index)', 'downstream.js', [], { CITY_INDEX_DATABASE_URL: indexUrl });
   const args = ['--temporal', temporal.address, '--index-url', downstream.url];
   const started = await Promise.all(
     Array.from({ length: workers }, (_, i) =>

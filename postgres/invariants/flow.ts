@@ -6,7 +6,7 @@ import type { Invariant } from './invariant';
 const GRACE = `interval '5 s'`;
 const SILENT = `interval '30 s'`;
 
-const LATE = `(t.due_at is null or t.due_at > greatest(t.hold_until, w.at) + ${GRACE})`;
+const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;
 
 export const flow: readonly Invariant[] = [
   {

@@ -34,7 +34,9 @@ const numberOf = (name: 'tasks' | 'kills' | 'seed', least: number): number => {
   process.exit(2);
 };
 
-const DRAIN_MS = 90_000;
+/** Above what a stopped process, a lost task and a mark's deadline may cost together; and in all. */
+const STILL_MS = 45_000;
+const DRAIN_MS = 300_000;
 /** A kill takes about so long until it is known better; the arrivals are spread by it. */
 const KILL_MS = 3_000;
 /** Tasks a second: victims need work in their hands, and a last kill may be long in coming. */
@@ -97,7 +99,7 @@ const main = async (): Promise<boolean> => {
     await harness.start();
     const struck = await rampage(harness, tasks, kills, seed);
     const killedFor = performance.now() - begun;
-    const drained = await harness.drain(DRAIN_MS);
+    const drained = await harness.drain(STILL_MS, DRAIN_MS);
     const drainMs = performance.now() - begun - killedFor;
     const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
     const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));

@@ -8,7 +8,7 @@ type Payload = z.infer<typeof schema>;
 
 const TARGETS = 24;
 const PLAIN_TARGETS = 6;
-const DISTINCT_KEYS = 5;
+const DISTINCT_KEYS = 20;
 
 /** One with keys that the downstream honours, one without (unknowns are parked, never sent twice), one with distinct keys besides. */
 export const chaosHandlers = (downstream: string, worker: number): Handler[] => {
@@ -51,12 +51,16 @@ export const chaosHandlers = (downstream: string, worker: number): Handler[] => 
   ] as Handler[];
 };
 
+/** Batches of the handler with distinct keys that this process called: what is freed after their settle is a statement of its own. */
+export const distinctBatches = new Set<number>();
+
 const call = async (
   url: string,
   worker: number,
   batch: Batch<Payload>,
   context: CallContext,
 ): Promise<SubmitAnswer> => {
+  if (batch.handler === DISTINCT) distinctBatches.add(Number(batch.id));
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-worker': `${worker}` },

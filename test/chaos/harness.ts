@@ -152,15 +152,18 @@ export class Harness {
     return rowCount ?? 0;
   }
 
-  /** Every process up, and no task anywhere but at an end (or parked): true; or false when `timeoutMs` has passed. */
-  async drain(timeoutMs: number): Promise<boolean> {
+  /** Every process up, no task anywhere but at an end (or parked), and every leader at rest: true. False: nothing moved for `stillMs`, or `timeoutMs` passed. */
+  async drain(stillMs: number, timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
-    for (; performance.now() < deadline; await sleep(200)) {
-      if (!this.all().every((place) => place.isHealthy())) continue;
+    let last = Infinity;
+    for (let moved = performance.now(); performance.now() < Math.min(deadline, moved + stillMs); await sleep(200)) {
       const { rows } = await this.servers.store.query<{ n: number }>(OPEN);
-      if (rows[0]!.n === 0) return true;
+      const { n } = rows[0]!;
+      if (n === 0 && this.all().every((place) => place.isHealthy())) return true;
+      if (n !== last) moved = performance.now();
+      last = n;
     }
-    this.log(`not drained after ${timeoutMs} ms; the run's files are in ${path.resolve(this.runDir)}`);
+    this.log(`not drained, ${last} tasks, batches and leaders are left; the run's files are in ${path.resolve(this.runDir)}`);
     return false;
   }
 
@@ -175,7 +178,8 @@ export class Harness {
 }
 
 const OPEN = `
-select ((select count(*) from queue) + (select count(*) from delayed) + (select count(*) from batch where state = 1))::int as n`;
+select ((select count(*) from queue) + (select count(*) from delayed) + (select count(*) from batch where state = 1)
+  + (select count(*) from leader where state <> 0))::int as n`;
 
 const until = async (is: () => boolean, timeoutMs: number, what: string): Promise<void> => {
   for (const deadline = performance.now() + timeoutMs; !is(); await sleep(20))

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import { Sweeper } from '../../workers/sweeper';
-import { chaosHandlers } from './handlers';
+import { chaosHandlers, distinctBatches } from './handlers';
 import { Post, say } from './post';
 import type { Hooks, Statement } from './tap';
 import { tapPool } from './tap';
@@ -32,6 +32,9 @@ const count = (json: unknown, of: (row: { seqs: unknown[] }) => number): number 
 let claimed = 0;
 const isClaimCommit = ({ name, transaction }: Statement): boolean =>
   name === 'commit' && (transaction ?? []).includes('insert-batches');
+/** Whether keys are still to be freed after this settle. */
+const isDistinct = ({ values }: Statement): boolean =>
+  (JSON.parse(values[0] as string) as { id: number }[]).some(({ id }) => distinctBatches.has(id));
 const lose = (lost: boolean): void => {
   if (lost) throw new Error('Connection terminated unexpectedly');
 };
@@ -60,7 +63,8 @@ const hooks: Hooks = {
     if (name === 'mark-attempts' && rows > 0 && post.isArmed('before-call'))
       await post.stay({ point: 'before-call', live: rows });
     if (name !== 'settle-succeeded' || rows === 0) return;
-    if (post.isArmed('after-settle')) await post.stay({ point: 'after-settle', live: rows });
+    if (post.isArmed('after-settle') && (post.isArmed('after-settle', 0) || isDistinct(statement)))
+      await post.stay({ point: 'after-settle', live: rows });
     if (post.isArmed('backend-terminated', 3)) lose(await post.stay({ point: 'backend-terminated', live: rows }));
   },
 };

@@ -94,7 +94,10 @@ test('Build 7: bad lines are named by number and reason, all of them, and nothin
   expect(text.stderr).not.toContain('    at ');
   const json = await world.run('submit orders --file bad.ndjson --json');
   expect(json.code).toBe(2);
-  expect(json.json<{ error: { problems: object[] } }>().error).toMatchObject({ code: 'INVALID_JSON', problemCount: 5 });
+  expect(json.json<{ error: { problems: object[] } }>().error).toMatchObject({
+    code: 'INVALID_LINES',
+    problemCount: 5,
+  });
   expect(json.json<{ error: { problems: { line: number }[] } }>().error.problems.map(({ line }) => line)).toEqual([
     2, 3, 4, 5, 6,
   ]);
@@ -121,7 +124,11 @@ test('Build 7: a file of many chunks is one transaction: a conflict in its last 
   const refused = await world.run('submit slow --file many.ndjson --json');
   expect(refused.code).toBe(2);
   expect(refused.json()).toMatchObject({
-    error: { code: 'ID_CONFLICT', problemCount: 1, problems: [{ line: 12_001, id: 'conflict', field: 'id' }] },
+    error: {
+      code: 'INVALID_LINES',
+      problemCount: 1,
+      problems: [{ line: 12_001, id: 'conflict', field: 'id', code: 'ID_CONFLICT' }],
+    },
   });
   expect(await accepted()).toBe(before);
   world.write('many.ndjson', many);

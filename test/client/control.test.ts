@@ -81,7 +81,7 @@ test('G5: settings of one target, replaced as a whole, removed by null', async (
 });
 
 test('G5: bad settings: every one is named, with what was expected and what came', async () => {
-  const set = (overrides: object): Promise<void> => shop.client.setTarget('items', 'dk', overrides as never);
+  const set = (overrides: object): Promise<void> => shop.client.setTarget('items', 'dk', overrides);
   await expect(set({ lingerMs: -1, maxItems: '7' })).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
     message:

@@ -168,7 +168,7 @@ test('two at a time share the work, and a redrive that holds a task keeps it', a
   const counts = await Promise.all([deleteExpired(shop.pool, 1_000), deleteExpired(shop.pool, 1_000)]);
   await holder.query('rollback');
   holder.release();
-  expect(counts[0]! + counts[1]!).toBe(57); // all but the three of the batch that t0 was in
+  expect(counts[0] + counts[1]).toBe(57); // all but the three of the batch that t0 was in
   expect(await there()).toEqual(['t0', 't1', 't2']);
   expect(await shop.client.redrive('items', { only: 'dead' })).toEqual({ redriven: 1 });
   expect(await deleteExpired(shop.pool, 1_000)).toBe(0);

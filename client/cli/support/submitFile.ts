@@ -40,7 +40,7 @@ export class RefusedFileError extends MusterError {
     const shown = problems.slice(0, 20).map((problem) => `\n  ${sayProblem(problem)}`);
     const more = problems.length > shown.length ? [`\n  and ${problems.length - shown.length} more`] : [];
     super(
-      problems[0]?.code ?? 'INVALID_FILE',
+      'INVALID_LINES',
       `${file} has ${plural(problemCount, 'bad line')}, nothing was accepted (--partial accepts the others):${[...shown, ...more].join('')}`,
     );
   }

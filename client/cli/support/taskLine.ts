@@ -32,17 +32,16 @@ export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): Tas
   try {
     task = JSON.parse(text);
   } catch (error) {
-    const hint =
-      number === 1 && text.startsWith('[')
-        ? '. One JSON object a line (NDJSON), not an array: jq -c ".[]" makes it so'
-        : '';
     return refuse(
       'INVALID_JSON',
-      `expected one JSON object {"id", "payload"}, got ${show(text, 80)}: ${(error as Error).message}${hint}`,
+      `expected one JSON object {"id", "payload"}, got ${show(text, 80)}: ${(error as Error).message}${arrayHint(text)}`,
     );
   }
   if (typeof task !== 'object' || task === null || Array.isArray(task))
-    return refuse('INVALID_TASK', `expected one JSON object {"id", "payload"}, got ${show(task, 80)}`);
+    return refuse(
+      'INVALID_TASK',
+      `expected one JSON object {"id", "payload"}, got ${show(task, 80)}${arrayHint(text)}`,
+    );
   const unknown = Object.keys(task).find((key) => !FIELDS.includes(key));
   if (unknown !== undefined)
     return refuse(
@@ -52,6 +51,9 @@ export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): Tas
     );
   return task as TaskInput;
 };
+
+const arrayHint = (text: string): string =>
+  text.startsWith('[') ? '. One JSON object a line (NDJSON), not an array: jq -c ".[]" makes it so' : '';
 
 export const isLineProblem = (parsed: TaskInput | LineProblem): parsed is LineProblem =>
   'line' in parsed && 'code' in parsed;

@@ -1,0 +1,57 @@
+import { defineHandler } from '../../activities/handlers';
+import type { Handler } from '../../activities/handlers';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+
+const done = new Map<string, number>();
+const jobs = defineHandler<{ to: string }>({
+  name: 'jobs',
+  target: (job) => job.to,
+  limits: { maxItems: 7 },
+  linger: { lingerMs: 5 },
+  leaders: 2,
+  submit: async (batch) => {
+    for (const task of batch.tasks) done.set(task.id, (done.get(task.id) ?? 0) + 1);
+    return { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) };
+  },
+}) as Handler;
+
+let muster: TestMuster;
+beforeAll(async () => {
+  muster = await startMuster([jobs]);
+});
+afterAll(() => muster.stop());
+
+test('G9 A19: cancels that race claims: every task is either cancelled or done once, never both', async () => {
+  let cancelled = 0;
+  let succeeded = 0;
+  for (let round = 0; round < 40; round++) {
+    const ids = Array.from({ length: 60 }, (_, i) => `r${round}-${i}`);
+    const targets = ids.map((_, i) => `t${i % 5}`);
+    await muster.client.submit('jobs', ids.map((id, i) => ({ id, payload: { to: targets[i]! } }))); // prettier-ignore
+    // Different parts of the round, from several calls at once, each over all targets: locks are taken in the same order.
+    const parts = [0, 1, 2].map((part) => ids.filter((_, i) => i % 4 === part));
+    await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
+    const answers = await Promise.all(parts.map((part) => muster.client.cancel(part)));
+    const ended = await muster.client.waitFor(ids, { timeoutMs: 30_000 });
+    for (const task of ended) {
+      const wasCancelled = answers.some((answer) => answer.cancelled.includes(task.id));
+      expect([task.id, task.state, done.get(task.id) ?? 0]).toEqual(
+        wasCancelled ? [task.id, 'cancelled', 0] : [task.id, 'succeeded', 1],
+      );
+      if (wasCancelled) cancelled++;
+      else succeeded++;
+    }
+  }
+  // Both sides won often, or this was no race.
+  expect(cancelled).toBeGreaterThan(100);
+  expect(succeeded - 40 * 15).toBeGreaterThan(100);
+  const { ok, checks } = await muster.client.verify();
+  expect(checks.filter((check) => check.violations.length > 0)).toEqual([]);
+  expect(ok).toBe(true);
+  expect((await muster.client.status('jobs'))[0]).toMatchObject({
+    accepted: 2_400,
+    identityHolds: true,
+    counts: { cancelled, succeeded },
+  });
+});
