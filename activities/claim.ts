@@ -61,16 +61,17 @@ const takeTurn = async (client: Client, deps: ClaimDeps, input: TurnInput): Prom
   const epoch = mine ? leader.epoch : leader.epoch + 1;
 
   const live = mine ? input.live : [];
-  await claim.adoptOrphans(client, input.leaderId, live);
+  const adopted = await claim.adoptOrphans(client, input.leaderId, live);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
   const claimed = await claimDue(client, leader, input, epoch, live.length);
-  const published = await publish(client, deps, leader, input, epoch, live.length, claimed);
+  const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
+  const published = await publish(client, deps, leader, input, epoch, live.length, claimed, touched);
   // A freed slot is first offered to leaders that found none; woken after the commit.
   const woken =
     claimed.othersBlocked && claimed.slotsLeft
       ? await wakeBlockedLeaders(client, leader.handlerId, input.leaderId, WAKE_LEASE_MS)
       : [];
-  return { answer: published, touched: [...new Set([...released, ...claimed.touched])], woken };
+  return { answer: published, touched, woken };
 };
 
 interface Claimed {
@@ -200,6 +201,7 @@ const publish = async (
   epoch: number,
   liveBefore: number,
   claimed: Claimed,
+  touched: readonly number[],
 ): Promise<TurnAnswer> => {
   const due = await claim.readNextDue(client, input.leaderId);
   const live = liveBefore + (claimed.dispatch === null ? 0 : 1);
@@ -226,7 +228,7 @@ const publish = async (
     wakeAtMs,
     blocked: next.blocked,
     wantsSlots: next.wantsSlots,
-    answer,
+    answer: { ...answer, touched },
     leaseMs: deps.leaseMs,
     lastReason: lastReason === null ? null : FLUSH_REASONS[lastReason],
   });
@@ -254,13 +256,15 @@ const deposed = (leader: LockedLeader): Turn => ({
  * one's answer is kept: what the earlier ones claimed was never started, and that next turn, which does not name it, adopts it.
  */
 const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
-  const last = leader.answer as TurnAnswer;
+  // What followed the commit of the first execution (the look at the touched targets) may never have run.
+  const { touched = [], ...last } = leader.answer as TurnAnswer & { touched?: number[] };
   const answer: TurnAnswer =
     input.turn === leader.turn
       ? { ...last, again: true }
       : { ...last, dispatch: null, again: true, next: 'working', dueInMs: null, heldBy: 'a repeated turn' };
-  if (answer.dueInMs !== null) answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
-  return { answer, touched: [], woken: [] };
+  if (answer.dueInMs !== null)
+    answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
+  return { answer, touched, woken: [] };
 };
 
 const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>

@@ -92,8 +92,8 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
         notices: false,
       };
       // Parked already (state unknown): only a true answer to that very attempt may still change it (store.md section 3).
-      if (guard === null || (guard.state === BATCH_STATES.unknown && settlement.kind !== 'finish'))
-        return { ...settled, written: false };
+      const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
+      if (guard === null || (over && settlement.kind !== 'finish')) return { ...settled, written: false };
       await write(client, call, settlement, settled);
       if (
         siblingWas === 'refused' &&

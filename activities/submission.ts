@@ -6,7 +6,7 @@ import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import { recoverAllowed } from '../postgres/backPressure';
-import { freeKeys, insertResultPage } from '../postgres/settle';
+import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
 import { ResultPages } from './resultPages';
 import { isPlainSuccess, settleCall } from './settlement';
@@ -115,11 +115,10 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({
-    batch: { id: batch.id, attempt: call.attempt, counts: true },
+    batch: { id: batch.id, attempt: call.attempt, counts: true, keyed },
     pages: call.pages.rest(),
     notices,
   });
-  if (keyed && written) await freeKeys(deps.pool, [batch.id]);
   if (batch.reduced && written) await recoverAllowed(deps.pool, [batch.targetId]);
   return { written, kind: 'finish', ring: keyed, againInMs: null, accepted: false, notices: notices.length > 0 };
 };

@@ -4,7 +4,7 @@ import type { Notice, ResultPage } from '../postgres/settle';
 import { settleSucceeded } from '../postgres/settle';
 
 interface Success {
-  batch: { id: number; attempt: number; counts: boolean };
+  batch: { id: number; attempt: number; counts: boolean; keyed?: boolean };
   pages: ResultPage[];
   notices: Notice[];
 }

@@ -71,11 +71,24 @@ export class Client {
   private temporalMemo: Promise<TemporalClient> | null = null;
 
   constructor(private readonly options: ClientOptions) {
-    this.pool = options.pool ?? createPool({ databaseUrl: options.databaseUrl, schema: options.schema, max: options.maxConnections, applicationName: 'muster client' });
+    this.pool =
+      options.pool ??
+      createPool({
+        databaseUrl: options.databaseUrl,
+        schema: options.schema,
+        max: options.maxConnections,
+        applicationName: 'muster client',
+      });
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
     this.submitter = new Submitter(this.pool, options.schema ?? 'muster');
-    this.ringer = new Ringer(this.pool, () => this.temporal(), this.prefix, WAKE_LEASE_MS, options.onRingFailure ?? (() => undefined));
+    this.ringer = new Ringer(
+      this.pool,
+      () => this.temporal(),
+      this.prefix,
+      WAKE_LEASE_MS,
+      options.onRingFailure ?? (() => undefined),
+    );
   }
 
   /** The Temporal client; connects on first use. */
@@ -92,7 +105,11 @@ export class Client {
     const handler = this.handler(handlerName);
     await this.ready();
     if (isAsyncIterable(tasks)) return this.submitStream(handler, tasks, options);
-    return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options);
+    return this.submitCall(
+      handler,
+      Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput],
+      options,
+    );
   }
 
   handler(name: string): Handler {
@@ -191,23 +208,37 @@ export class Client {
   }
 
   async close(): Promise<void> {
-    if (this.options.temporal?.client === undefined) await (await this.temporalMemo?.catch(() => null))?.connection.close();
+    if (this.options.temporal?.client === undefined)
+      await (await this.temporalMemo?.catch(() => null))?.connection.close();
     if (this.options.pool === undefined) await this.pool.end();
   }
 
-  private async submitCall(handler: Handler, tasks: readonly TaskInput[], options: SubmitOptions): Promise<SubmitResult> {
+  private async submitCall(
+    handler: Handler,
+    tasks: readonly TaskInput[],
+    options: SubmitOptions,
+  ): Promise<SubmitResult> {
     if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
     const problems: TaskProblem[] = [];
-    const checked = tasks.map((task, index) => checkTask(handler, task, index, problems)).filter((task): task is CheckedTask => task !== null);
+    const checked = tasks
+      .map((task, index) => checkTask(handler, task, index, problems))
+      .filter((task): task is CheckedTask => task !== null);
     if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
     if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
-    const stored = await this.submitter.store(handler, checked, { partial: options.partial ?? false, ...(options.tx === undefined ? {} : { tx: options.tx }) });
+    const stored = await this.submitter.store(handler, checked, {
+      partial: options.partial ?? false,
+      ...(options.tx === undefined ? {} : { tx: options.tx }),
+    });
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
     if (options.tx === undefined) await this.ring(stored.targetIds);
     return { ...stored, refused: [...problems, ...stored.refused] };
   }
 
-  private async submitStream(handler: Handler, tasks: AsyncIterable<TaskInput>, options: SubmitOptions): Promise<SubmitResult> {
+  private async submitStream(
+    handler: Handler,
+    tasks: AsyncIterable<TaskInput>,
+    options: SubmitOptions,
+  ): Promise<SubmitResult> {
     const sum: SubmitResult = { accepted: 0, repeated: 0, refused: [], targetIds: [] };
     const targetIds = new Set<number>();
     let chunk: TaskInput[] = [];
@@ -217,7 +248,8 @@ export class Client {
       sum.accepted += part.accepted;
       sum.repeated += part.repeated;
       for (const id of part.targetIds) targetIds.add(id);
-      for (const problem of part.refused) if (sum.refused.length < 1_000) sum.refused.push({ ...problem, index: problem.index + offset });
+      for (const problem of part.refused)
+        if (sum.refused.length < 1_000) sum.refused.push({ ...problem, index: problem.index + offset });
       offset += chunk.length;
       chunk = [];
     };
@@ -233,13 +265,17 @@ export class Client {
     const { client, address = 'localhost:7233', namespace = 'default', connection } = this.options.temporal ?? {};
     if (client !== undefined) return client;
     try {
-      return new TemporalClient({ connection: await Connection.connect({ address, connectTimeout: '5s', ...connection }), namespace });
+      return new TemporalClient({
+        connection: await Connection.connect({ address, connectTimeout: '5s', ...connection }),
+        namespace,
+      });
     } catch (error) {
       throw new TemporalUnavailableError(address, error);
     }
   }
 }
 
-const isAsyncIterable = (value: unknown): value is AsyncIterable<TaskInput> => typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+const isAsyncIterable = (value: unknown): value is AsyncIterable<TaskInput> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
 export const createClient = (options: ClientOptions): Client => new Client(options);

@@ -2,7 +2,7 @@ import { servedHandlers } from '../postgres/node';
 import { inSnapshot } from '../postgres/snapshot';
 import * as facts from '../postgres/status';
 import { readTargets } from '../postgres/targetView';
-import type { FlushReason, TaskState } from '../workflows/planning/states';
+import type { TaskState } from '../workflows/planning/states';
 import { flushReasonName, leaderStateName, TASK_STATES, taskStateName } from '../workflows/planning/states';
 import { checkName, checkWhole } from './arguments';
 import type { ClientContext } from './context';

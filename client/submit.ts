@@ -89,7 +89,8 @@ export class Submitter {
 
   private async handlerRow(handler: Handler): Promise<HandlerRow> {
     let row = this.handlers.get(handler.name);
-    if (row === undefined) this.handlers.set(handler.name, (row = await registerHandler(this.pool, handler)));
+    if (row === undefined)
+      this.handlers.set(handler.name, (row = await withRetries(() => registerHandler(this.pool, handler))));
     return row;
   }
 

@@ -5,22 +5,22 @@ import type { Queryable } from './pool';
 
 /**
  * Batches in the hands of submissions that the workflow does not know (their activity died, or belongs to an earlier run) come back to
- * the store. One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
+ * the store; answers their targets, for the ring. One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
  */
-export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number> => {
+export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
   await db.query({
     name: 'forget-dispatches',
     text: 'delete from dispatch where leader_id = $1 and no <> all($2::bigint[])',
     values: [leaderId, live],
   });
-  const { rowCount } = await db.query({
+  const { rows } = await db.query<{ targetId: number }>({
     name: 'adopt-orphans',
     text: `
 update batch set dispatch = null, retry_at = greatest(retry_at, attempt_until)
-where leader_id = $1 and state = 1 and dispatch is not null and dispatch <> all($2::bigint[])`,
+where leader_id = $1 and state = 1 and dispatch is not null and dispatch <> all($2::bigint[]) returning target_id as "targetId"`,
     values: [leaderId, live],
   });
-  return rowCount ?? 0;
+  return rows.map((row) => row.targetId);
 };
 
 /** Targets of this leader whose calls in flight fell below the limit take part again. Answers those that may be due. */
@@ -233,10 +233,10 @@ export const updateTargets = async (db: Queryable, plans: readonly TargetPlan[])
     name: 'update-targets',
     text: `
 update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_until = greatest(t.hold_until, to_timestamp(p.hold_ms / 1000)),
-  due_at = case when not p.busy then greatest(t.hold_until, to_timestamp(p.hold_ms / 1000), least(to_timestamp(p.due_at_ms / 1000),
+  due_at = case when not p.busy then (select greatest(t.hold_until, to_timestamp(p.hold_ms / 1000), x.at) from (select least(to_timestamp(p.due_at_ms / 1000),
   (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1),
   (select min(coalesce(b.retry_at, b.created_at)) from batch b
-    where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused))) end
+    where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused)) as at) x where x.at is not null) end
 from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = any($2::int[]) and t.id = p.id`,
     values: [JSON.stringify(plans), plans.map(({ id }) => id)],
   });
@@ -249,7 +249,10 @@ export interface HandlerTokens {
   blocked: number;
   active: number;
 }
-/** `active` counts woken leaders too: or the first of those woken together would take all slots, and the others wake and wait in vain. */
+/**
+ * `active` counts leaders that were woken, or whose time has come, too: or the first of those that come together takes all slots,
+ * and the others wait for the whole of its submission.
+ */
 export const readTokens = async (db: Queryable, handlerId: number, leaderId: number): Promise<HandlerTokens> => {
   const { rows } = await db.query<HandlerTokens>({
     name: 'read-tokens',
@@ -259,7 +262,7 @@ select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'slots
   (select case when h.weight_per_handler is null then 0 else coalesce((select sum(b.weight) from leader l join batch b on b.leader_id = l.id and b.state = 1
     where l.handler_id = $1), 0) end from handler h where h.id = $1)::float8 as weight,
   (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or l.state = 1 and l.expires_at > clock()
+  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or (l.state = 1 or l.wake_at <= clock()) and l.expires_at > clock()
     or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
     values: [handlerId, leaderId],
   });

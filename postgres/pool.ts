@@ -54,11 +54,14 @@ export const createPool = (options: PoolOptions): Pool => {
       '-c jit=off', // short statements: compiling costs more than it saves
       '-c lock_timeout=10s',
       '-c statement_timeout=60s',
-      '-c idle_in_transaction_session_timeout=60s',
+      // A process that is stopped inside a claim holds its handler's row: the others wait for it this long.
+      '-c idle_in_transaction_session_timeout=15s',
     ].join(' '),
   });
   // An idle connection that the server closes must not end the process; the next query gets a new one.
   pool.on('error', () => undefined);
+  // Nor one that is checked out, between two statements of a transaction: the next statement fails, and says so.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 };
 

@@ -24,16 +24,16 @@ export const lowerDue = async (db: Queryable, targetIds: readonly number[]): Pro
   await db.query({
     name: 'lower-due',
     text: `
-update target t set due_at = d.due_at
+update target t set due_at = greatest(d.hold_until, d.due_at)
 from (
-  select t.id, greatest(t.hold_until, case
+  select t.id, t.hold_until, case
       when w.n is null then least(next.not_before, open.ready_at)
       when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or w.bytes + h.overhead_bytes >= h.max_bytes or w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler)
         or w.first_seq <= t.flush_seq then clock()
       else least(w.oldest + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms',
         case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items)
           then w.newest + coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms) * interval '1 ms' end,
-        next.not_before, open.ready_at) end) due_at
+        next.not_before, open.ready_at) end due_at
   from target t join handler h on h.id = t.handler_id
   left join lateral (
     select count(*) n, sum(e.bytes) bytes, sum(coalesce(e.weight, 1)) weight, min(e.ready_at) oldest, max(e.ready_at) newest, min(e.seq) first_seq
@@ -53,7 +53,7 @@ from (
     select min(coalesce(b.retry_at, b.created_at)) ready_at from batch b
     where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused) open on true
   where t.id = any($1::int[]) and not t.busy) d
-where t.id = d.id and (t.due_at is null or d.due_at < t.due_at)`,
+where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.hold_until, d.due_at) < t.due_at)`,
     values: [targetIds],
   });
 };

@@ -23,7 +23,7 @@ export interface Notice {
 /** Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that were still waiting for this attempt. */
 export const settleSucceeded = async (
   db: Queryable,
-  batches: readonly { id: number; attempt: number; counts: boolean }[],
+  batches: readonly { id: number; attempt: number; counts: boolean; keyed?: boolean }[],
   pages: readonly ResultPage[],
   notices: readonly Notice[],
 ): Promise<Set<number>> => {
@@ -31,7 +31,7 @@ export const settleSucceeded = async (
     name: 'settle-succeeded',
     text: `
 with done as (
-  update batch b set state = 4, counted = b.counted + g.counts::int, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
+  update batch b set state = 4, counted = least(b.attempt, b.counted + g.counts::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
   from json_to_recordset($1) g (id bigint, attempt smallint, counts bool)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
 paged as (
@@ -39,6 +39,10 @@ paged as (
   select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
   from json_to_recordset($2) p (batch_id bigint, attempt smallint, no int, first int, last int, results json)
   join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
+freed as (
+  delete from busy_key where seq = any(array(
+    select m.seq from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id join batch b on b.id = d.id
+      cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed))),
 noted as (
   insert into notification (batch_id, attempt, initiator_id, body, next_at)
   select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)
@@ -63,6 +67,8 @@ on conflict (batch_id, attempt, no) do update set first = excluded.first, last =
 
 export interface GuardedBatch {
   state: number;
+  /** This attempt's outcome was written already (as unknown, when it was adopted): only its true answer may still be added. */
+  concluded: boolean;
   leaderId: number;
   targetId: number;
   counted: number;
@@ -76,7 +82,7 @@ export const lockAttempt = async (client: Client, id: number, attempt: number): 
   const { rows } = await client.query<GuardedBatch>({
     name: 'lock-attempt',
     text: `
-select state, leader_id as "leaderId", target_id as "targetId", counted, depth, parent_id as "parentId", members from batch
+select state, attempt_until is null and reference is null as concluded, leader_id as "leaderId", target_id as "targetId", counted, depth, parent_id as "parentId", members from batch
 where id = $1 and attempt = $2 and state in (1, 3) for no key update`,
     values: [id, attempt],
   });
@@ -95,7 +101,7 @@ export const finishBatch = async (
   await client.query({
     name: 'finish-batch',
     text: `
-update batch set state = case when n_left + $4 = n then 7 else $2 end, counted = counted + $3::int, n_left = n_left + $4, attempt_until = null, dispatch = null,
+update batch set state = case when n_left + $4 = n then 7 else $2 end, counted = least(attempt, counted + $3::int), n_left = n_left + $4, attempt_until = null, dispatch = null,
   retry_at = null, poll_at = null, error = $5, finished_at = clock() where id = $1`,
     values: [id, state, counts ? 1 : 0, left, error],
   });
@@ -142,7 +148,7 @@ export const dissolveBatch = async (client: Client, id: number, counts: boolean,
     name: 'dissolve-batch',
     text: `
 with over as (
-  update batch set state = 7, n_left = n, counted = counted + $2::int, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false,
+  update batch set state = 7, n_left = n, counted = least(attempt, counted + $2::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false,
     error = $3, finished_at = clock() where id = $1 returning id, counted),
 gone as (delete from member m using over o where m.batch_id = o.id returning m.seq, m.attempts + o.counted as attempts)
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
@@ -197,7 +203,7 @@ export const deferBatch = async (
     name: 'defer-batch',
     text: `
 update batch set attempt_until = null, retry_at = clock() + $3 * interval '1 ms', refusals = case when $4 then refusals + 1 else 0 end,
-  counted = counted + $5::int, unsure = unsure or $5::int = 1, dispatch = case when $6 then dispatch end, reference = null, poll_at = null, error = $7
+  counted = least(attempt, counted + $5::int), unsure = unsure or $5::int = 1, dispatch = case when $6 then dispatch end, reference = null, poll_at = null, error = $7
 where id = $1 and attempt = $2 and state = 1`,
     values: [id, attempt, defer.inMs, defer.refused, defer.counts ? 1 : 0, defer.keep, defer.error],
   });
@@ -232,7 +238,7 @@ export const parkBatch = async (
   const { rowCount } = await db.query({
     name: 'park-batch',
     text: `
-update batch set state = 3, counted = counted + $3::int, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = $4
+update batch set state = 3, counted = least(attempt, counted + $3::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = $4
 where id = $1 and attempt = $2 and state = 1`,
     values: [id, attempt, counts ? 1 : 0, error],
   });

@@ -53,6 +53,31 @@ from seen`,
   return targetPage(rows[0]!, limit);
 };
 
+/**
+ * Forgotten targets among those of the newest `limit` tasks with a seq from `fromSeq` on, and where the next look should begin: however
+ * many targets have a backlog, what was just accepted is looked at within a round. A task whose transaction was open for long lies
+ * further back: `sweepQueued` finds it.
+ */
+export const sweepRecent = async (
+  db: Queryable,
+  fromSeq: number,
+  limit: number,
+): Promise<{ newestSeq: number; forgotten: number[] }> => {
+  const { rows } = await db.query<{ newestSeq: number; forgotten: number[] }>({
+    name: 'sweep-recent',
+    text: `
+with newest as materialized (select k.seq, k.target_id from task k where k.seq >= $1 order by k.seq desc limit $2),
+seen as (
+  select t.id, t.due_at, greatest(t.hold_until, q.ready_at + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms') as bound
+  from (select distinct target_id from newest) n join target t on t.id = n.target_id and not t.busy and not t.paused join handler h on h.id = t.handler_id
+  cross join lateral (select q.ready_at from queue q where q.target_id = t.id order by q.priority, q.seq limit 1) q)
+select coalesce((select max(seq) from newest), $1) as "newestSeq",
+  coalesce((select array_agg(id) from seen where due_at is null or due_at > bound + interval '1 s'), '{}') as forgotten`,
+    values: [fromSeq, limit],
+  });
+  return rows[0]!;
+};
+
 /** The same for targets with tasks that wait for their time. */
 export const sweepDelayed = async (db: Queryable, after: number, limit: number): Promise<TargetPage> => {
   const { rows } = await db.query<{ last: number | null; read: number; forgotten: number[] }>({

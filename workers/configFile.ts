@@ -36,12 +36,14 @@ export const findConfig = (cwd: string, problems: Problem[]): string | null => {
 export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> => {
   const nothing = { path: file, handlers: [], settings: {} };
   const name = path.basename(file);
+  if (!existsSync(file))
+    return { ...nothing, problems: [{ path: 'config', message: `expected a file at ${file}, got none` }] };
   let exported: unknown;
   try {
     exported = file.endsWith('.json') ? JSON.parse(readFileSync(file, 'utf8')) : await importConfig(file);
   } catch (error) {
     if (isConfigError(error)) return { ...nothing, problems: prefixed(name, error.problems, error.subject) };
-    return { ...nothing, problems: [{ path: name, message: unreadable(file, error) }] };
+    return { ...nothing, problems: [{ path: name, message: unreadable(error) }] };
   }
   const problems: Problem[] = [];
   const settings = settingsIn(exported, file.endsWith('.json'), env, name, problems);
@@ -111,10 +113,9 @@ const isPlain = (value: unknown): boolean =>
 const isConfigError = (error: unknown): error is Error & { problems: readonly Problem[]; subject: string } =>
   error instanceof Error && error.name === 'ConfigError' && Array.isArray((error as { problems?: unknown }).problems);
 
-const unreadable = (file: string, error: unknown): string => {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT' && message.includes(file)) return `expected a file at ${file}, got none`;
+const unreadable = (error: unknown): string => {
+  const message = (error as Error).message.split('\nRequire stack')[0]!;
   const missing = /Cannot find (?:module|package) '([^']+)'/.exec(message)?.[1];
-  const remedy = missing === undefined || /^[./]/.test(missing) ? '' : ` Install it there: npm install ${missing}`;
-  return `cannot be loaded: ${message.split('\nRequire stack')[0]}${remedy === '' ? '' : `.${remedy}`}`;
+  const remedy = missing === undefined || /^[./]/.test(missing) ? '' : `. Install it there: npm install ${missing}`;
+  return `cannot be loaded: ${message}${remedy}`;
 };

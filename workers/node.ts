@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
 import type { Handler } from '../activities/handlers/types';
+import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrate';
@@ -17,7 +18,7 @@ import { workflowSource } from './bundle';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
 import { Sweeper } from './sweeper';
-import type { SweepCounts } from './sweeper';
+import type { SweepCounts } from './sweepCounts';
 import { packageVersion } from './versioning';
 import type { Versioning } from './versioning';
 
@@ -61,7 +62,7 @@ export interface Node {
 export const createNode = async (options: NodeOptions): Promise<Node> => {
   const { pool, connection, namespace, prefix, handlers, log } = options;
   await checkSchema(pool);
-  for (const handler of handlers) await registerHandler(pool, handler);
+  for (const handler of handlers) await withRetries(() => registerHandler(pool, handler));
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);

@@ -5,7 +5,11 @@ import { HANDLER_ATTRIBUTE } from '../workflows/definitions';
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 
 /** Registers what the leaders are started with. Where a worker may not (Temporal Cloud), it has to be done by hand: leaders start without it until then. */
-export const registerSearchAttributes = async (connection: NativeConnection, namespace: string, log: Logger): Promise<void> => {
+export const registerSearchAttributes = async (
+  connection: NativeConnection,
+  namespace: string,
+  log: Logger,
+): Promise<void> => {
   const { name } = HANDLER_ATTRIBUTE;
   try {
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
@@ -13,6 +17,9 @@ export const registerSearchAttributes = async (connection: NativeConnection, nam
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: KEYWORD } });
   } catch (error) {
     const remedy = `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type Keyword`;
-    log.warn({ err: error }, `the search attribute ${name} could not be registered: leaders cannot be filtered by handler in the Web UI. Run: ${remedy}`);
+    log.warn(
+      { err: error },
+      `the search attribute ${name} could not be registered: leaders cannot be filtered by handler in the Web UI. Run: ${remedy}`,
+    );
   }
 };

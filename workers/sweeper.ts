@@ -8,9 +8,11 @@ import { deleteStaleNodes, servedHandlers } from '../postgres/node';
 import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
 import type { Pool } from '../postgres/pool';
+import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
-import { Patience } from './patience';
+import { Pace, Patience } from './patience';
+import { noCounts } from './sweepCounts';
 
 /**
  * The net under the ring protocol (store.md section 1): finds what a lost ring, a dead client or a dead leader left behind, and rings it.
@@ -28,37 +30,21 @@ export interface SweeperOptions {
   /** Of the leaders that it wakes. */
   leaseMs: number;
   log: Logger;
-  /** From the end of a round to the next. Default 2 s. */
+  /** From one round's start to the next. Default 2 s. */
   everyMs?: number;
-  /** Deletes at most `limit` expired tasks and answers how many (`postgres/retention.ts`). */
+  /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
-}
-
-/** What this process's sweeper found since its start; `strandedHalves` is the last look's number and should stay 0. */
-export interface SweepCounts {
-  rounds: number;
-  failures: number;
-  expiredLeaders: number;
-  forgottenTargets: number;
-  idleLeaders: number;
-  stuckTargets: number;
-  notifierWakes: number;
-  monitorWakes: number;
-  strandedHalves: number;
-  deletedTasks: number;
-  deletedNodes: number;
-  deletedDispatches: number;
 }
 
 const RESOURCE = 'sweeper';
 const ROUND_MS = 2_000;
-/** While a cycle over the queued targets is not over, rounds follow faster: 100,000 of them take 0.7 s, so under 5 s in all (G14). */
-const WITHIN_CYCLE_MS = 1_000;
-/** A dead sweeper's successor begins after this. Longer rounds only let two sweep at once, which is harmless. */
-const LEASE_MS = 5_000;
+/** A dead sweeper's successor begins after this. A longer round would only let two sweep at once, which is harmless. */
+const LEASE_MS = 8_000;
 const PAGE = 5_000;
-/** Longest that one round reads queued targets, and each of the other kinds; the next round goes on where it stopped. */
-const QUEUED_BUDGET_MS = 300;
+/** Newest tasks looked at in a round, and how far back: longer than a transaction is usually open. */
+const RECENT = 10_000;
+const RECENT_MS = 20_000;
+/** Longest that one round reads open batches, leaders, delayed tasks; the next round goes on where it stopped. Queued ones: `Pace`. */
 const OTHER_BUDGET_MS = 50;
 /** Targets in one ring, and targets due later that are rung in a round to see whether they filled up. */
 const RING = 500;
@@ -73,34 +59,27 @@ const STALE_NODE_MS = 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
 
 export class Sweeper {
-  readonly counts: SweepCounts = {
-    rounds: 0,
-    failures: 0,
-    expiredLeaders: 0,
-    forgottenTargets: 0,
-    idleLeaders: 0,
-    stuckTargets: 0,
-    notifierWakes: 0,
-    monitorWakes: 0,
-    strandedHalves: 0,
-    deletedTasks: 0,
-    deletedNodes: 0,
-    deletedDispatches: 0,
-  };
+  readonly counts = noCounts();
   private epoch: number | null = null;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> = Promise.resolve();
   private stopped = true;
+  private readonly recent: { newestSeq: number; at: number }[] = [];
   private queued = 0;
   private delayed = 0;
   private leaders = 0;
   private batches = { leaderId: 0, id: 0 };
   private stranded = 0;
   private readonly patience = new Patience();
+  private readonly pace: Pace;
   /** One line an outage, not one a round. */
   private readonly failing = new Set<string>();
 
-  constructor(private readonly options: SweeperOptions) {}
+  private readonly retention = new Retention();
+
+  constructor(private readonly options: SweeperOptions) {
+    this.pace = new Pace(options.everyMs ?? ROUND_MS);
+  }
 
   start(): void {
     this.stopped = false;
@@ -120,11 +99,13 @@ export class Sweeper {
   private next(inMs: number): void {
     if (this.stopped) return;
     this.timer = setTimeout(() => {
-      this.running = this.round().finally(() =>
-        this.next(this.queued === 0 ? (this.options.everyMs ?? ROUND_MS) : WITHIN_CYCLE_MS),
-      );
+      this.running = this.round().finally(() => this.next(this.pauseMs()));
     }, inMs);
     this.timer.unref();
+  }
+
+  private pauseMs(): number {
+    return this.epoch === null ? (this.options.everyMs ?? ROUND_MS) : this.pace.pauseMs(this.queued === 0);
   }
 
   /** Never rejects: a step that fails is logged, the others go on, the next round tries again. */
@@ -137,6 +118,7 @@ export class Sweeper {
     if (this.epoch === null) return;
     this.counts.rounds++;
     await this.step('expired leaders', () => this.wakeExpired());
+    await this.step('recent tasks', () => this.sweepRecent());
     await this.step('queued targets', () => this.sweepQueued());
     await this.step('delayed targets', () => this.sweepDelayed());
     await this.step('leaders', () => this.sweepLeaders());
@@ -165,15 +147,26 @@ export class Sweeper {
     await wake(this.options, leaders);
   }
 
+  /** The newest tasks, with those of the last rounds once more: transactions commit out of order. */
+  private async sweepRecent(): Promise<void> {
+    const page = await sweep.sweepRecent(this.options.pool, this.recent[0]?.newestSeq ?? 0, RECENT);
+    this.recent.push({ newestSeq: page.newestSeq, at: performance.now() });
+    while (performance.now() - this.recent[0]!.at > RECENT_MS) this.recent.shift();
+    await this.ringForgotten(page.forgotten);
+  }
+
   private async sweepQueued(): Promise<void> {
     const later: number[] = [];
-    await pages(QUEUED_BUDGET_MS, async () => {
+    const startedAt = performance.now();
+    if (this.queued === 0) this.pace.begin();
+    await pages(this.pace.budgetMs(), async () => {
       const page = await sweep.sweepQueued(this.options.pool, this.queued, PAGE);
       await this.ringForgotten(page.forgotten);
       later.push(...page.later);
       this.queued = page.next ?? 0;
       return page.next !== null;
     });
+    this.pace.took(performance.now() - startedAt, this.queued === 0);
     // Not forgotten, but full since, maybe: a sample of them, or a backlog with a long linger would cost a ring a target and round.
     await this.ring(sampleOf(later, SAMPLE));
   }
@@ -251,7 +244,9 @@ export class Sweeper {
     const { pool, deleteExpired } = this.options;
     this.counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
     this.counts.deletedDispatches += await sweep.deleteStaleDispatches(pool, STALE_DISPATCH_MS);
-    if (deleteExpired !== undefined) this.counts.deletedTasks += await deleteExpired(pool, EXPIRED_TASKS);
+    this.counts.deletedTasks += await (deleteExpired === undefined
+      ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
+      : deleteExpired(pool, EXPIRED_TASKS));
   }
 
   private logFailure(error: Error | null): void {

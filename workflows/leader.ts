@@ -74,11 +74,12 @@ class LeaderRun {
       // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted (DESIGN section 4.3).
       if (draining && this.live.size === 0) await continueAsNew<typeof leader>({ ...this.input, dueInMs: 0 });
       this.looked = this.looks;
+      const { ended } = this; // as it was before: a submission may end while a slow turn is taken, and is not to be waited for then
       const answer = await this.takeTurn(!draining);
       if (answer.again && !draining) continue;
       if (answer.next === 'idle' && !this.woken && this.live.size === 0 && !answer.again) return;
       if (this.woken) continue;
-      if (await this.waitIsOver(answer)) return;
+      if (await this.waitIsOver(answer, ended)) return;
     }
   }
 
@@ -137,8 +138,7 @@ class LeaderRun {
   private released = false;
 
   /** True: the run may end (its only submission stepped down for it, and nobody woke it since). */
-  private async waitIsOver(answer: TurnAnswer): Promise<boolean> {
-    const ended = this.ended;
+  private async waitIsOver(answer: TurnAnswer, ended: number): Promise<boolean> {
     this.released = false;
     const changed = (): boolean => this.woken || this.ended > ended;
     if (answer.next === 'waiting' && answer.dueInMs !== null) await this.wait(answer.dueInMs, changed);

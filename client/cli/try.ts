@@ -145,9 +145,11 @@ const showCall = (call: object): string => {
     `${method} ${url}`,
     ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     '',
-    cut(body ?? ''),
+    ...cut(body ?? '')
+      .trimEnd()
+      .split('\n'),
   ]
-    .map((line) => `  ${line}`)
+    .map((line) => (line === '' ? '' : `  ${printable(line)}`))
     .join('\n');
 };
 const showInput = ({ target, tasks }: Input = { target: '', tasks: [] }): string =>

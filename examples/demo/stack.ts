@@ -13,6 +13,9 @@ export interface Stack {
   broken: Promise<never>;
 }
 
+/** On a busy machine the workers take their time. */
+const READY_MS = 120_000;
+
 /** Ends what was started, the last first; what fails to end is told and stops nothing else from ending. */
 export class Cleanup {
   private readonly steps: { what: string; end: () => Promise<void> }[] = [];
@@ -33,7 +36,7 @@ export async function startStack(workers: number, cleanup: Cleanup, say: (line: 
   const databaseUrl = await createDatabase(postgres.url, 'muster');
   await migrate(databaseUrl);
   const start = async (what: string, script: string, args: string[], env: Record<string, string> = {}) => {
-    const child = await startChild(join(__dirname, script), args, { env });
+    const child = await startChild(join(__dirname, script), args, { env, readyMs: READY_MS });
     cleanup.add(what, () => child.stop());
     say(`${what}: process ${child.pid}`);
     return child;
@@ -90,11 +93,11 @@ function whenBroken(
     // One of two workers may die: the other takes over what it did.
     ['every worker', Promise.all(workers.map((worker) => worker.ended))],
   ];
-  const broken = Promise.race(
-    ends.map(async ([what, end]) => {
+  const broken = Promise.race<never>(
+    ends.map(async ([what, end]): Promise<never> => {
       throw new Error(`${what} ended by itself: ${JSON.stringify(await end)}`);
     }),
-  ) as Promise<never>;
+  );
   broken.catch(() => undefined); // told to whoever awaits it
   return broken;
 }

@@ -68,7 +68,7 @@ export class Documents {
       return `failed to parse: expected an object, got ${Array.isArray(source) ? 'an array' : typeof source}`;
     }
     const known = this.mappings.get(index) ?? new Map<string, string>();
-    const entries = Object.entries(source).filter(([, value]) => value !== null);
+    const entries = Object.entries(source as Record<string, unknown>).filter(([, value]) => value !== null);
     const misfit = entries.find(([field, value]) => !fits(known.get(field), value));
     if (misfit !== undefined) {
       const [field, value] = misfit;

@@ -72,7 +72,7 @@ export class OpenaiClient {
   async *fileLines(id: string, signal: AbortSignal): AsyncGenerator<string> {
     const response = await this.call(`/v1/files/${encodeURIComponent(id)}/content`, { signal });
     if (response.body !== null) {
-      yield* lines(response.body as unknown as AsyncIterable<Uint8Array>);
+      yield* lines(response.body);
     }
   }
 

@@ -1,10 +1,15 @@
 import type { Invariant } from './invariant';
 
-/** Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14; store.md R). */
+/**
+ * Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14; store.md R). What only a worker can keep up
+ * (its sweeper mends lost rings, its leaders look) is asked for where one has been alive for a while: with none, waiting is no fault.
+ */
 
 /** A ring takes milliseconds, the sweeper comes within 5 s; leases are 15 s. */
 const GRACE = `interval '5 s'`;
 const SILENT = `interval '30 s'`;
+
+const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT} and n.started_at < clock() - interval '10 s')`;
 
 const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;
 
@@ -18,7 +23,7 @@ select h.name as handler, t.key as target, 'queue' as waits from target t join h
   from (select * from queue q where q.target_id = t.id order by q.priority, q.seq limit case when h.keyed then 4 * h.max_items + 1000 else 1 end) q
   where not h.keyed or not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)
   order by q.priority, q.seq limit 1) w
-where not t.busy and ${LATE} order by t.id limit 20`,
+where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
   },
   {
     name: 'a delayed task makes its target due',
@@ -26,7 +31,7 @@ where not t.busy and ${LATE} order by t.id limit 20`,
     text: `
 select h.name as handler, t.key as target, 'delayed' as waits from target t join handler h on h.id = t.handler_id cross join lateral (
   select d.not_before as at from delayed d where d.target_id = t.id order by d.not_before limit 1) w
-where not t.busy and ${LATE} order by t.id limit 20`,
+where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
   },
   {
     name: 'a waiting batch makes its target due',
@@ -35,7 +40,7 @@ where not t.busy and ${LATE} order by t.id limit 20`,
 select h.name as handler, t.key as target, w.id as batch from target t join handler h on h.id = t.handler_id cross join lateral (
   select b.id, coalesce(b.retry_at, b.created_at) as at from batch b
   where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused order by at limit 1) w
-where not t.busy and ${LATE} order by t.id limit 20`,
+where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
   },
   {
     name: 'a due target has a leader that looks in time',
@@ -43,7 +48,7 @@ where not t.busy and ${LATE} order by t.id limit 20`,
     text: `
 select h.name as handler, t.key as target, l.name as leader, l.state from target t join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
 where t.due_at is not null and not t.paused and not t.busy and h.paused_at is null and greatest(t.due_at, h.hold_until) < clock() - ${GRACE}
-  and (l.state = 0 or l.expires_at < clock() - ${SILENT} or (l.state = 2 and not l.blocked and l.wake_at > clock()))
+  and (l.state = 0 or l.expires_at < clock() - ${SILENT} or (l.state = 2 and not l.blocked and l.wake_at > clock())) and ${ATTENDED}
 order by t.id limit 20`,
   },
   {
@@ -51,7 +56,7 @@ order by t.id limit 20`,
     passing: true,
     text: `
 select h.name as handler, t.key as target, l.name as leader from target t join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
-where t.busy and (l.state = 0 or l.expires_at < clock() - ${SILENT})
+where t.busy and (l.state = 0 or l.expires_at < clock() - ${SILENT}) and ${ATTENDED}
   and (select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is not null) < least(h.per_target, t.allowed)
   and (h.weight_per_target is null or (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1) < h.weight_per_target)
 order by t.id limit 20`,
@@ -63,7 +68,7 @@ order by t.id limit 20`,
     text: `
 select b.id as batch, b.dispatch, l.name as leader, l.state from batch b join leader l on l.id = b.leader_id
 where b.state = 1 and b.dispatch is not null and (l.state = 0 or (l.expires_at < clock() - ${SILENT}
-  and not exists (select from dispatch d where d.leader_id = b.leader_id and d.no = b.dispatch)))
+  and not exists (select from dispatch d where d.leader_id = b.leader_id and d.no = b.dispatch))) and ${ATTENDED}
 order by b.id limit 20`,
   },
   {

@@ -33,7 +33,7 @@ const arriveAtOnce = async ({ run, tasks, targets }: Arrivals, store: Store): Pr
 const arriveOver = async ({ run, tasks, targets }: Arrivals, overMs: number, store: Store): Promise<void> => {
   const startedAt = performance.now();
   const stores: Promise<unknown>[] = [];
-  for (let first = 0; first < tasks; ) {
+  for (let first = 0; first < tasks;) {
     await sleep(LIVE_SUBMIT_EVERY_MS);
     const due = Math.min(tasks, Math.floor(((performance.now() - startedAt) / overMs) * tasks));
     if (due > first) stores.push(store(Array.from({ length: due - first }, (_, i) => taskAt(run, first + i, targets, true)))); // prettier-ignore

@@ -28,21 +28,35 @@ interface Flags {
 
 const whole = (name: string, text: string): number => {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name}: expected a whole number from 1 on, got ${text}`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--${name}: expected a whole number from 1 on, got ${text}`);
   return value;
 };
 
 const readFlags = (): Flags | null => {
   const string = { type: 'string' } as const;
   const { values } = parseArgs({
-    options: { case: { ...string, multiple: true }, tasks: string, runs: string, profile: string, short: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      case: { ...string, multiple: true },
+      tasks: string,
+      runs: string,
+      profile: string,
+      short: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
   if (values.help === true) return null;
   const names = values.case ?? CASES.map(({ name }) => name);
   const chosen = names.map((name) => {
     const found = CASES.find((one) => one.name === name);
-    if (found === undefined) throw new Error(`--case: expected one of ${CASES.map((one) => one.name).join(', ')}, got ${name}`);
-    const tasks = values.tasks !== undefined ? whole('tasks', values.tasks) : values.short === true ? found.tasks / 10 : found.tasks;
+    if (found === undefined)
+      throw new Error(`--case: expected one of ${CASES.map((one) => one.name).join(', ')}, got ${name}`);
+    const tasks =
+      values.tasks !== undefined
+        ? whole('tasks', values.tasks)
+        : values.short === true
+          ? found.tasks / 10
+          : found.tasks;
     return scaled(found, tasks);
   });
   const runs = values.runs !== undefined ? whole('runs', values.runs) : values.short === true ? 1 : 3;
@@ -67,10 +81,13 @@ const benchOne = async (servers: Servers, benchCase: BenchCase, flags: Flags): P
       for (const side of sides.all) {
         const measure = await measureRun(servers, side, benchCase, `r${i}`);
         runs.get(side.name)!.push(measure);
-        say(`${benchCase.name}, run ${i} of ${flags.runs}: ${side.name} ${measure.seconds.toFixed(2)} s (submitted after ${measure.submitSeconds.toFixed(2)} s), ${measure.calls} calls`);
+        say(
+          `${benchCase.name}, run ${i} of ${flags.runs}: ${side.name} ${measure.seconds.toFixed(2)} s (submitted after ${measure.submitSeconds.toFixed(2)} s), ${measure.calls} calls`,
+        );
       }
     }
-    if (flags.profile !== undefined) await writeStatements(sides.all, path.join(flags.profile, `${benchCase.name}.statements.json`));
+    if (flags.profile !== undefined)
+      await writeStatements(sides.all, path.join(flags.profile, `${benchCase.name}.statements.json`));
     return resultOf(benchCase, runs);
   } finally {
     await sides.stop();

@@ -51,6 +51,7 @@ export const CASES: readonly BenchCase[] = [
 export const scaled = (benchCase: BenchCase, tasks: number): BenchCase => {
   if (tasks >= benchCase.tasks) return { ...benchCase, tasks };
   const targets = Math.max(Math.min(5, benchCase.targets), Math.round((benchCase.targets * tasks) / benchCase.tasks));
-  const overMs = benchCase.overMs === undefined ? undefined : Math.max(3_000, (benchCase.overMs * tasks) / benchCase.tasks);
+  const overMs =
+    benchCase.overMs === undefined ? undefined : Math.max(3_000, (benchCase.overMs * tasks) / benchCase.tasks);
   return { ...benchCase, tasks, targets, ...(overMs === undefined ? {} : { overMs }) };
 };

@@ -27,7 +27,11 @@ interface Told {
 }
 
 /** `script`: a compiled file of this folder. `onEvent` gets what the child says unasked. It ends with us: its channel closes. */
-export const startChild = (script: string, nodeArgs: string[] = [], onEvent: (event: never) => void = () => undefined): Child => {
+export const startChild = (
+  script: string,
+  nodeArgs: string[] = [],
+  onEvent: (event: never) => void = () => undefined,
+): Child => {
   const child = fork(script, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: nodeArgs });
   const waiting = new Map<number, { resolve: (value: never) => void; reject: (error: Error) => void }>();
   let last = 0;
@@ -39,7 +43,8 @@ export const startChild = (script: string, nodeArgs: string[] = [], onEvent: (ev
     else reject?.(new Error(message.error));
   });
   const exited = once(child, 'exit').then(([code, signal]: unknown[]) => {
-    for (const { reject } of waiting.values()) reject(new Error(`${script} ended: ${String(signal ?? `code ${String(code)}`)}`));
+    for (const { reject } of waiting.values())
+      reject(new Error(`${script} ended: ${String(signal ?? `code ${String(code)}`)}`));
     waiting.clear();
   });
   const send = (request: Request): void => {
@@ -51,7 +56,7 @@ export const startChild = (script: string, nodeArgs: string[] = [], onEvent: (ev
     ask: (command, argument) =>
       new Promise((resolve, reject) => {
         const no = ++last;
-        waiting.set(no, { resolve: resolve as (value: never) => void, reject });
+        waiting.set(no, { resolve: resolve, reject });
         send({ no, command, argument });
       }),
     tell: (command, argument) => send({ no: 0, command, argument }),
@@ -73,7 +78,10 @@ export const serve = (commands: Record<string, Command>, end: () => Promise<void
       const result: unknown = await commands[command]!(argument as never);
       if (no !== 0) process.send!({ no, result } satisfies Reply);
     } catch (error) {
-      process.send!({ no, error: error instanceof Error ? (error.stack ?? error.message) : String(error) } satisfies Reply);
+      process.send!({
+        no,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      } satisfies Reply);
     }
   };
   process.on('message', (request: Request) => void answer(request));

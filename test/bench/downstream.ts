@@ -69,7 +69,10 @@ const server = net.createServer((socket) => {
 
 serve(
   {
-    listen: () => new Promise<number>((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))),
+    listen: () =>
+      new Promise<number>((resolve) =>
+        server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
+      ),
     reset: (keepCalls: boolean) => {
       keep = keepCalls;
       seen = new Set();

@@ -32,7 +32,8 @@ let arriving = false;
 const call = (port: number, target: string, rows: readonly ClaimedRow[]): Promise<ItemAnswer[]> =>
   callDownstream(port, target, rows.map(({ id, payload }) => ({ id, payload }))); // prettier-ignore
 
-const loops = (work: () => Promise<void>): Promise<unknown> => Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, work));
+const loops = (work: () => Promise<void>): Promise<unknown> =>
+  Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, work));
 
 /** Target by target: claim, call, complete; as many loops as calls in flight. */
 const byTarget = (port: number): Promise<unknown> =>
@@ -123,7 +124,7 @@ const byPolling = async (start: FloorStart): Promise<void> => {
       await one(start.port, next[0]!).finally(() => claimed.delete(next[0]!.target));
     }
   });
-  for (let last = false; !last; ) {
+  for (let last = false; !last;) {
     last = !arriving;
     const due = await findDue(pool, start.maxItems, start.lingerMs);
     for (const { target } of due) {
@@ -146,7 +147,8 @@ serve(
     start: (start: FloorStart) => {
       jobs = new FloorJobs(Array.from({ length: start.targets }, (_, i) => targetKey(start.run, i)), start.maxItems); // prettier-ignore
       arriving = true;
-      finished = start.kind === 'target' ? byTarget(start.port) : start.kind === 'set' ? bySet(start.port) : byPolling(start);
+      finished =
+        start.kind === 'target' ? byTarget(start.port) : start.kind === 'set' ? bySet(start.port) : byPolling(start);
       finished.catch(() => undefined); // told by `finish`
     },
     progress: ({ tasks, ended, live }: { tasks: number; ended: boolean; live: boolean }) => {

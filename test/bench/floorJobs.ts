@@ -26,7 +26,11 @@ export class FloorJobs {
     const count = this.targets.length;
     this.targets.forEach((target, i) => {
       const arrived = tasks > i ? Math.floor((tasks - 1 - i) / count) + 1 : 0;
-      for (let left = arrived - this.given[i]!; left >= this.maxItems || (ended && left > 0); left = arrived - this.given[i]!)
+      for (
+        let left = arrived - this.given[i]!;
+        left >= this.maxItems || (ended && left > 0);
+        left = arrived - this.given[i]!
+      )
         this.add({ target, n: Math.min(left, this.maxItems) }, i);
     });
     if (ended) this.end();

@@ -15,7 +15,12 @@ create index floor_ready on floor_task (target, seq) where state = 0;`;
 
 /** Plans as Muster's own sessions have them: one made on an empty table would stay bad. */
 export const floorPool = (databaseUrl: string, max: number): pg.Pool =>
-  new pg.Pool({ connectionString: databaseUrl, max, application_name: 'floor', options: '-c enable_seqscan=off -c jit=off' });
+  new pg.Pool({
+    connectionString: databaseUrl,
+    max,
+    application_name: 'floor',
+    options: '-c enable_seqscan=off -c jit=off',
+  });
 
 export const copyIn = async (client: pg.ClientBase, tasks: readonly BenchTask[]): Promise<void> => {
   const lines = tasks.map((task) => `${task.id}\t${task.target}\t${JSON.stringify(task.payload)}\n`);
@@ -42,7 +47,11 @@ update floor_task set state = 1 where ctid = any (array(
 };
 
 /** The same for many targets in one statement. */
-export const claimTargets = async (pool: pg.Pool, targets: readonly string[], limits: readonly number[]): Promise<ClaimedRow[]> => {
+export const claimTargets = async (
+  pool: pg.Pool,
+  targets: readonly string[],
+  limits: readonly number[],
+): Promise<ClaimedRow[]> => {
   const { rows } = await pool.query<ClaimedRow>({
     name: 'claim-targets',
     text: `
@@ -65,7 +74,11 @@ from unnest($1::text[], $2::text[]) u (id, result) where t.id = u.id`,
 };
 
 /** The live poller's look: targets with a full batch, or whose oldest task has waited the linger. */
-export const findDue = async (pool: pg.Pool, maxItems: number, lingerMs: number): Promise<{ target: string; n: number; expired: boolean }[]> => {
+export const findDue = async (
+  pool: pg.Pool,
+  maxItems: number,
+  lingerMs: number,
+): Promise<{ target: string; n: number; expired: boolean }[]> => {
   const { rows } = await pool.query<{ target: string; n: number; expired: boolean }>({
     name: 'find-due',
     text: `

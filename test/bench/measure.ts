@@ -14,7 +14,10 @@ const ticksOf = (pid: number, reaped: boolean): number => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // After the name, which may hold anything: state is field 3; utime, stime, cutime, cstime are 14 to 17.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number);
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
     return fields[11]! + fields[12]! + (reaped ? fields[13]! + fields[14]! : 0);
   } catch {
     return 0;
@@ -48,7 +51,9 @@ export const postgresMb = (pid: number): number => {
 
 const statusKb = (pid: number, field: string): number => {
   try {
-    return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+    return Number(
+      new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0,
+    );
   } catch {
     return 0;
   }
@@ -64,7 +69,7 @@ const SETTLED_EVERY_MS = 250;
 export const readActions = async (metricsUrl: string): Promise<Map<string, number>> => {
   const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((a, b) => a + b, 0);
   let counts = await readCounters(metricsUrl);
-  for (let same = 1; same < SETTLED_READS; ) {
+  for (let same = 1; same < SETTLED_READS;) {
     await new Promise((resolve) => setTimeout(resolve, SETTLED_EVERY_MS));
     const next = await readCounters(metricsUrl);
     same = sum(next) === sum(counts) ? same + 1 : 1;
@@ -84,5 +89,10 @@ const readCounters = async (metricsUrl: string): Promise<Map<string, number>> =>
   return byType;
 };
 
-export const actionsSince = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Record<string, number> =>
-  Object.fromEntries([...after].map(([type, n]) => [type, n - (before.get(type) ?? 0)] as const).filter(([, n]) => n > 0));
+export const actionsSince = (
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): Record<string, number> =>
+  Object.fromEntries(
+    [...after].map(([type, n]) => [type, n - (before.get(type) ?? 0)] as const).filter(([, n]) => n > 0),
+  );

@@ -5,7 +5,18 @@ import type { CaseResult } from './result';
 /** The table for people: ratios beside the goals. The JSON lines have the rest. */
 export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResult[]): string => {
   const table = new Table({
-    head: ['case', 'tasks/targets/max', 'x floor (goal)', 'x set floor', 'calls / best', 'actions (goal)', 'WAL B/task (most)', 'CPU x floor', 'peak MB w/c/pg/t', 'p99 due-sent'],
+    head: [
+      'case',
+      'tasks/targets/max',
+      'x floor (goal)',
+      'x set floor',
+      'calls / best',
+      'actions (goal)',
+      'WAL B/task (most)',
+      'CPU x floor',
+      'peak MB w/c/pg/t',
+      'p99 due-sent',
+    ],
     style: { head: [], border: [] },
   });
   for (const result of results) {
@@ -14,10 +25,14 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
     table.push([
       result.case,
       `${result.tasks}/${result.targets}/${result.maxItems}`,
-      result.ratioToFloor === undefined ? '-' : `${result.ratioToFloor} (${goal.ratio}) [${result.ratioToFloorRange!.join('-')}]`,
+      result.ratioToFloor === undefined
+        ? '-'
+        : `${result.ratioToFloor} (${goal.ratio}) [${result.ratioToFloorRange!.join('-')}]`,
       result.ratioToSetFloor ?? '-',
       `${result.calls} / ${result.callsAtBest}`,
-      goal.actionsPerBatch === undefined ? `${result.actionsPerTask}/task (${goal.actionsPerTask})` : `${result.actionsPerBatch}/batch (${goal.actionsPerBatch})`,
+      goal.actionsPerBatch === undefined
+        ? `${result.actionsPerTask}/task (${goal.actionsPerTask})`
+        : `${result.actionsPerBatch}/batch (${goal.actionsPerBatch})`,
       `${result.walBytesPerTask} (${result.walBytesPerTaskAllowed})`,
       result.cpuRatioToFloor,
       `${peakMb['worker']}/${peakMb['client']}/${peakMb['postgres']}/${peakMb['temporal']}`,

@@ -32,7 +32,15 @@ export interface CaseResult {
   peakMb: Record<string, number>;
   floorPeakMb: Record<string, number>;
   mostCallsInFlight: Record<string, number>;
-  live?: { p50Ms: number; p99Ms: number; mostMs: number; pollerP50Ms: number; pollerP99Ms: number; pollerMostMs: number; p99Ratio: number };
+  live?: {
+    p50Ms: number;
+    p99Ms: number;
+    mostMs: number;
+    pollerP50Ms: number;
+    pollerP99Ms: number;
+    pollerMostMs: number;
+    p99Ratio: number;
+  };
   missed: string[];
 }
 
@@ -67,7 +75,11 @@ export const resultOf = (benchCase: BenchCase, runs: Runs): CaseResult => {
         }),
     calls,
     callsAtBest,
-    callsRatio: round(live ? median(muster.map((run) => run.calls / run.live!.greedyCalls)) : Math.max(...muster.map((run) => run.calls)) / callsAtBest),
+    callsRatio: round(
+      live
+        ? median(muster.map((run) => run.calls / run.live!.greedyCalls))
+        : Math.max(...muster.map((run) => run.calls)) / callsAtBest,
+    ),
     actionsPerTask: round(actions / tasks, 5),
     actionsPerBatch: round(actions / calls),
     actionsByType: muster.at(-1)!.actions,
@@ -79,7 +91,9 @@ export const resultOf = (benchCase: BenchCase, runs: Runs): CaseResult => {
     floorCpuMicrosecondsPerTask: each((part) => Math.round((mid(floor, (run) => run.cpuSeconds[part]) / tasks) * 1e6)),
     peakMb: each((part) => Math.max(...muster.map((run) => run.peakMb[part]))),
     floorPeakMb: each((part) => Math.max(...floor.map((run) => run.peakMb[part]))),
-    mostCallsInFlight: Object.fromEntries([...runs].map(([side, own]) => [side, Math.max(...own.map((run) => run.mostInFlight))])),
+    mostCallsInFlight: Object.fromEntries(
+      [...runs].map(([side, own]) => [side, Math.max(...own.map((run) => run.mostInFlight))]),
+    ),
     ...(live ? { live: liveOf(muster, floor, mid) } : {}),
     missed: [],
   };
@@ -87,7 +101,11 @@ export const resultOf = (benchCase: BenchCase, runs: Runs): CaseResult => {
   return result;
 };
 
-const liveOf = (muster: readonly RunMeasure[], poller: readonly RunMeasure[], mid: (of: readonly RunMeasure[], value: (run: RunMeasure) => number) => number): NonNullable<CaseResult['live']> => {
+const liveOf = (
+  muster: readonly RunMeasure[],
+  poller: readonly RunMeasure[],
+  mid: (of: readonly RunMeasure[], value: (run: RunMeasure) => number) => number,
+): NonNullable<CaseResult['live']> => {
   const [p99Ms, pollerP99Ms] = [mid(muster, (run) => run.live!.p99Ms), mid(poller, (run) => run.live!.p99Ms)];
   return {
     p50Ms: round(mid(muster, (run) => run.live!.p50Ms)),
@@ -114,6 +132,9 @@ const missedGoals = ({ goal }: BenchCase, result: CaseResult): string[] => {
     ['WAL bytes a task', result.walBytesPerTask, result.walBytesPerTaskAllowed, 'most'],
   ];
   return limits
-    .filter(([, value, limit, kind]) => value !== undefined && limit !== undefined && (kind === 'least' ? value < limit : value > limit))
+    .filter(
+      ([, value, limit, kind]) =>
+        value !== undefined && limit !== undefined && (kind === 'least' ? value < limit : value > limit),
+    )
     .map(([what, value, limit, kind]) => `${what}: ${value}, wanted at ${kind} ${limit}`);
 };

@@ -24,7 +24,12 @@ export interface RunMeasure {
 const RUN_LIMIT_MS = 300_000;
 const SAMPLE_MS = 250;
 
-export const measureRun = async (servers: Servers, side: Side, benchCase: BenchCase, run: string): Promise<RunMeasure> => {
+export const measureRun = async (
+  servers: Servers,
+  side: Side,
+  benchCase: BenchCase,
+  run: string,
+): Promise<RunMeasure> => {
   const { postgres, temporal, downstream } = servers;
   const live = benchCase.overMs !== undefined;
   await prepareStore(side.store);

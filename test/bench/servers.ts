@@ -25,7 +25,10 @@ export const script = (name: string): string => path.join(__dirname, `${name}.js
 const PROFILED = { shared_preload_libraries: 'pg_stat_statements', 'pg_stat_statements.max': '1000' };
 
 export const startServers = async (profiled: boolean): Promise<Servers> => {
-  const [postgres, temporal] = await Promise.all([startPostgres({ settings: profiled ? PROFILED : {} }), startTemporalDev({ ui: false })]);
+  const [postgres, temporal] = await Promise.all([
+    startPostgres({ settings: profiled ? PROFILED : {} }),
+    startTemporalDev({ ui: false }),
+  ]);
   const downstream = startChild(script('downstream'));
   const downstreamPort = await downstream.ask<number>('listen');
   const create = async (name: string): Promise<string> => {

@@ -42,10 +42,15 @@ export const openSides = async (servers: Servers, benchCase: BenchCase, nodeArgs
 };
 
 /** All floors are one pair of processes: they do the same thing in different orders, and never at the same time. */
-const openFloors = async (servers: Servers, kinds: readonly FloorKind[]): Promise<{ sides: Side[]; stop: () => Promise<void> }> => {
+const openFloors = async (
+  servers: Servers,
+  kinds: readonly FloorKind[],
+): Promise<{ sides: Side[]; stop: () => Promise<void> }> => {
   const worker = startChild(script('floor'));
   let live = false;
-  const client = startChild(script('floorClient'), [], ({ tasks }: Progress) => worker.tell('progress', { tasks, ended: false, live }));
+  const client = startChild(script('floorClient'), [], ({ tasks }: Progress) =>
+    worker.tell('progress', { tasks, ended: false, live }),
+  );
   await Promise.all([worker.ask('open', servers.floorUrl), client.ask('open', servers.floorUrl)]);
   const connection = await openConnection(servers.floorUrl);
   const side = (name: FloorKind): Side => ({
@@ -56,7 +61,14 @@ const openFloors = async (servers: Servers, kinds: readonly FloorKind[]): Promis
     usesTemporal: false,
     begin: (run, { targets, maxItems, lingerMs, overMs }) => {
       live = overMs !== undefined;
-      return worker.ask('start', { kind: name, run, targets, maxItems, lingerMs, port: servers.downstreamPort } satisfies FloorStart);
+      return worker.ask('start', {
+        kind: name,
+        run,
+        targets,
+        maxItems,
+        lingerMs,
+        port: servers.downstreamPort,
+      } satisfies FloorStart);
     },
     submitted: ({ tasks }) => worker.tell('progress', { tasks, ended: true, live }),
     finish: () => worker.ask('finish'),
@@ -68,10 +80,20 @@ const openFloors = async (servers: Servers, kinds: readonly FloorKind[]): Promis
   return { sides: kinds.map(side), stop };
 };
 
-const openMuster = async (servers: Servers, benchCase: BenchCase, nodeArgs: string[]): Promise<{ side: Side; stop: () => Promise<void> }> => {
+const openMuster = async (
+  servers: Servers,
+  benchCase: BenchCase,
+  nodeArgs: string[],
+): Promise<{ side: Side; stop: () => Promise<void> }> => {
   const databaseUrl = await servers.createMusterDatabase(`muster_${benchCase.name.replace(/\W/g, '_')}`);
   const { maxItems, lingerMs } = benchCase;
-  const open = { databaseUrl, temporalAddress: servers.temporal.address, port: servers.downstreamPort, maxItems, lingerMs };
+  const open = {
+    databaseUrl,
+    temporalAddress: servers.temporal.address,
+    port: servers.downstreamPort,
+    maxItems,
+    lingerMs,
+  };
   const worker = startChild(script('musterWorker'), nodeArgs);
   const client = startChild(script('musterClient'), nodeArgs);
   await worker.ask('open', open); // the handler is registered by it first

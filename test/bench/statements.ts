@@ -12,7 +12,13 @@ export const resetStatements = async (sides: readonly Side[]): Promise<void> => 
 };
 
 export const writeStatements = async (sides: readonly Side[], file: string): Promise<void> => {
-  const { rows } = await sides.at(-1)!.store.connection.query<{ ms: number; calls: number; rows: number; database: string; query: string }>(`
+  const { rows } = await sides.at(-1)!.store.connection.query<{
+    ms: number;
+    calls: number;
+    rows: number;
+    database: string;
+    query: string;
+  }>(`
 select d.datname as database, round(s.total_exec_time)::int as ms, s.calls::int, s.rows::int, s.wal_bytes::bigint as wal, left(regexp_replace(s.query, '\\s+', ' ', 'g'), 160) as query
 from public.pg_stat_statements s join pg_database d on d.oid = s.dbid where s.total_exec_time >= 1 order by 1, 2 desc`);
   mkdirSync(path.dirname(file), { recursive: true });

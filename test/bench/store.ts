@@ -21,7 +21,8 @@ export const watchMuster = (connection: pg.Client): WatchedStore => ({
   terminal: `select (select coalesce(sum(n - n_left), 0) from batch where state in (4, 5, 6)) + (select count(*) from outcome) as n`,
   quiet: 'select from leader where state <> 0 limit 1',
   empty: 'truncate task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification',
-  arrivals: 'select k.id, t.key as target, extract(epoch from k.created_at)::float8 * 1000 as at from task k join target t on t.id = k.target_id',
+  arrivals:
+    'select k.id, t.key as target, extract(epoch from k.created_at)::float8 * 1000 as at from task k join target t on t.id = k.target_id',
 });
 
 export const watchFloor = (connection: pg.Client): WatchedStore => ({
@@ -34,14 +35,18 @@ export const watchFloor = (connection: pg.Client): WatchedStore => ({
 });
 
 export const openConnection = async (databaseUrl: string): Promise<pg.Client> => {
-  const connection = new pg.Client({ connectionString: databaseUrl, application_name: 'bench', options: '-c search_path=muster,public' });
+  const connection = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'bench',
+    options: '-c search_path=muster,public',
+  });
   await connection.connect();
   return connection;
 };
 
 const POLL_MS = 20;
 const until = async (condition: () => Promise<boolean>, limitMs: number, what: string): Promise<void> => {
-  for (const startedAt = performance.now(); !(await condition()); ) {
+  for (const startedAt = performance.now(); !(await condition());) {
     if (performance.now() - startedAt > limitMs) throw new Error(`bench: ${what} for ${limitMs / 1_000} s`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -71,7 +76,9 @@ export const readArrivals = async (store: WatchedStore): Promise<Map<string, Arr
 };
 
 export const walPosition = async (store: WatchedStore): Promise<number> => {
-  const { rows } = await store.connection.query<{ at: string }>(`select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as at`);
+  const { rows } = await store.connection.query<{ at: string }>(
+    `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as at`,
+  );
   return Number(rows[0]!.at);
 };
 

@@ -163,12 +163,18 @@ export class Harness {
       if (n !== last) moved = performance.now();
       last = n;
     }
-    this.log(`not drained, ${last} tasks, batches and leaders are left; the run's files are in ${path.resolve(this.runDir)}`);
+    this.log(
+      `not drained, ${last} tasks, batches and leaders are left; the run's files are in ${path.resolve(this.runDir)}`,
+    );
     return false;
   }
 
   crashes(): number {
     return this.all().reduce((sum, place) => sum + place.crashes, 0);
+  }
+
+  runtimeDeaths(): number {
+    return this.all().reduce((sum, place) => sum + place.runtimeDeaths, 0);
   }
 
   async close(): Promise<void> {

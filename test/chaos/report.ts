@@ -14,6 +14,8 @@ export interface Outcome extends Verdict {
   stops: number;
   /** Processes that ended without being killed. */
   crashes: number;
+  /** Ended by a known fault of the runtime (`crew.ts`): not counted against us. */
+  runtimeDeaths: number;
   duplicateAttemptsPerKill: number;
   drained: boolean;
   verified: unknown;
@@ -29,6 +31,7 @@ export interface Figures {
   kills: number;
   seed: number;
   crashes: number;
+  runtimeDeaths: number;
   seconds: number;
   drainSeconds: number;
 }
@@ -75,6 +78,7 @@ export const tableOf = (outcome: Outcome, points: readonly Point[]): string => {
     row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
     row('duplicate attempts a kill', outcome.duplicateAttemptsPerKill),
     row('ended by themselves', outcome.crashes),
+    row('ended by Node', outcome.runtimeDeaths),
     row('verify', outcome.verified === 'ok' ? 'ok' : 'VIOLATED'),
     row('drained after', `${outcome.drainSeconds} s`),
     row('seconds', outcome.seconds),

@@ -4,7 +4,6 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
-import { Sweeper } from '../../workers/sweeper';
 import { chaosHandlers, distinctBatches } from './handlers';
 import { Post, say } from './post';
 import type { Hooks, Statement } from './tap';
@@ -92,15 +91,6 @@ const main = async (): Promise<void> => {
     shutdownGraceMs: 3_000,
   });
   node.deps.temporal = new Client({ connection, namespace: 'default', interceptors: shortRuns });
-  // Until createNode starts it itself: to be deleted then (a second one would only hold the same lease).
-  new Sweeper({
-    pool,
-    temporal: node.deps.temporal,
-    prefix,
-    node: node.id,
-    leaseMs: LEASE_MS,
-    log: node.deps.log,
-  }).start();
   process.on('SIGTERM', () => node.shutdown());
   const running = node.run();
   say({ ready: true });

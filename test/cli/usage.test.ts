@@ -108,7 +108,7 @@ test('a config file that cannot be loaded: where and why', async () => {
   expect(thrown.stderr).toMatch(
     /muster\.config\.ts, handler "a", linger\.lingerMs: expected a whole number of milliseconds.*got -5/,
   );
-  write('muster.config.ts', "import { Client } from 'no-such-package';\nexport default [];\n");
+  write('muster.config.ts', "import thing from 'no-such-package';\nexport default [thing];\n");
   expect((await run(['worker'], DATABASE)).stderr).toMatch(
     /muster\.config\.ts: cannot be loaded: Cannot find .*no-such-package.*npm install no-such-package/,
   );
@@ -122,7 +122,7 @@ test('no config file, two of them, one that is not there', async () => {
     /config: expected a config file by --config, MUSTER_CONFIG or in this folder, got none of muster\.config\.ts/,
   );
   const named = await run(['worker', '--config', 'other.ts'], DATABASE);
-  expect(named.stderr).toMatch(/other\.ts: expected a file at .*other\.ts, got none/);
+  expect(named.stderr).toMatch(/config: expected a file at .*other\.ts, got none/);
   write('muster.config.ts', CONFIG);
   write('muster.config.js', 'module.exports = [];');
   const two = await run(['worker'], DATABASE);

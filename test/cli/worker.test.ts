@@ -14,8 +14,6 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => void world.downstream.calls.splice(0));
 
-const submitted = (...tasks: object[]) =>
-  world.run('submit orders --file - --json', tasks.map((task) => JSON.stringify(task)).join('\n'));
 const calls = (n: number) =>
   eventually(() => world.downstream.calls.length >= n, {
     what: () => `${n} calls, there are ${world.downstream.calls.length}`,
@@ -26,7 +24,7 @@ test('Build 10: SIGTERM drains: the running call ends and counts, no new one beg
   expect(JSON.parse(worker.stdout())).toMatchObject({ ready: true, handlers: ['orders', 'slow', 'narrow'] });
   const release = world.downstream.hold();
   // Above the handler's four calls in flight a target: some are running, some wait.
-  await submitted(...Array.from({ length: 500 }, (_, i) => order(`drain-${i}`, 'se', i)));
+  await world.submit('orders', ...Array.from({ length: 500 }, (_, i) => order(`drain-${i}`, 'se', i)));
   await calls(4);
   worker.child.kill('SIGTERM');
   await worker.says(/draining/);
@@ -62,7 +60,7 @@ const inBatches = async (): Promise<number> => {
 test('Build 10: a second signal ends the process at once', async () => {
   const worker = await world.worker();
   const release = world.downstream.hold();
-  await submitted(order('twice', 'no'));
+  await world.submit('orders', order('twice', 'no'));
   await calls(1);
   worker.child.kill('SIGTERM');
   await worker.says(/draining/);

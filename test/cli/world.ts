@@ -2,6 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { defineHandler } from '../../activities/handlers';
+import type { Handler } from '../../activities/handlers';
+import { createClient } from '../../client';
+import type { TaskInput } from '../../client';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Downstream } from './downstream';
@@ -19,36 +23,54 @@ export interface World {
   write(name: string, content: string | readonly unknown[]): string;
   run(args: string, stdin?: string): Promise<CliResult>;
   start(args: string, env?: Readonly<Record<string, string>>): CliProcess;
+  /** Accepted at once, without a command: what a test is not about. */
+  submit(handler: string, ...tasks: object[]): Promise<void>;
+  /** The same, and all have ended. */
+  ended(handler: string, ...tasks: object[]): Promise<void>;
   /** A worker that polls. */
   worker(args?: string): Promise<CliProcess>;
   close(): Promise<void>;
 }
 
 /** `orders` goes at once, `slow` lingers for an hour, `narrow` takes 3 tasks. */
+const SETTINGS = {
+  orders: { limits: { maxItems: 50 }, linger: { lingerMs: 100 } },
+  slow: { limits: { maxItems: 50 }, linger: { lingerMs: 3_600_000 } },
+  narrow: { limits: { maxItems: 50 }, linger: { lingerMs: 3_600_000 }, maxQueued: { perHandler: 3 } },
+};
+
 export const CONFIG = `
 import { defineHandler } from 'muster';
-import type { HandlerOptions } from 'muster';
+import type { Handler } from 'muster';
 import { z } from 'zod';
 
 const schema = z.object({ country: z.string(), n: z.number(), end: z.enum(['ok', 'failed', 'lost']).optional() });
-type Order = z.infer<typeof schema>;
-const shared: Omit<HandlerOptions<Order>, 'name'> = {
-  schema,
-  target: (order) => order.country,
-  limits: { maxItems: 50 },
-  linger: { lingerMs: 100 },
-  submit: async (batch, { signal }) => {
-    const body = JSON.stringify(batch.tasks.map(({ id, payload }) => ({ id, ...payload })));
-    const url = process.env['DOWNSTREAM_URL'] + '/' + encodeURIComponent(batch.target);
-    return { results: (await (await fetch(url, { method: 'POST', body, signal })).json()) as never };
-  },
-};
-export default [
-  defineHandler({ ...shared, name: 'orders' }),
-  defineHandler({ ...shared, name: 'slow', linger: { lingerMs: 3_600_000 } }),
-  defineHandler({ ...shared, name: 'narrow', maxQueued: { perHandler: 3 }, linger: { lingerMs: 3_600_000 } }),
-];
+const handlers: Handler<any>[] = Object.entries(${JSON.stringify(SETTINGS)}).map(([name, settings]) =>
+  defineHandler<z.infer<typeof schema>>({
+    ...settings,
+    name,
+    schema,
+    target: (order) => order.country,
+    submit: async (batch, { signal }) => {
+      const body = JSON.stringify(batch.tasks.map(({ id, payload }) => ({ id, ...payload })));
+      const url = process.env['DOWNSTREAM_URL'] + '/' + encodeURIComponent(batch.target);
+      return { results: (await (await fetch(url, { method: 'POST', body, signal })).json()) as never };
+    },
+  }),
+);
+export default handlers;
 `;
+
+/** The same handlers as far as a client needs them. */
+const clientHandlers = (): Handler[] =>
+  Object.entries(SETTINGS).map(([name, settings]) =>
+    defineHandler<unknown>({
+      ...settings,
+      name,
+      target: (payload) => (payload as { country: string }).country,
+      submit: () => Promise.reject(new Error('the worker process makes the calls')),
+    }),
+  );
 
 export const makeFolder = (): string => mkdtempSync(path.join(tmpdir(), 'muster-cli-'));
 
@@ -60,6 +82,15 @@ export const createWorld = async (): Promise<World> => {
     TEMPORAL_ADDRESS: temporalAddress(),
     MUSTER_PREFIX: `cli-${randomBytes(5).toString('hex')}`,
     DOWNSTREAM_URL: downstream.url,
+  };
+  const client = createClient({
+    databaseUrl: database.url,
+    prefix: env['MUSTER_PREFIX']!,
+    temporal: { address: temporalAddress() },
+    handlers: clientHandlers(),
+  });
+  const submit: World['submit'] = async (handler, ...tasks) => {
+    await client.submit(handler, tasks as TaskInput[]);
   };
   const write: World['write'] = (name, content) => {
     const file = path.join(folder, name);
@@ -79,6 +110,11 @@ export const createWorld = async (): Promise<World> => {
     write,
     run: (args, stdin) => runCli(words(args), { cwd: folder, env, ...(stdin === undefined ? {} : { stdin }) }),
     start,
+    submit,
+    ended: async (handler, ...tasks) => {
+      await submit(handler, ...tasks);
+      await client.waitFor((tasks as TaskInput[]).map(({ id }) => id), { timeoutMs: 45_000 }); // prettier-ignore
+    },
     worker: async (args = '') => {
       const worker = start(`worker ${args}`);
       await worker.says(/"msg":"ready"/);
@@ -87,6 +123,7 @@ export const createWorld = async (): Promise<World> => {
     close: async () => {
       killLeftovers();
       await downstream.close();
+      await client.close();
       await database.drop();
       rmSync(folder, { recursive: true });
     },

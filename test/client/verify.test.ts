@@ -46,6 +46,10 @@ select id from c`,
   await shop.pool.query({
     text: `insert into notification (batch_id, attempt, initiator_id, body, next_at) select ${done}, 1, id, '{}', clock() from initiator`,
   });
+  // A worker has been there for a while: what it keeps up is looked at, too.
+  await shop.pool.query({
+    text: `insert into node (id, task_queue, started_at, seen_at) values ('n1', 'q', clock() - interval '1 hour', clock() + interval '1 hour')`,
+  });
   return { open, parked, done, child: rows[0]!.id };
 };
 /** Within the transaction of the test, which is rolled back. */
@@ -242,6 +246,24 @@ const violationsOf = async (name: string): Promise<{ ok: boolean; violations: ob
   const { ok, checks } = await shop.client.verify();
   return { ok, violations: checks.find((check) => check.name === name)!.violations };
 };
+
+test('what only a worker can keep up is no fault while there is none', async () => {
+  const client = await shop.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query(`update target set due_at = clock() - interval '1 hour', busy = false`);
+    await client.query(`update leader set state = 1, wake_at = null, expires_at = clock() - interval '1 hour'`);
+    const { text } = INVARIANTS.find((one) => one.name === 'a due target has a leader that looks in time')!;
+    expect((await client.query(text)).rowCount).toBe(2);
+    await client.query(`update node set started_at = clock() - interval '9 s'`);
+    expect((await client.query(text)).rowCount).toBe(0);
+    await client.query('delete from node');
+    expect((await client.query(text)).rowCount).toBe(0);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
 
 test('verify names what is broken, at most 20 rows of it', async () => {
   await commit(`insert into task (seq, created_at, target_id, bytes, id, payload)

@@ -8,6 +8,9 @@ import { distPath } from './paths';
 
 /** `npm run demo` as a person runs it: its own servers, its own processes, and nothing left of them. */
 const cwd = mkdtempSync(join(tmpdir(), 'muster-demo-'));
+/** Four servers, a migration and the workers; on a busy machine that takes its time. */
+const START_MS = 100_000;
+jest.setTimeout(120_000);
 const demos: ChildProcess[] = [];
 afterEach(() => demos.splice(0).forEach((demo) => demo.kill('SIGKILL'))); // of a test that failed; what it started ends with it
 afterAll(() => rmSync(cwd, { recursive: true }));
@@ -40,8 +43,9 @@ function isAlive(pid: number): boolean {
 const allGone = (pids: readonly number[]) =>
   eventually(() => !pids.some(isAlive), { what: () => `the end of ${pids.filter(isAlive).join(', ')}` });
 
+/** In the middle: tasks are being accepted. */
 const busy = (said: { stderr: string }) =>
-  eventually(() => /accepted .* ended/.test(said.stderr), { timeoutMs: 40_000 });
+  eventually(() => /accepted .* ended/.test(said.stderr), { timeoutMs: START_MS });
 
 test('ends by itself with exit code 0 and the table, and nothing that it started is left', async () => {
   const { said, ended } = startDemo('--limit', '3000');
@@ -54,7 +58,7 @@ test('ends by itself with exit code 0 and the table, and nothing that it started
 });
 
 test('Ctrl-C in the middle ends everything, exit code 130', async () => {
-  const { child, said, ended } = startDemo();
+  const { child, said, ended } = startDemo('--workers', '1');
   await busy(said);
   child.kill('SIGINT');
   expect(await ended).toEqual([130, null]);
@@ -62,7 +66,7 @@ test('Ctrl-C in the middle ends everything, exit code 130', async () => {
 });
 
 test('a killed demo leaves nothing behind', async () => {
-  const { child, said, ended } = startDemo();
+  const { child, said, ended } = startDemo('--workers', '1');
   await busy(said);
   child.kill('SIGKILL');
   await ended;
@@ -70,9 +74,9 @@ test('a killed demo leaves nothing behind', async () => {
 });
 
 test('--keep stays up for the Web UI and for npx muster in this folder, until Ctrl-C', async () => {
-  const { child, said, ended } = startDemo('--limit', '500', '--keep');
+  const { child, said, ended } = startDemo('--limit', '500', '--workers', '1', '--keep');
   const dev = await eventually(() => readdirSync(cwd).includes('.muster') && /Ctrl-C/.test(said.stderr) && devFile(), {
-    timeoutMs: 50_000,
+    timeoutMs: START_MS,
     what: () => said.stderr,
   });
   const ui = await fetch(dev.temporal.uiUrl);

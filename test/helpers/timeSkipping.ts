@@ -168,6 +168,7 @@ class FlowingClock implements Clock {
 
 class SkippingMuster implements Omit<Skipping, 'stop'> {
   private origin = 0;
+  private broken: Error | null = null;
   /** Of the server's clock before the database's, when nothing was under way. */
   private serverAheadMs = 0;
 
@@ -216,10 +217,12 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
   private async followTo(unixMs: number): Promise<void> {
     const targetMs = unixMs + this.serverAheadMs;
     await this.sleepServer(targetMs - (await this.env.currentTimeMs()));
-    for (await this.settle(); await this.isSomeoneLate(unixMs); await this.settle()) {
+    await this.settle();
+    for (let step = 10; await this.isSomeoneLate(unixMs); step *= 2) {
       const overMs = (await this.env.currentTimeMs()) - targetMs;
       if (overMs > TIMER_LATE_MS) throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
-      await this.sleepServer(5);
+      await this.sleepServer(step);
+      await this.settle();
     }
   }
   private async sleepServer(ms: number): Promise<void> {
@@ -227,6 +230,7 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
   }
 
   async settle(): Promise<void> {
+    if (this.broken !== null) throw this.broken; // a run that the server broke never gets quiet again: not 30 s for every later test
     let quiet = 0;
     await eventually(
       async () => {
@@ -235,7 +239,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
         return quiet >= 2;
       },
       { everyMs: 5, timeoutMs: 30_000, what: () => this.picture() },
-    );
+    ).catch((error: Error) => {
+      throw (this.broken = error);
+    });
   }
 
   async history(handler: string, name: string): Promise<HistoryEvent[]> {

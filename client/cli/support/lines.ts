@@ -1,5 +1,3 @@
-import type { Readable } from 'node:stream';
-
 /** One line of a file, numbered from 1; `null` text: longer than the limit, its text was dropped. */
 export interface Line {
   number: number;
@@ -13,13 +11,16 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export const INVALID_UTF8 = '\ufffd\ufffd not UTF-8';
 
 /**
- * The lines of a stream, in groups as they come, in bounded memory: a line above `maxBytes` is dropped while it is read. Empty lines are
+ * The lines of a text that comes in chunks, in groups as they come, in bounded memory: a line above `maxBytes` is dropped while it is read. Empty lines are
  * left out but counted; a byte order mark and carriage returns at line ends are left out.
  */
-export async function* lineGroups(input: Readable, maxBytes: number): AsyncGenerator<{ lines: Line[]; bytes: number }> {
+export async function* lineGroups(
+  input: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<{ lines: Line[]; bytes: number }> {
   const state = new LineSplitter(maxBytes);
   let bytes = 0;
-  for await (const chunk of input as AsyncIterable<Buffer>) {
+  for await (const chunk of input) {
     bytes += chunk.length;
     const lines = state.take(chunk);
     if (lines.length > 0) yield { lines, bytes };
@@ -56,8 +57,7 @@ class LineSplitter {
   private keep(part: Buffer): void {
     this.size += part.length;
     if (this.size > this.maxBytes) this.parts = [];
-    // A copy: the stream may use the chunk's memory again.
-    else this.parts.push(Buffer.from(part));
+    else this.parts.push(part);
   }
 
   private finish(lines: Line[]): void {

@@ -1,0 +1,75 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import pino from 'pino';
+import { claimBatches } from '../../activities/claim';
+import type { Handler } from '../../activities/handlers';
+import { SuccessWriter } from '../../activities/successWriter';
+import type { CallerDeps } from '../../activities/submission';
+import { createClient } from '../../client';
+import type { Client } from '../../client';
+import { readInstallation } from '../../postgres/installation';
+import type { TurnAnswer } from '../../workflows/contracts';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+
+const LEASE_MS = 15_000;
+
+/** A leader's run, as the claim sees it: who asks, since when, which turn. The test is the workflow. */
+export interface Run {
+  runId: string;
+  runStartedAtMs: number;
+}
+
+/** The store without Temporal: wakes are only counted, turns and submissions are taken by the test, in the order that it wants to see. */
+export interface Bench {
+  database: TestDatabase;
+  client: Client;
+  /** Wakes sent so far. */
+  wakes: { count: number };
+  turn(run: Run, turn: number, options?: { live?: number[]; mayClaim?: boolean; leaderId?: number }): Promise<TurnAnswer>;
+  /** What a submission closes over, for its parts. */
+  submission(answer: TurnAnswer, handler: Handler): Promise<CallerDeps>;
+  stop(): Promise<void>;
+}
+
+export const openBench = async (handlers: readonly Handler[]): Promise<Bench> => {
+  const database = await createDatabase();
+  const wakes = { count: 0 };
+  const temporal = {
+    workflow: {
+      signalWithStart: () => {
+        wakes.count++;
+        return Promise.resolve();
+      },
+    },
+  } as unknown as TemporalClient;
+  const client = createClient({ databaseUrl: database.url, handlers, temporal: { client: temporal } });
+  const wake = (): Promise<void> => Promise.resolve();
+  return {
+    database,
+    client,
+    wakes,
+    turn: (run, turn, { live = [], mayClaim = true, leaderId = 1 } = {}) =>
+      claimBatches({ pool: database.pool, leaseMs: LEASE_MS, wake }, { ...run, leaderId, turn, live, mayClaim }),
+    submission: async (answer, handler) => ({
+      pool: database.pool,
+      temporal,
+      handlers: new Map([[handler.name, handler]]),
+      node: 'bench',
+      installation: await readInstallation(database.pool),
+      prefix: 'bench',
+      leaseMs: LEASE_MS,
+      softDeadlineMs: 10_000,
+      callbacks: { allow: [], secret: null },
+      draining: new AbortController().signal,
+      log: pino({ level: 'silent' }),
+      handler,
+      input: { leaderId: 1, handler: handler.name, epoch: answer.epoch, no: answer.dispatch!.no, slots: answer.dispatch!.slots },
+      signal: new AbortController().signal,
+      successes: new SuccessWriter(database.pool),
+    }),
+    stop: async () => {
+      await client.close();
+      await database.drop();
+    },
+  };
+};

@@ -1,0 +1,210 @@
+import { makeCall, prepare, settleOutcome } from '../../activities/submission';
+import type { CallerDeps } from '../../activities/submission';
+import { defineHandler } from '../../activities/handlers';
+import type { Handler } from '../../activities/handlers';
+import { readDispatch } from '../../postgres/batch';
+import { TASK_STATES } from '../../workflows/planning/states';
+import type { Bench, Run } from './bench';
+import { openBench } from './bench';
+
+/** Two leaders at once, and one leader's decisions twice: the stale one writes nothing, and nothing that the true one decided is lost. */
+const calls: string[][] = [];
+const orders = defineHandler<{ to: string }>({
+  name: 'orders',
+  target: ({ to }) => to,
+  limits: { maxItems: 10 },
+  linger: { lingerMs: 0 },
+  leaders: 1,
+  idempotency: { by: 'batch' },
+  submit: async (batch) => {
+    calls.push(batch.tasks.map(({ id }) => id));
+    return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
+  },
+}) as Handler;
+
+let bench: Bench;
+beforeEach(async () => {
+  calls.splice(0);
+  bench = await openBench([orders]);
+});
+afterEach(() => bench.stop());
+
+const older: Run = { runId: 'older', runStartedAtMs: 1_000 };
+const newer: Run = { runId: 'newer', runStartedAtMs: 2_000 };
+const submit = (...ids: string[]): Promise<unknown> =>
+  bench.client.submit('orders', ids.map((id) => ({ id, payload: { to: id.split('-')[0]! } }))); // prettier-ignore
+const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
+/** All that a leader may write. */
+const everything = async (): Promise<string> =>
+  JSON.stringify([
+    await rows('select * from leader order by id'),
+    await rows('select * from target order by id'),
+    await rows('select * from batch order by id'),
+    await rows('select * from dispatch order by no'),
+    await rows('select * from queue order by seq'),
+    await rows('select * from member order by seq'),
+  ]);
+const states = async (): Promise<Record<string, number>> =>
+  Object.fromEntries((await rows<{ id: string; state: number }>('select id, state from task_state')).map(({ id, state }) => [id, state]));
+/** One submission as its activity would run it: mark, call, settle each. */
+const carry = async (deps: CallerDeps): Promise<void> => {
+  const carried = await prepare(deps, await readDispatch(deps.pool, deps.input.leaderId, deps.input.no));
+  for (const one of carried) {
+    const { call, outcome } = await makeCall(deps, one);
+    await settleOutcome(deps, call, outcome);
+  }
+};
+
+test("A7: a later run raises the epoch; the older run's claim is refused and writes nothing, however much is due", async () => {
+  await submit('se-1');
+  expect(await bench.turn(older, 1)).toMatchObject({ deposed: false, epoch: 1, dispatch: { tasks: 1 } });
+  expect(await bench.turn(newer, 1)).toMatchObject({ deposed: false, epoch: 2 });
+  await submit('se-2', 'no-1');
+  const before = await everything();
+  expect(await bench.turn(older, 2, { live: [1_000_001] })).toMatchObject({ deposed: true, epoch: 2, dispatch: null });
+  expect(await bench.turn(older, 7)).toMatchObject({ deposed: true });
+  expect(await everything()).toBe(before);
+});
+
+test('A19: both claim in the same moment, many times: one wins each time, no task is in two batches', async () => {
+  for (let round = 1; round <= 30; round++) {
+    await submit(`r${round}-1`, `r${round}-2`);
+    // The older run's turn and the first turn of a later one: either order is right, both taking the tasks is not.
+    const [first, second] = await Promise.all([
+      bench.turn({ runId: `run-${round}`, runStartedAtMs: round }, 2),
+      bench.turn({ runId: `run-${round + 1}`, runStartedAtMs: round + 1 }, 1),
+    ]);
+    expect(second.deposed).toBe(false);
+    if (first.deposed) expect(first.dispatch).toBeNull();
+  }
+  const [{ tasks, members, batches }] = (await rows<{ tasks: number; members: number; batches: number }>(
+    `select (select count(*) from task)::int as tasks, (select count(*) from member)::int as members,
+            (select count(distinct u) from batch b, unnest(b.members) u)::int as batches`,
+  )) as [{ tasks: number; members: number; batches: number }];
+  expect({ tasks, members, batches }).toEqual({ tasks: 60, members: 60, batches: 60 });
+  expect(await rows('select u from batch b, unnest(b.members) u group by u having count(*) > 1')).toEqual([]);
+});
+
+test('a repeated turn writes nothing and answers what the first did: its dispatch is still sent', async () => {
+  await submit('se-1', 'no-1');
+  const first = await bench.turn(older, 1);
+  await submit('se-2');
+  const before = await everything();
+  const again = await bench.turn(older, 1);
+  expect(again).toMatchObject({ epoch: first.epoch, dispatch: first.dispatch, deposed: false });
+  expect(await everything()).toBe(before);
+  await carry(await bench.submission(again, orders));
+  expect(calls.flat().sort()).toEqual(['no-1', 'se-1']);
+});
+
+test('a workflow task of several turns that is rerun from its first: it goes on, and the next turn takes back what was never sent', async () => {
+  await submit('se-1');
+  const first = await bench.turn(older, 1);
+  await submit('no-1');
+  await bench.turn(older, 2, { live: [first.dispatch!.no] });
+  await submit('dk-1');
+  const third = await bench.turn(older, 3, { live: [first.dispatch!.no] });
+  // The process died before the task was completed: none of the three dispatches was scheduled. The rerun asks for turn 1 again.
+  const before = await everything();
+  const rerun = await bench.turn(older, 1);
+  expect(rerun.deposed).toBe(false);
+  expect(rerun.again).toBe(true);
+  expect(rerun.dispatch).toBeNull();
+  const second = await bench.turn(older, 2);
+  expect([second.deposed, second.again, second.dispatch]).toEqual([false, true, null]);
+  expect(await bench.turn(older, 3)).toMatchObject({ deposed: false, dispatch: third.dispatch });
+  expect(await everything()).toBe(before);
+  const sent = [third.dispatch!.no];
+  await carry(await bench.submission(third, orders));
+  for (let turn = 4; turn < 10; turn++) {
+    const answer = await bench.turn(older, turn, { live: sent });
+    if (answer.dispatch === null) {
+      if (!answer.again) break;
+      continue;
+    }
+    sent.push(answer.dispatch.no);
+    await carry(await bench.submission(answer, orders));
+  }
+  expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded, 'no-1': TASK_STATES.succeeded, 'dk-1': TASK_STATES.succeeded });
+  expect(calls.flat().sort()).toEqual(['dk-1', 'no-1', 'se-1']);
+});
+
+test('a repeated turn looks again for work that came while its first execution died between commit and re-read', async () => {
+  await submit('se-1');
+  const { pool } = bench.database;
+  // The first execution's claim, and then its process is gone: what follows the commit never ran.
+  const first = await bench.turn(older, 1);
+  // A task whose ring found the target due (before the claim wrote it) and the leader working (before the claim published it).
+  await pool.query(`insert into task (seq, created_at, target_id, bytes, id, payload) values (999999, clock(), 1, 2, 'se-2', '{}')`);
+  await pool.query(`insert into queue (target_id, seq, ready_at, bytes) values (1, 999999, clock(), 2)`);
+  const again = await bench.turn(older, 1);
+  expect(again.dispatch).toEqual(first.dispatch);
+  expect(again.again).toBe(true);
+});
+
+test('H3: a zombie submission cannot mark after its batches were adopted, and calls nobody', async () => {
+  await submit('se-1', 'no-1');
+  const mine = await bench.turn(older, 1);
+  const zombie = await bench.submission(mine, orders);
+  const carried = await readDispatch(zombie.pool, 1, zombie.input.no);
+  const adopted = await bench.turn(newer, 1);
+  expect(adopted.dispatch).toMatchObject({ batches: 2 });
+  expect(await prepare(zombie, carried)).toEqual([]);
+  await carry(await bench.submission(adopted, orders));
+  expect(await prepare(zombie, carried)).toEqual([]);
+  expect(calls).toHaveLength(2);
+});
+
+test('A19 A14: adoption of a marked call waits for its deadline; its true late answer counts while no newer attempt exists', async () => {
+  await submit('se-1');
+  const mine = await bench.submission(await bench.turn(older, 1), orders);
+  const [marked] = await prepare(mine, await readDispatch(mine.pool, 1, mine.input.no));
+  const takeover = await bench.turn(newer, 1);
+  expect(takeover.dispatch).toBeNull(); // nobody takes the next attempt before attempt_until has passed
+  // ... and the new run waits for that moment: nothing else would bring it back.
+  const next = takeover.again ? await bench.turn(newer, 2) : takeover;
+  expect(next.next).toBe('waiting');
+  expect(next.dueInMs).toBeGreaterThan(30_000);
+  const { call, outcome } = await makeCall(mine, marked!);
+  expect(await settleOutcome(mine, call, outcome)).toMatchObject({ written: true });
+  expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
+});
+
+test('A14: a late answer is refused once a newer attempt exists, whatever it says', async () => {
+  await submit('se-1');
+  const mine = await bench.submission(await bench.turn(older, 1), orders);
+  const [marked] = await prepare(mine, await readDispatch(mine.pool, 1, mine.input.no));
+  await bench.turn(newer, 1);
+  // Its deadline passes; the outcome is unknown, the newer leader sends again: attempt 2.
+  await bench.database.pool.query(`update batch set attempt_until = clock(), retry_at = clock() - interval '1 s'`);
+  await bench.client.ring([1]);
+  const again = await bench.turn(newer, 2);
+  expect(again.dispatch).toMatchObject({ batches: 1 });
+  const theirs = await bench.submission(again, orders);
+  await bench.database.pool.query(`update batch set attempt_until = null`); // concluded as unknown, to be sent again
+  const [second] = await prepare(theirs, await readDispatch(theirs.pool, 1, theirs.input.no));
+  expect(second!.attempt).toBe(2);
+  const late = await makeCall(mine, marked!);
+  expect(await settleOutcome(mine, late.call, late.outcome)).toMatchObject({ written: false });
+  expect(await states()).toEqual({ 'se-1': TASK_STATES['in-progress'] });
+  const { call, outcome } = await makeCall(theirs, second!);
+  expect(await settleOutcome(theirs, call, outcome)).toMatchObject({ written: true });
+  expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
+});
+
+test('A9: what a dead run left open is adopted by the first turn of the next, also where nothing else is due', async () => {
+  await submit('se-1');
+  await bench.turn(older, 1); // its submission is never scheduled
+  const takeover = await bench.turn(newer, 1);
+  expect(takeover).toMatchObject({ epoch: 2, dispatch: { batches: 1, tasks: 1 } });
+  await carry(await bench.submission(takeover, orders));
+  expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
+});
+
+test('A9: a submission that died is adopted by the next turn of the same run', async () => {
+  await submit('se-1', 'no-1');
+  await bench.turn(older, 1);
+  const answer = await bench.turn(older, 2); // its activity failed: no longer live
+  expect(answer).toMatchObject({ epoch: 1, dispatch: { batches: 2 } });
+  expect(await rows('select no from dispatch')).toHaveLength(1); // the dead one's slots are free
+});

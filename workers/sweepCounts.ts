@@ -1,0 +1,30 @@
+/** What this process's sweeper found since its start; `strandedHalves` is the last look's number and should stay 0. */
+export interface SweepCounts {
+  rounds: number;
+  failures: number;
+  expiredLeaders: number;
+  forgottenTargets: number;
+  idleLeaders: number;
+  stuckTargets: number;
+  notifierWakes: number;
+  monitorWakes: number;
+  strandedHalves: number;
+  deletedTasks: number;
+  deletedNodes: number;
+  deletedDispatches: number;
+}
+
+export const noCounts = (): SweepCounts => ({
+  rounds: 0,
+  failures: 0,
+  expiredLeaders: 0,
+  forgottenTargets: 0,
+  idleLeaders: 0,
+  stuckTargets: 0,
+  notifierWakes: 0,
+  monitorWakes: 0,
+  strandedHalves: 0,
+  deletedTasks: 0,
+  deletedNodes: 0,
+  deletedDispatches: 0,
+});
