@@ -11,6 +11,7 @@ import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
 import type { Handler } from './handlers/types';
 import { noticesOf } from './notices';
+import { concludeSibling, insertHalves } from './halves';
 import type { ResultPages } from './resultPages';
 
 /** A call that was made, or concluded, and what it needs to be written. */
@@ -101,7 +102,7 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
         settlement.kind !== 'resend' &&
         settlement.kind !== 'accept'
       )
-        await concludeSibling(client, call, sibling!, settlement);
+        settled.notices = (await concludeSibling(client, call, sibling!, settlement)) || settled.notices;
       return settled;
     }),
   );
@@ -148,7 +149,7 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       return;
     }
     case 'split':
-      await split(client, call, settlement.at, settlement.error);
+      await insertHalves(client, batch, call.members.map((member) => member.seq), settlement.at, settlement.error); // prettier-ignore
       return;
     case 'await-sibling':
       settled.ring = false;
@@ -186,56 +187,6 @@ const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
     : settlement;
 
 const keyedByTask = (handler: Handler): boolean => handler.idempotency !== 'none' && handler.idempotency.by === 'task';
-
-/** Both halves are known now: what was put off for the first one is decided (H4). */
-const concludeSibling = async (
-  client: Client,
-  call: Call,
-  sibling: { id: number },
-  mine: Settlement,
-): Promise<void> => {
-  if (mine.kind === 'halt') {
-    await settle.dissolveBatch(client, sibling.id, false, mine.reason);
-    return;
-  }
-  const row = await client.query<{ members: number[]; error: string }>({
-    name: 'read-refused',
-    text: 'select members, error from batch where id = $1 for no key update',
-    values: [sibling.id],
-  });
-  const { members, error } = row.rows[0]!;
-  if (members.length > 1) {
-    const at = Math.ceil(members.length / 2);
-    await insertHalves(client, { ...call.batch, id: sibling.id }, members, at, error);
-  } else {
-    await settle.insertOutcomes(client, sibling.id, [
-      { seq: members[0]!, state: TASK_STATES.failed, attempts: call.members[0]!.attempts + 1, error },
-    ]);
-    await settle.finishBatch(client, sibling.id, BATCH_STATES.failed, true, 1, error);
-  }
-};
-
-const split = async (client: Client, call: Call, at: number, error: string): Promise<void> =>
-  insertHalves(client, call.batch, call.members.map((member) => member.seq), at, error); // prettier-ignore
-
-const insertHalves = async (
-  client: Client,
-  parent: CarriedBatch,
-  members: readonly number[],
-  at: number,
-  error: string,
-): Promise<void> => {
-  const half = {
-    state: BATCH_STATES.open,
-    reason: FLUSH_REASONS.bisect,
-    unconcluded: false,
-    depth: parent.depth + 1,
-    error: null,
-  };
-  await settle.insertChild(client, parent.id, { ...half, members: members.slice(0, at) });
-  await settle.insertChild(client, parent.id, { ...half, members: members.slice(at) });
-  await settle.finishBatch(client, parent.id, BATCH_STATES.failed, true, members.length, error);
-};
 
 const OUTCOME_CHUNK = 1_000;
 

@@ -149,8 +149,10 @@ export const dissolveBatch = async (client: Client, id: number, counts: boolean,
     text: `
 with over as (
   update batch set state = 7, n_left = n, counted = least(attempt, counted + $2::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false,
-    error = $3, finished_at = clock() where id = $1 returning id, counted),
-gone as (delete from member m using over o where m.batch_id = o.id returning m.seq, m.attempts + o.counted as attempts)
+    error = $3, finished_at = clock() where id = $1 returning id, counted, members),
+gone as (
+  delete from member m using (select o.id, o.counted, u.seq from over o cross join lateral unnest(o.members) u (seq)) x
+  where m.seq = x.seq and m.batch_id = x.id returning m.seq, m.attempts + x.counted as attempts)
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
 select t.target_id, t.priority, t.seq, t.created_at, t.bytes, g.attempts, t.weight, t.key from gone g join task t using (seq)`,
     values: [id, counts ? 1 : 0, error],
@@ -252,6 +254,16 @@ export const markRefused = async (client: Client, id: number, error: string): Pr
     text: 'update batch set refused = true, attempt_until = null, dispatch = null, error = $2 where id = $1',
     values: [id, error],
   });
+};
+
+/** A half that waited for its sibling, locked; why it was refused. */
+export const lockRefused = async (client: Client, id: number): Promise<string> => {
+  const { rows } = await client.query<{ error: string }>({
+    name: 'lock-refused',
+    text: 'select error from batch where id = $1 for no key update',
+    values: [id],
+  });
+  return rows[0]!.error;
 };
 
 /** The other half, its parent locked first: settles of the two halves go one after the other. */

@@ -50,7 +50,7 @@ const OTHER_BUDGET_MS = 50;
 const RING = 500;
 const SAMPLE = 200;
 const EXPIRED_LEADERS = 200;
-const EXPIRED_TASKS = 5_000;
+const EXPIRED_TASKS = 20_000;
 /** Younger than this, a notification or a question is about to be taken by somebody. */
 const OVERDUE_MS = 2_000;
 /** A node whose last sign of life is older serves nothing now; ten heartbeats. */

@@ -1,0 +1,295 @@
+import pg from 'pg';
+import { completeAccepted } from '../../activities/complete';
+import type { Batch, Handler, HandlerOptions, ItemResult, ReconcileAnswer, ReferenceStatus } from '../../activities/handlers';
+import { defineHandler, HaltError, LaterError } from '../../activities/handlers';
+import { takeReading } from '../../postgres/poll';
+import { monitorWorkflowId } from '../../workflows/naming';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+
+/** A downstream that accepts batches and finishes them when a test says so. Each test has targets, so references, of its own. */
+interface Accepted {
+  ids: string[];
+  key: string;
+  status: ReferenceStatus['status'];
+  error?: string;
+  results?: () => AsyncIterable<ItemResult> | ItemResult[];
+}
+const accepted = new Map<string, Accepted>();
+const asked: string[][] = [];
+/** What the status call does next, if not answer. */
+let interrupt: (() => never) | null = null;
+let reconciled: (batch: Batch) => ReconcileAnswer = () => ({ status: 'unsure' });
+
+const referencesOf = (target: string): string[] => [...accepted.keys()].filter((reference) => reference.startsWith(`${target}/`));
+const oks = (ids: readonly string[]): ItemResult[] => ids.map((id) => ({ id, status: 'ok', result: `done ${id}` }));
+
+const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
+  defineHandler({
+    name,
+    target: (payload) => (payload as { to: string }).to,
+    limits: { maxItems: 8 },
+    linger: { lingerMs: 50 },
+    concurrency: { perTarget: 50, perHandler: 200 },
+    retry: { delayed: { baseMs: 50, maxMs: 100 }, maxAttempts: 3 },
+    poll: { everyMs: 200, deadlineMs: 60_000 },
+    submit: async (batch, { idempotencyKey }) => {
+      const reference = `${batch.target}/${referencesOf(batch.target).length + 1}`;
+      accepted.set(reference, { ids: batch.tasks.map((task) => task.id), key: idempotencyKey, status: 'pending' });
+      return { status: 'accepted', reference };
+    },
+    status: async (references) => {
+      asked.push([...references]);
+      interrupt?.();
+      return references.map((reference) => {
+        const { status = 'lost', error } = accepted.get(reference) ?? {};
+        return { reference, status, ...(error === undefined ? {} : { error }) };
+      });
+    },
+    results: (reference) => {
+      const { ids, results } = accepted.get(reference)!;
+      return results === undefined ? oks(ids) : results();
+    },
+    ...more,
+  });
+const handlers = [
+  define('plain'),
+  define('by-batch', { idempotency: { by: 'batch' } }),
+  define('finder', { reconcile: async (batch) => reconciled(batch) }),
+  define('hasty', { poll: { everyMs: 200, deadlineMs: 1_000 } }),
+  define('heavy', { limits: { maxItems: 1, maxWeightInFlight: { perHandler: 2 } }, leaders: 2 }),
+];
+
+let muster: TestMuster;
+beforeAll(async () => {
+  muster = await startMuster(handlers);
+});
+afterAll(() => muster.stop());
+afterEach(() => {
+  interrupt = null;
+  reconciled = () => ({ status: 'unsure' });
+});
+
+const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> => (await muster.database.pool.query<R>({ text, values })).rows;
+const NAMES = ['created', 'batched', 'in-progress', 'unknown', 'succeeded', 'failed', 'dead', 'cancelled'];
+const states = async (target: string): Promise<Record<string, string>> => {
+  const rows = await query<{ id: string; state: number; attempts: number }>(`select s.id, s.state, s.attempts from task_state s join target t on t.id = s.target_id where t.key = $1 order by s.seq`, [target]);
+  return Object.fromEntries(rows.map(({ id, state, attempts }) => [id, `${NAMES[state]} ${attempts}`]));
+};
+/** Submits `n` tasks of a target in one batch and answers its reference once it was accepted. */
+const accept = async (handler: string, target: string, n = 3): Promise<string> => {
+  await muster.client.submit(handler, Array.from({ length: n }, (_, i) => ({ id: `${target}-${i}`, payload: { to: target } })));
+  return eventually(() => referencesOf(target)[0]);
+};
+const become = (target: string, expected: Record<string, string>): Promise<unknown> =>
+  eventually(async () => JSON.stringify(await states(target)) === JSON.stringify(expected), { timeoutMs: 15_000, what: async () => `${JSON.stringify(expected)}, it is ${JSON.stringify(await states(target))}` });
+const all = (target: string, state: string, n = 3): Record<string, string> => Object.fromEntries(Array.from({ length: n }, (_, i) => [`${target}-${i}`, state]));
+const errorOf = async (target: string): Promise<string | null> => (await query<{ error: string | null }>(`select b.error from batch b join target t on t.id = b.target_id where t.key = $1 order by b.id desc limit 1`, [target]))[0]!.error;
+
+describe('H7: what the downstream says of an accepted batch', () => {
+  test('pending: in progress, asked again; done: the results are kept, one attempt', async () => {
+    const reference = await accept('plain', 'done');
+    const before = asked.length;
+    await eventually(() => asked.slice(before).filter((references) => references.includes(reference)).length >= 2);
+    expect(await states('done')).toEqual(all('done', 'in-progress 0'));
+    accepted.get(reference)!.status = 'done';
+    await become('done', all('done', 'succeeded 1'));
+    const task = await muster.client.getTask('done-1');
+    expect(task).toMatchObject({ state: 'succeeded', result: 'done done-1' });
+  });
+
+  test('many are asked for in one call', async () => {
+    await muster.client.submit('plain', Array.from({ length: 40 }, (_, i) => ({ id: `many-${i}`, payload: { to: `many${i}` } })));
+    await eventually(() => [...accepted.keys()].filter((reference) => reference.startsWith('many')).length === 40);
+    await eventually(() => asked.some((references) => references.filter((reference) => reference.startsWith('many')).length >= 30));
+    for (const [reference, one] of accepted) if (reference.startsWith('many')) one.status = 'done';
+    await eventually(async () => (await query<{ n: number }>(`select count(*) as n from task_state where id like 'many-%' and state = 4`))[0]!.n === 40);
+    expect(Math.max(...asked.map((references) => references.length))).toBeLessThanOrEqual(100);
+  });
+
+  test('expired: the part that is done is kept, the rest is tried again in a fresh batch', async () => {
+    const reference = await accept('plain', 'expired');
+    Object.assign(accepted.get(reference)!, { status: 'expired', results: () => [{ id: 'expired-0', status: 'ok' }, { id: 'expired-2', status: 'failed', error: 'no' }] });
+    const again = await eventually(() => referencesOf('expired')[1]);
+    expect(accepted.get(again)!.ids).toEqual(['expired-1']);
+    accepted.get(again)!.status = 'done';
+    await become('expired', { 'expired-0': 'succeeded 1', 'expired-1': 'succeeded 2', 'expired-2': 'failed 1' });
+  });
+
+  test('failed: refused for its content, so halved until the poison task is alone', async () => {
+    const decide = (): void => {
+      for (const reference of referencesOf('poison')) {
+        const one = accepted.get(reference)!;
+        Object.assign(one, one.ids.includes('poison-2') ? { status: 'failed', error: 'line 1: bad' } : { status: 'done' });
+      }
+    };
+    await accept('plain', 'poison', 8);
+    const timer = setInterval(decide, 50);
+    try {
+      await become('poison', { ...all('poison', 'succeeded 2', 8), 'poison-0': 'succeeded 3', 'poison-1': 'succeeded 3', 'poison-2': 'failed 4', 'poison-3': 'succeeded 4' });
+    } finally {
+      clearInterval(timer);
+    }
+    expect((await muster.client.getTask('poison-2'))!.error).toContain('line 1: bad');
+  });
+
+  test('lost, and nothing to look it up with: parked without idempotency, sent again under the same key with it', async () => {
+    accepted.get(await accept('plain', 'lost'))!.status = 'lost';
+    await become('lost', all('lost', 'unknown 1'));
+    expect(await errorOf('lost')).toContain('does not know lost/1');
+    const first = await accept('by-batch', 'lost-keyed');
+    accepted.get(first)!.status = 'lost';
+    const again = await eventually(() => referencesOf('lost-keyed')[1]);
+    expect(accepted.get(again)!).toMatchObject({ key: accepted.get(first)!.key, ids: accepted.get(first)!.ids });
+    accepted.get(again)!.status = 'done';
+    await become('lost-keyed', all('lost-keyed', 'succeeded 2'));
+  });
+
+  test('lost and looked up: absent is sent again, found under another reference is followed, done is settled', async () => {
+    reconciled = (batch) => (batch.target === 'absent' ? { status: 'absent' } : batch.target === 'moved' ? { status: 'accepted', reference: 'moved/9' } : { status: 'done', results: oks(batch.tasks.map((task) => task.id)) });
+    for (const target of ['absent', 'moved', 'known']) accepted.get(await accept('finder', target))!.status = 'lost';
+    accepted.get(await eventually(() => referencesOf('absent')[1]))!.status = 'done';
+    await become('absent', all('absent', 'succeeded 2'));
+    await become('known', all('known', 'succeeded 1'));
+    await eventually(async () => (await query<{ reference: string }>(`select reference from batch b join target t on t.id = b.target_id where t.key = 'moved'`))[0]!.reference === 'moved/9');
+    accepted.set('moved/9', { ids: ['moved-0', 'moved-1', 'moved-2'], key: '', status: 'done' });
+    await become('moved', all('moved', 'succeeded 1'));
+  });
+
+  test('a missing result is unknown; a result for a stranger makes the batch unknown, with the evidence', async () => {
+    const missing = await accept('plain', 'missing');
+    Object.assign(accepted.get(missing)!, { status: 'done', results: () => oks(['missing-0', 'missing-2']) });
+    await become('missing', { 'missing-0': 'succeeded 1', 'missing-1': 'unknown 1', 'missing-2': 'succeeded 1' });
+    const stranger = await accept('plain', 'stranger');
+    Object.assign(accepted.get(stranger)!, { status: 'done', results: () => oks(['stranger-0', 'who?']) });
+    await become('stranger', all('stranger', 'unknown 1'));
+    expect(await errorOf('stranger')).toContain('who?');
+  });
+
+  test('results that break off are read again from the start', async () => {
+    const reference = await accept('plain', 'broken');
+    let reads = 0;
+    const results = async function* (): AsyncGenerator<ItemResult> {
+      reads++;
+      yield* oks(['broken-2']);
+      if (reads === 1) throw new Error('connection lost');
+      yield* oks(['broken-0', 'broken-1']);
+    };
+    Object.assign(accepted.get(reference)!, { status: 'done', results });
+    await become('broken', all('broken', 'succeeded 1'));
+    expect(reads).toBe(2);
+  });
+});
+
+describe('H7: the deadline', () => {
+  test('past it the batch is asked about once more, then parked', async () => {
+    await accept('hasty', 'slow');
+    await become('slow', all('slow', 'unknown 1'));
+    expect(await errorOf('slow')).toContain('pending at its deadline');
+  });
+
+  test('a question that is not answered is no answer: nothing is parked for it at once', async () => {
+    interrupt = () => {
+      throw new Error('socket hang up');
+    };
+    const reference = await accept('hasty', 'unanswered');
+    await eventually(async () => (await query<{ over: boolean }>(`select poll_until < clock() - interval '500 ms' as over from batch where reference = $1`, [reference]))[0]!.over);
+    expect(await states('unanswered')).toEqual(all('unanswered', 'in-progress 0'));
+    expect(await errorOf('unanswered')).toContain('socket hang up');
+    accepted.get(reference)!.status = 'done';
+    interrupt = null;
+    await become('unanswered', all('unanswered', 'succeeded 1'));
+  });
+});
+
+test('a status call that must wait, and one that is refused: later again; the second pauses the handler, whose reason it is', async () => {
+  const reference = await accept('plain', 'waits');
+  interrupt = () => {
+    throw new LaterError('slow down', { retryAfterMs: 300 });
+  };
+  await eventually(async () => (await errorOf('waits'))?.includes('slow down'));
+  interrupt = () => {
+    throw new HaltError('401: key expired');
+  };
+  await eventually(async () => (await query<{ reason: string }>(`select pause_reason as reason from handler where name = 'plain'`))[0]!.reason === '401: key expired');
+  interrupt = null;
+  accepted.get(reference)!.status = 'done';
+  await become('waits', all('waits', 'succeeded 1')); // what is in flight goes on under a pause
+  await muster.client.resume({ handler: 'plain' } as never);
+});
+
+test('H6: weight in flight is free when an accepted batch ends, for other leaders too', async () => {
+  const targets = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
+  await muster.client.submit('heavy', targets.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
+  const open = (): Accepted[] => [...accepted].filter(([reference]) => /^h\d\//.test(reference)).map(([, one]) => one);
+  for (let done = 0; done < 6; done += 2) {
+    await eventually(() => open().length === done + 2, { timeoutMs: 8_000 }); // well below the 10 s of a blocked leader's own look
+    expect(open().length).toBe(done + 2);
+    for (const one of open()) one.status = 'done';
+  }
+  await eventually(async () => (await query<{ n: number }>(`select count(*) as n from task_state where id ~ '^h\\d-0$' and state = 4`))[0]!.n === 6);
+});
+
+describe('H7: completion from outside', () => {
+  const complete = (reference: string, results: ItemResult[]): ReturnType<typeof completeAccepted> => completeAccepted(muster.node.deps, { handler: 'plain', reference, results });
+
+  test('settles the batch; a second one, and one for nothing, say so', async () => {
+    const reference = await accept('plain', 'outside');
+    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
+    expect(await states('outside')).toEqual(all('outside', 'succeeded 1'));
+    await expect(complete(reference, [])).rejects.toThrow(/reference "outside\/1" of handler plain: there is no accepted batch, or it is over/);
+    await expect(complete('nothing', [])).rejects.toThrow('there is no accepted batch');
+  });
+
+  test('unreadable results settle nothing: the batch is asked about as before', async () => {
+    const reference = await accept('plain', 'garbled');
+    await expect(complete(reference, oks(['someone-else']))).rejects.toThrow(/someone-else.*not in this batch/);
+    accepted.get(reference)!.status = 'done';
+    await become('garbled', all('garbled', 'succeeded 1'));
+  });
+
+  test('a parked batch may still be completed', async () => {
+    const reference = await accept('plain', 'parked');
+    accepted.get(reference)!.status = 'lost';
+    await become('parked', all('parked', 'unknown 1'));
+    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
+    expect((await muster.client.getTask('parked-0'))!.state).toBe('succeeded');
+  });
+
+  test('a reader that was overtaken neither settles nor mixes its pages into the other’s', async () => {
+    const reference = await accept('plain', 'overtaken');
+    let go = (): void => undefined;
+    let reading = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const begun = new Promise<void>((resolve) => (reading = resolve));
+    const results = async function* (): AsyncGenerator<ItemResult> {
+      reading();
+      await gate;
+      yield* ['overtaken-0', 'overtaken-1', 'overtaken-2'].map((id) => ({ id, status: 'failed' as const, error: 'old news' }));
+    };
+    Object.assign(accepted.get(reference)!, { status: 'done', results });
+    await begun;
+    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
+    go();
+    const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [reference]);
+    expect(await takeReading(muster.database.pool, batch!.id, batch!.attempt, 1_000)).toBeNull(); // over
+    await become('overtaken', all('overtaken', 'succeeded 1'));
+    expect((await muster.client.getTask('overtaken-1'))!.result).toBe('done overtaken-1');
+  });
+});
+
+test('a monitor that was terminated is started again by the sweeper', async () => {
+  const reference = await accept('plain', 'terminated');
+  const handle = (await muster.client.temporal()).workflow.getHandle(monitorWorkflowId(muster.prefix, 'plain'));
+  await handle.terminate('operator');
+  accepted.get(reference)!.status = 'done';
+  await become('terminated', all('terminated', 'succeeded 1'));
+  expect(muster.node.sweepCounts.monitorWakes).toBeGreaterThan(0);
+});
+
+test('with nothing accepted any more the monitor has ended', async () => {
+  for (const one of accepted.values()) one.status = 'done';
+  const handle = (await muster.client.temporal()).workflow.getHandle(monitorWorkflowId(muster.prefix, 'by-batch'));
+  await eventually(async () => (await handle.describe()).status.name === 'COMPLETED');
+});
