@@ -11,14 +11,20 @@ export interface Stop {
 const NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 const SIGNALS = Object.keys(NUMBERS) as (keyof typeof NUMBERS)[];
 
+/** Ctrl-C under `npx` arrives twice: from the terminal, and passed on by npm. A person needs longer for a second one. */
+const SAME_MS = 500;
+
 /** `said` is told of the first signal, to say what happens now. The second ends the process with 128 + its number, as a shell expects. */
 export const stopOnSignals = (said: (signal: NodeJS.Signals) => void): Stop => {
   const controller = new AbortController();
   let by: NodeJS.Signals | null = null;
+  let since = 0;
   const listeners = SIGNALS.map((name) => {
     const listener = (): void => {
+      if (by !== null && performance.now() - since < SAME_MS) return;
       if (by !== null) process.exit(128 + NUMBERS[name]);
       by = name;
+      since = performance.now();
       said(name);
       controller.abort(new Error(`stopped by ${name}`));
     };

@@ -7,7 +7,8 @@ export const TEMPLATE_DATABASE = 'muster_template';
 
 const required = (name: string): string => {
   const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run the tests through jest, whose global setup starts the servers`);
+  if (value === undefined)
+    throw new Error(`${name} is not set: run the tests through jest, whose global setup starts the servers`);
   return value;
 };
 export const postgresUrl = (): string => required('MUSTER_TEST_POSTGRES_URL');
@@ -35,7 +36,9 @@ const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<
 /** A database of its own, with the migrated schema; drop it in `afterAll`. `empty`: without any table. */
 export const createDatabase = async (options: { max?: number; empty?: boolean } = {}): Promise<TestDatabase> => {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await withAdmin((admin) => admin.query(`create database ${name}${options.empty === true ? '' : ` template ${TEMPLATE_DATABASE}`}`));
+  await withAdmin((admin) =>
+    admin.query(`create database ${name}${options.empty === true ? '' : ` template ${TEMPLATE_DATABASE}`}`),
+  );
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;
   const pool = createPool({ databaseUrl: url.href, max: options.max ?? 20, applicationName: 'test' });

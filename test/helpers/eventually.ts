@@ -8,7 +8,8 @@ export const eventually = async <T>(
   for (;;) {
     const value = await read();
     if (value !== undefined && value !== null && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${typeof what === 'string' ? what : await what()}`);
+    if (performance.now() > deadline)
+      throw new Error(`waited ${timeoutMs} ms for ${typeof what === 'string' ? what : await what()}`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 };

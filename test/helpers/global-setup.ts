@@ -8,9 +8,14 @@ import { TEMPLATE_DATABASE } from './database';
 /** Once per run: dist/ for the tests that start real processes, one Postgres, one Temporal dev server, a migrated database to clone. */
 export default async function globalSetup(): Promise<void> {
   const root = path.join(__dirname, '..', '..');
-  if (process.env['MUSTER_TEST_NO_BUILD'] === undefined) execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+  if (process.env['MUSTER_TEST_NO_BUILD'] === undefined)
+    execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
   const log = (line: string): void => {
-    if (process.env['MUSTER_TEST_LOG'] !== undefined || /Temporal|Postgres|used|download|install/i.test(line) && !/LOG:/.test(line)) process.stderr.write(`[setup] ${line}\n`);
+    if (
+      process.env['MUSTER_TEST_LOG'] !== undefined ||
+      (/Temporal|Postgres|used|download|install/i.test(line) && !/LOG:/.test(line))
+    )
+      process.stderr.write(`[setup] ${line}\n`);
   };
   const [postgres, temporal, testServer] = await Promise.all([
     // The tests crash processes, not the machine: without fsync they take half the time. The bench keeps it on.

@@ -21,7 +21,10 @@ export interface TestMuster {
 }
 
 /** A whole Muster in this process, on the run's real servers: own database, own prefix, one worker node with these handlers. */
-export const startMuster = async (handlers: readonly Handler[], options: Partial<NodeOptions> = {}): Promise<TestMuster> => {
+export const startMuster = async (
+  handlers: readonly Handler[],
+  options: Partial<NodeOptions> = {},
+): Promise<TestMuster> => {
   const database = await createDatabase({ max: 30 });
   const prefix = `t-${randomBytes(5).toString('hex')}`;
   const connection = await NativeConnection.connect({ address: temporalAddress() });
@@ -38,7 +41,12 @@ export const startMuster = async (handlers: readonly Handler[], options: Partial
   });
   let failure: unknown;
   const running = node.run().catch((error: unknown) => (failure = error));
-  const client = createClient({ databaseUrl: database.url, handlers, prefix, temporal: { address: temporalAddress() } });
+  const client = createClient({
+    databaseUrl: database.url,
+    handlers,
+    prefix,
+    temporal: { address: temporalAddress() },
+  });
   return {
     database,
     client,

@@ -64,7 +64,9 @@ export const startSkipping = async (
   });
   const database = await createDatabase({ max: 20 });
   const clock = mode === 'stepped' ? await SteppedClock.create(database.pool) : new FlowingClock(env);
-  const pools = [1, 2].map(() => clock.attach(createPool({ databaseUrl: database.url, max: 20, applicationName: 'skipping' })));
+  const pools = [1, 2].map(() =>
+    clock.attach(createPool({ databaseUrl: database.url, max: 20, applicationName: 'skipping' })),
+  );
   const prefix = `skip-${database.name}`;
   const node = await createNode({
     pool: pools[0]!,
@@ -79,7 +81,13 @@ export const startSkipping = async (
   });
   let failure: unknown;
   const running = node.run().catch((error: unknown) => (failure = error));
-  const client = createClient({ databaseUrl: database.url, handlers, prefix, pool: pools[1]!, temporal: { client: env.client } });
+  const client = createClient({
+    databaseUrl: database.url,
+    handlers,
+    prefix,
+    pool: pools[1]!,
+    temporal: { client: env.client },
+  });
   const skipping = new SkippingMuster(env, database, client, node, prefix, clock);
   await skipping.begin();
   return Object.assign(skipping, {
@@ -220,7 +228,8 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
     await this.settle();
     for (let step = 10; await this.isSomeoneLate(unixMs); step *= 2) {
       const overMs = (await this.env.currentTimeMs()) - targetMs;
-      if (overMs > TIMER_LATE_MS) throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
+      if (overMs > TIMER_LATE_MS)
+        throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
       await this.sleepServer(step);
       await this.settle();
     }
@@ -303,7 +312,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
 
 /** A workflow task or an activity was begun and not ended. */
 const isUnderWay = (events: readonly HistoryEvent[]): boolean => {
-  const began = events.filter((e) => e.workflowTaskScheduledEventAttributes != null || e.activityTaskScheduledEventAttributes != null).length;
+  const began = events.filter(
+    (e) => e.workflowTaskScheduledEventAttributes != null || e.activityTaskScheduledEventAttributes != null,
+  ).length;
   const ended = events.filter(
     (e) =>
       e.workflowTaskCompletedEventAttributes != null ||

@@ -1,0 +1,62 @@
+import type { ItemResult } from '../../activities/handlers';
+import { defineHandler } from '../../activities/handlers';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+
+const MEMBERS = 50_000;
+const RESULT_BYTES = 4_000;
+const MB = 1_048_576;
+
+let done = false;
+let ids: string[] = [];
+let baseline = 0;
+let peak = 0;
+const watch = (): void => {
+  peak = Math.max(peak, process.memoryUsage().rss);
+};
+/** As a file of results that is read line by line: 200 MB in all. */
+async function* lines(): AsyncGenerator<ItemResult> {
+  baseline = process.memoryUsage().rss;
+  for (const [i, id] of ids.entries()) {
+    if (i % 250 === 0) watch();
+    yield { id, status: 'ok', result: `${i} ${'r'.repeat(RESULT_BYTES)}` };
+  }
+}
+const files = defineHandler<{ to: string }>({
+  name: 'files',
+  target: (payload) => payload.to,
+  limits: { maxItems: MEMBERS },
+  linger: { lingerMs: 60_000 },
+  poll: { everyMs: 200, deadlineMs: 600_000 },
+  submit: async (batch) => {
+    ids = batch.tasks.map((task) => task.id);
+    return { status: 'accepted', reference: 'file' };
+  },
+  status: async (references) => references.map((reference) => ({ reference, status: done ? 'done' : 'pending' })),
+  results: lines,
+});
+
+let muster: TestMuster;
+beforeAll(async () => {
+  muster = await startMuster([files as never]);
+});
+afterAll(() => muster.stop());
+
+test('H8: a batch of 50,000 members with 200 MB of results settles in bounded memory', async () => {
+  for (let first = 0; first < MEMBERS; first += 10_000)
+    await muster.client.submit('files', Array.from({ length: 10_000 }, (_, i) => ({ id: `member-${first + i}`, payload: { to: 'model' } })));
+  await eventually(() => ids.length === MEMBERS, { timeoutMs: 60_000, what: () => `one batch of ${MEMBERS}, the last had ${ids.length}` });
+  done = true;
+  const { pool } = muster.database;
+  await eventually(async () => (await pool.query<{ state: number }>('select state from batch')).rows[0]!.state === 4, { timeoutMs: 120_000, everyMs: 100 });
+  watch();
+  const { rows } = await pool.query<{ pages: number; members: number; largest: number }>(
+    'select count(*) as pages, sum(json_array_length(results)) as members, max(octet_length(results::text)) as largest from result_page',
+  );
+  process.stderr.write(`[beside] 50,000 members, 200 MB: +${Math.round((peak - baseline) / MB)} MB, ${rows[0]!.pages} pages\n`);
+  expect(Number(rows[0]!.members)).toBe(MEMBERS);
+  expect(rows[0]!.largest).toBeLessThan(1.1 * MB);
+  expect((peak - baseline) / MB).toBeLessThan(120); // all of it would be 200 MB and more
+  expect(await muster.client.getTask('member-49999')).toMatchObject({ state: 'succeeded', result: expect.stringMatching(/^49999 r+$/) });
+}, 240_000);
