@@ -117,6 +117,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
   const registry = new Registry({ pool, log, node: row });
   const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs });
+  const stopWorkers = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
   return {
     id,
     deps,
@@ -125,7 +128,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       await registry.start();
       if (options.sweepEveryMs !== 0) sweeper.start();
       try {
-        await Promise.all(workers.map((worker) => worker.run()));
+        const runs = Promise.all(workers.map((worker) => worker.run()));
+        if (draining.signal.aborted) stopWorkers(); // it was asked to stop while it started
+        await runs;
       } finally {
         await sweeper.stop();
         await registry.stop();
@@ -135,7 +140,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       draining.abort();
       void registry.drain();
       void sweeper.stop();
-      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+      stopWorkers();
     },
   };
 };
