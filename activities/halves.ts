@@ -3,6 +3,7 @@ import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../workflows/planning/
 import type { CarriedBatch } from '../postgres/batch';
 import { readMembers } from '../postgres/batch';
 import type { Client } from '../postgres/pool';
+import { lockRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
 import { noticesOf } from './notices';
 import type { Call } from './settlement';
@@ -41,7 +42,7 @@ export const concludeSibling = async (
     await settle.dissolveBatch(client, sibling.id, false, mine.reason);
     return false;
   }
-  const error = await settle.lockRefused(client, sibling.id);
+  const error = await lockRefused(client, sibling.id);
   const members = await readMembers(client, [sibling.id]);
   if (members.length > 1) {
     const seqs = members.map((member) => member.seq);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { DeliveryAnswer, TasksEnded } from '../workflows/definitions';
@@ -44,6 +45,7 @@ export const deliveryWaitMs = (attempts: number): number | null => {
 /** One look at the outbox (DESIGN section 4.6): delivers what is due until nothing is, or for the soft deadline. At least once each. */
 export const deliverNotifications = async (deps: ActivityDeps): Promise<DeliveryAnswer> => {
   const context = Context.current();
+  setMaxListeners(0, context.cancellationSignal); // each delivery under way listens
   const beat = setInterval(() => context.heartbeat(), BEAT_MS);
   try {
     return await new DeliveryRun(deps, context.cancellationSignal).run();

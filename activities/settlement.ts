@@ -6,6 +6,7 @@ import { holdHandler, holdTarget } from '../postgres/backPressure';
 import { pauseHandler } from '../postgres/handler';
 import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import { lockSibling, markRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
@@ -69,9 +70,7 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
     inTransaction(deps.pool, async (client) => {
       const { batch } = call;
       const sibling =
-        batch.depth === 1 && batch.parentId !== null
-          ? await settle.lockSibling(client, batch.parentId, batch.id)
-          : null;
+        batch.depth === 1 && batch.parentId !== null ? await lockSibling(client, batch.parentId, batch.id) : null;
       const guard = await settle.lockAttempt(client, batch.id, call.attempt);
       const siblingWas =
         batch.depth !== 1
@@ -153,7 +152,7 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       return;
     case 'await-sibling':
       settled.ring = false;
-      await settle.markRefused(client, batch.id, settlement.error);
+      await markRefused(client, batch.id, settlement.error);
       return;
     case 'halt':
       await pauseHandler(client, call.handler.name, settlement.reason);

@@ -76,7 +76,7 @@ export const checkTask = (
     checkText('distinctBy', 'INVALID_KEY', key, MAX_KEY_BYTES, reject, 'computed by the handler from the payload');
   const bytes = compute(() => handler.bytesOf(content), 'bytesOf', reject);
   const weight = compute(() => handler.weightOf(content), 'weightOf', reject);
-  if (bytes !== FAILED && weight !== FAILED) checkSize(handler, bytes as number, weight as number, reject);
+  if (bytes !== FAILED && weight !== FAILED) checkSize(handler, bytes, weight, reject);
   const priority = given.priority ?? 0;
   if (!Number.isInteger(priority) || priority < -32_768 || priority > 32_767)
     reject(

@@ -101,7 +101,7 @@ export class Submitter {
     tasks: readonly CheckedTask[],
   ): Promise<Map<string, number>> {
     let known = this.targets.get(handler.name);
-    if (known === undefined) this.targets.set(handler.name, (known = new Map()));
+    if (known === undefined) this.targets.set(handler.name, (known = new Map<string, number>()));
     const missing = new Set<string>();
     for (const { target } of tasks) if (!known.has(target)) missing.add(target);
     if (missing.size > 0) {

@@ -25,7 +25,7 @@ const types: pg.CustomTypesConfig = {
     // arrays of int8
     if (oid === 1016 && format !== 'binary')
       return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number));
-    return pg.types.getTypeParser(oid, format as 'text');
+    return pg.types.getTypeParser(oid, format) as (value: string) => unknown;
   }) as pg.CustomTypesConfig['getTypeParser'],
 };
 

@@ -63,7 +63,7 @@ type TemporalEnv = { address?: string; namespace?: string; connection: TemporalS
 export const loadSettings = async (
   flags: Flags,
   needs: Needs = {},
-  { cwd = process.cwd(), env = process.env as Env }: { cwd?: string; env?: Env } = {},
+  { cwd = process.cwd(), env = process.env }: { cwd?: string; env?: Env } = {},
 ): Promise<Settings> => {
   const problems: Problem[] = [];
   const dev = readDevFile(cwd);
@@ -153,7 +153,7 @@ const temporalOf = (
         apiKey: connection.apiKey ?? fromFile.apiKey,
         tls:
           connection.tls ??
-          (fromFile.tls as TemporalSettings['connection']['tls']) ??
+          (fromFile.tls) ??
           (fromFile.apiKey === undefined ? undefined : true),
       },
     },

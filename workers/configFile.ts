@@ -71,7 +71,7 @@ const hasOwn = (file: string, name: string): boolean => {
 
 const handlersIn = (exported: unknown, env: Env, name: string, problems: Problem[]): Handler[] => {
   try {
-    return checkHandlers(exported, { env: { ...env } as Record<string, string> });
+    return checkHandlers(exported, { env: { ...env } });
   } catch (error) {
     if (!isConfigError(error)) throw error;
     problems.push(...prefixed(name, error.problems));

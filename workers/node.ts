@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
-import type { WorkerDeploymentOptions, WorkflowBundleOption } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
+import type { WorkerDeploymentOptions, WorkflowBundleOption, NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
@@ -80,39 +80,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     log,
   };
   await registerSearchAttributes(connection, namespace, log);
-  const activities = createActivities(deps);
-  const common = {
-    connection,
-    namespace,
-    identity: id,
-    activities,
-    shutdownGraceTime: options.shutdownGraceMs ?? 20_000,
-    shutdownForceTime: (options.shutdownGraceMs ?? 20_000) + 10_000,
-  };
-  const leaders = await Worker.create({
-    ...common,
-    ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
-    taskQueue: workflowTaskQueue(prefix),
-    ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
-    // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
-    stickyQueueScheduleToStartTimeout: 2_000,
-    maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
-    maxConcurrentWorkflowTaskExecutions: 40,
-    maxConcurrentLocalActivityExecutions: 20,
-    maxConcurrentActivityTaskExecutions: 20,
-  });
-  const submitters = await Promise.all(
-    handlers.map((handler) =>
-      Worker.create({
-        ...common,
-        taskQueue: handlerTaskQueue(prefix, handler.name),
-        // Submissions, each with many calls; few polls, since a config may have many handlers.
-        maxConcurrentActivityTaskExecutions: 50,
-        maxConcurrentActivityTaskPolls: 4,
-      }),
-    ),
-  );
-  const workers = [leaders, ...submitters];
+  const workers = await createWorkers(options, id, createActivities(deps));
   const version = options.versioning?.buildId ?? packageVersion();
   const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
   const registry = new Registry({ pool, log, node: row });
@@ -143,6 +111,42 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       stopWorkers();
     },
   };
+};
+
+/** The leaders' worker, and one for the calls of each handler. */
+const createWorkers = (options: NodeOptions, identity: string, activities: object): Promise<Worker[]> => {
+  const { connection, namespace, prefix, handlers } = options;
+  const graceMs = options.shutdownGraceMs ?? 20_000;
+  const common = {
+    connection,
+    namespace,
+    identity,
+    activities,
+    shutdownGraceTime: graceMs,
+    shutdownForceTime: graceMs + 10_000,
+  };
+  const leaders = Worker.create({
+    ...common,
+    ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
+    taskQueue: workflowTaskQueue(prefix),
+    ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
+    // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
+    stickyQueueScheduleToStartTimeout: 2_000,
+    maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
+    maxConcurrentWorkflowTaskExecutions: 40,
+    maxConcurrentLocalActivityExecutions: 20,
+    maxConcurrentActivityTaskExecutions: 20,
+  });
+  const submitters = handlers.map((handler) =>
+    Worker.create({
+      ...common,
+      taskQueue: handlerTaskQueue(prefix, handler.name),
+      // Submissions, each with many calls; few polls, since a config may have many handlers.
+      maxConcurrentActivityTaskExecutions: 50,
+      maxConcurrentActivityTaskPolls: 4,
+    }),
+  );
+  return Promise.all([leaders, ...submitters]);
 };
 
 const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({

@@ -7,7 +7,7 @@ import type { Handler, HandlerOptions } from './types';
 
 /** Digs the list out of what a file may hold: an array, `{handlers}`, or a module with a default export of either. */
 function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
-  if (Array.isArray(value)) return value;
+  if (Array.isArray(value)) return value as readonly unknown[];
   if (isHandler(value)) return [value];
   if (typeof value !== 'object' || value === null || depth > 2) return undefined;
   const { handlers, default: exported } = value as { handlers?: unknown; default?: unknown };

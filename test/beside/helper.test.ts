@@ -72,8 +72,8 @@ describe('with a whole Muster', () => {
 
   let runs = 0;
   const start = async <A extends unknown[], R>(workflow: (...args: A) => Promise<R>, name: keyof typeof user, args: A) =>
-    (await muster.client.temporal()).workflow.start<typeof workflow>(name, { workflowId: `${muster.prefix}-run-${++runs}`, taskQueue, args } as never);
-  const run = async <R>(name: keyof typeof user, ...args: unknown[]): Promise<R> => (await start(async (..._: unknown[]) => undefined as R, name, [...args, { prefix: muster.prefix }])).result() as Promise<R>;
+    (await muster.client.temporal()).workflow.start<typeof workflow>(name, { workflowId: `${muster.prefix}-run-${++runs}`, taskQueue, args });
+  const run = async <R>(name: keyof typeof user, ...args: unknown[]): Promise<R> => (await start(async (..._: unknown[]) => undefined as R, name, [...args, { prefix: muster.prefix }])).result();
 
   test('a task’s result comes back to the workflow that submitted it', async () => {
     expect(await run('one', 'jobs', 'first', { to: 'a' })).toEqual({ id: 'first', state: 'succeeded', result: 'did first' });
@@ -110,7 +110,7 @@ describe('with a whole Muster', () => {
   });
 
   test('the caller may continue as new while it waits: one execution, and its result', async () => {
-    await muster.client.pause('jobs', 'test');
+    await muster.client.pause('jobs');
     const waiting = run('continued', 'jobs', 'carried', { to: 'h' });
     const text = `select count(*) as n from task where id = 'carried'`;
     await eventually(async () => (await muster.database.pool.query<{ n: number }>(text)).rows[0]!.n === 1);

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { completeAccepted } from '../../activities/complete';
 import type { Batch, Handler, HandlerOptions, ItemResult, ReconcileAnswer, ReferenceStatus } from '../../activities/handlers';
 import { defineHandler, HaltError, LaterError } from '../../activities/handlers';

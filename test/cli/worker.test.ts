@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -72,38 +71,6 @@ test('Build 10: a second signal ends the process at once', async () => {
   clearInterval(again);
   release();
 }, 60_000);
-
-test('Build 10: two versions side by side: what runs stays on the old one, what begins goes to the new one', async () => {
-  const client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
-  const buildIds = async (status: string): Promise<(string | undefined)[]> => {
-    const found: (string | undefined)[] = [];
-    const query = `WorkflowId STARTS_WITH "${world.env['MUSTER_PREFIX']}/leader/orders/" AND ExecutionStatus = "${status}"`;
-    for await (const { workflowId, runId } of client.workflow.list({ query })) {
-      const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
-      found.push(raw.workflowExecutionInfo?.versioningInfo?.deploymentVersion?.buildId ?? undefined);
-    }
-    return found;
-  };
-  const one = await world.worker('--versioning --build-id one --set-current');
-  await one.says(/this version is the current one now/);
-  const release = world.downstream.hold();
-  await world.submit('orders', order('version-1', 'se'));
-  await calls(1);
-  const two = await world.worker('--versioning --build-id two --set-current');
-  await two.says(/this version is the current one now/);
-  expect(await buildIds('Running')).toEqual(['one']);
-  release();
-  await world.ended('orders', order('version-1', 'se'));
-  await eventually(async () => (await buildIds('Running')).length === 0, { what: 'the old leader to step down' });
-  await world.ended('orders', order('version-2', 'se'));
-  await eventually(async () => (await buildIds('Completed')).includes('two'), { what: 'a leader of the new version' });
-  one.child.kill('SIGTERM');
-  expect(await one.exit).toBe(0);
-  await world.ended('orders', order('version-3', 'no'));
-  two.child.kill('SIGTERM');
-  expect(await two.exit).toBe(0);
-  await client.connection.close();
-}, 120_000);
 
 test('DESIGN 6: it waits for servers that come up later, and says for whom', async () => {
   const empty = await createDatabase({ empty: true });

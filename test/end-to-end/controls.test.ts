@@ -1,6 +1,5 @@
-import type { Handler } from '../../activities/handlers';
+import type { Handler, HandlerOptions } from '../../activities/handlers';
 import { defineHandler } from '../../activities/handlers';
-import type { HandlerOptions } from '../../activities/handlers';
 import type { TaskInput } from '../../client';
 import { flushReasonName } from '../../workflows/planning/states';
 import { eventually } from '../helpers/eventually';
@@ -157,7 +156,7 @@ const handlerOf = (a: string, b: string): Handler => {
       const withRetry = a === 'retry' || b === 'retry';
       return {
         results: batch.tasks.map((task) => {
-          const retry = withRetry && (task.payload as Payload).name === 'again' && !tried.has(task.id);
+          const retry = withRetry && (task.payload).name === 'again' && !tried.has(task.id);
           tried.add(task.id);
           return { id: task.id, status: retry ? ('retry' as const) : ('ok' as const) };
         }),
@@ -253,7 +252,7 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
     linger: { lingerMs: 30 },
     submit: async (batch) => {
       const of = (f: (n: number) => number): number =>
-        batch.tasks.reduce((sum, task) => sum + f((task.payload as { n: number }).n), 0);
+        batch.tasks.reduce((sum, task) => sum + f((task.payload).n), 0);
       const weight = of((n) => 1 + (n % 5));
       sizes.push({ items: batch.tasks.length, bytes: 20 + of((n) => 10 + (n % 7) * 5), weight });
       most = Math.max(most, (inFlight += weight));

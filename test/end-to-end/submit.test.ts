@@ -15,7 +15,7 @@ interface Order {
 const seen: string[] = [];
 const orders = defineHandler<Order>({
   name: 'orders',
-  schema: z.object({ to: z.unknown(), n: z.number() }) as never,
+  schema: z.object({ to: z.unknown(), n: z.number() }),
   target: (order) => order.to as string,
   limits: { maxItems: 100, maxBytes: 400_000 },
   linger: { lingerMs: 20 },

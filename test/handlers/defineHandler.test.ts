@@ -4,7 +4,7 @@ import type { HandlerOptions } from '../../activities/handlers';
 import { options, problemsIn } from './build';
 
 const good = options(() => ({ results: [] }));
-const define = (changes: object) => problemsIn(() => defineHandler({ ...good, ...changes } as HandlerOptions));
+const define = (changes: object) => problemsIn(() => defineHandler({ ...good, ...changes }));
 
 describe('the defaults', () => {
   test('are those that types.ts and the README promise', () => {

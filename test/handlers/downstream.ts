@@ -34,7 +34,7 @@ export const raw = (status: number, body: string, headers: Record<string, string
 
 export async function startDownstream(): Promise<Downstream> {
   const seen: Seen[] = [];
-  const downstream = { seen, answer: json(200, []) as Answer };
+  const downstream = { seen, answer: json(200, []) };
   const server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -92,7 +92,7 @@ describe('Retry-After (H5)', () => {
     ['a date without a zone', { 'retry-after': '1994-11-06 08:49:37' }, undefined],
   ])('%s', async (_, headers, retryAfterMs) => {
     for (const status of [429, 503]) {
-      const outcome = await http.call(json(status, {}, headers as Record<string, string>));
+      const outcome = await http.call(json(status, {}, headers));
       expect(outcome).toMatchObject({ kind: 'later', scope: 'target' });
       expect(outcome.kind === 'later' && outcome.retryAfterMs).toBe(retryAfterMs);
     }

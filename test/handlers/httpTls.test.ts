@@ -1,6 +1,5 @@
-import type { Server, Socket } from 'node:net';
+import type { Server, Socket, AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { callHandler, httpHandler } from '../../activities/handlers';
 import { batchOf, buildContext, errorIn, remember } from './build';
 import { httpConfig } from './httpConfig';

@@ -235,7 +235,7 @@ describe('properties', () => {
         async (members, order, isAsync) => {
           const items = members.flatMap(({ status: s, byId, told, value }, index) =>
             told
-              ? [{ ...(byId ? { id: `t${index}` } : { index }), status: s as ItemResult['status'], result: value }]
+              ? [{ ...(byId ? { id: `t${index}` } : { index }), status: s, result: value }]
               : [],
           );
           fc.pre(items.length > 0);

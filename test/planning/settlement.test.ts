@@ -3,7 +3,7 @@ import type { CallOutcome, Deviant, Settlement, SettlementContext } from '../../
 import { buildContext } from './builders';
 
 const finish = (state: 'succeeded' | 'failed', more: object = {}): Settlement =>
-  ({ kind: 'finish', state, ends: [], unknown: 'park', ...more }) as Settlement;
+  ({ kind: 'finish', state, ends: [], unknown: 'park', ...more });
 const results = (...deviants: Deviant[]): CallOutcome => ({ kind: 'results', deviants });
 const missing: Deviant = { index: 1, status: 'unknown', error: 'no result' };
 const later: CallOutcome = { kind: 'later', scope: 'target', error: '429', retryAfterMs: 7_000 };
@@ -173,7 +173,7 @@ describe('decideSettlement: a batch of unknown outcome (H3)', () => {
 describe('decideSettlement: back pressure (H5, A16)', () => {
   const wait = (refusals: number, outcome: Partial<typeof later> = {}, random = 0.999_999) =>
     decideSettlement(
-      { kind: 'later', scope: 'target', error: '503', ...outcome } as CallOutcome,
+      { kind: 'later', scope: 'target', error: '503', ...outcome },
       buildContext({ refusals, random: () => random }),
     );
 

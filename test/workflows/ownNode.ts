@@ -117,6 +117,6 @@ const breakable = (pool: Pool, failing: OwnMuster['failing']): Pool => {
           }
           return session;
         });
-  pool.connect = either as unknown as typeof pool.connect;
+  pool.connect = either;
   return pool;
 };

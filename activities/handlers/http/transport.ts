@@ -65,7 +65,7 @@ export class Transport {
     const request = this.dispatcherOf().request<Mark>({
       origin,
       path: pathname + search,
-      method: method as Dispatcher.HttpMethod,
+      method: method,
       headers,
       body: body ?? null,
       signal,

@@ -1,6 +1,5 @@
 import type { Handler } from '../../../activities/handlers';
 import type { WaitingTask } from '../../../workflows/planning/plans';
-import type { TaskInput } from '../../checkTasks';
 import { checkTask } from '../../checkTasks';
 import type { TaskProblem } from '../../errors';
 import { lineGroups } from './lines';
@@ -42,7 +41,7 @@ export const readLines = async (
   for await (const { lines } of lineGroups(file.read(), maxLineBytes(handler))) {
     for (const line of lines) {
       if (!wanted.has(line.number)) continue;
-      const task = checkTask(handler, parseTaskLine(line, maxLineBytes(handler)) as TaskInput, line.number, []);
+      const task = checkTask(handler, parseTaskLine(line, maxLineBytes(handler)), line.number, []);
       if (task !== null) found.set(line.number, { id: task.id, payload: JSON.parse(task.payload) });
     }
     if (found.size === wanted.size) break;

@@ -1,0 +1,120 @@
+import type { Registry } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
+import type { Logger } from 'pino';
+import * as store from '../postgres/metrics';
+import type { Client, Pool } from '../postgres/pool';
+import { inTransaction } from '../postgres/pool';
+import { flushReasonName, LEADER_STATES, leaderStateName } from '../workflows/planning/states';
+import type { SweepCounts } from './sweepCounts';
+
+/** Scrapes that come together share one reading. */
+const CACHE_MS = 1_000;
+/** Counting a very long queue may take longer: then the values stay what they were, and `muster_scrape_failures_total` says so. */
+const STATEMENT_TIMEOUT_MS = 2_000;
+/** A batch's id is drawn before its transaction commits: those of the last seconds are counted later, or some would be missed. */
+const SETTLED_AFTER_MS = 5_000;
+const ALIVE_MS = 30_000;
+
+const PER_HANDLER = {
+  queued: ['muster_queued_tasks', 'Tasks that wait in the queue'],
+  delayed: ['muster_delayed_tasks', 'Tasks that wait for their time: notBefore, backoff'],
+  oldestSeconds: ['muster_oldest_queued_seconds', 'Age of the oldest task in the queue'],
+  inFlight: ['muster_calls_in_flight', 'Downstream calls under way'],
+  accepted: ['muster_accepted_batches', 'Batches that the downstream accepted and has not finished'],
+  unknown: ['muster_unknown_tasks', 'Parked tasks of unknown outcome, to be resolved'],
+  dead: ['muster_dead_tasks', 'Tasks whose attempts are used up'],
+} as const;
+
+/** The store's numbers as metrics of a registry; labels are handlers, flush reasons and states only. */
+export class StoreMetrics {
+  private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
+  private readonly paused: Gauge<'handler'>;
+  private readonly nodes: Gauge<'handler'>;
+  private readonly leaders: Gauge<'handler' | 'state'>;
+  private readonly batches: Counter<'handler' | 'reason'>;
+  private readonly failures: Counter;
+  private readAt = -Infinity;
+  private reading: Promise<void> | null = null;
+  private counted: number | null = null;
+  /** The newest batch at earlier readings: what was there 5 s ago has committed. */
+  private readonly newest: { id: number; at: number }[] = [];
+
+  constructor(
+    registry: Registry,
+    private readonly options: { pool: Pool; sweepCounts?: Readonly<SweepCounts>; log?: Logger },
+  ) {
+    const registers = [registry];
+    const gauge = (name: string, help: string): Gauge<'handler'> =>
+      new Gauge({ name, help, labelNames: ['handler'], registers });
+    this.gauges = Object.fromEntries(
+      Object.entries(PER_HANDLER).map(([key, [name, help]]) => [key, gauge(name, help)]),
+    ) as typeof this.gauges;
+    this.paused = gauge('muster_handler_paused', '1: the handler is paused');
+    this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
+    this.leaders = new Gauge({
+      name: 'muster_leaders',
+      help: 'Leaders by state',
+      labelNames: ['handler', 'state'],
+      registers,
+    });
+    this.batches = new Counter({ name: 'muster_batches_total', help: 'Batches formed since this process started, by flush reason', labelNames: ['handler', 'reason'], registers }); // prettier-ignore
+    this.failures = new Counter({
+      name: 'muster_scrape_failures_total',
+      help: 'Readings of the store that failed or took too long',
+      registers,
+    });
+    const { sweepCounts } = options;
+    if (sweepCounts !== undefined)
+      new Gauge({ name: 'muster_sweeper', help: 'What this process’s sweeper found since its start', labelNames: ['found'], registers,
+        collect() { for (const [found, n] of Object.entries(sweepCounts)) this.set({ found }, n); } }); // prettier-ignore
+  }
+
+  /** Reads the store, unless that was done within the last second. Never rejects: old values are better than none. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.readAt < CACHE_MS) return;
+    this.reading ??= this.read().finally(() => (this.reading = null));
+    await this.reading;
+  }
+
+  private async read(): Promise<void> {
+    try {
+      await inTransaction(this.options.pool, async (client) => {
+        await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+        this.show(await store.readHandlerGauges(client), await store.readLeaderCounts(client));
+        for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
+        await this.countBatches(client);
+      });
+      this.readAt = performance.now();
+    } catch (error) {
+      this.failures.inc();
+      this.options.log?.warn({ err: error }, 'metrics: the store was not read');
+    }
+  }
+
+  private show(
+    handlers: readonly store.HandlerGauges[],
+    leaders: readonly { handler: string; state: number; n: number }[],
+  ): void {
+    for (const row of handlers) {
+      const { handler } = row;
+      for (const key of Object.keys(PER_HANDLER) as (keyof typeof PER_HANDLER)[])
+        this.gauges[key].set({ handler }, row[key]);
+      this.paused.set({ handler }, row.paused ? 1 : 0);
+      for (const state of Object.keys(LEADER_STATES)) this.leaders.set({ handler, state }, 0);
+    }
+    for (const { handler, state, n } of leaders) this.leaders.set({ handler, state: leaderStateName(state) }, n);
+  }
+
+  private async countBatches(client: Client): Promise<void> {
+    const now = performance.now();
+    const last = await store.readLastBatch(client);
+    this.counted ??= last;
+    this.newest.push({ id: last, at: now });
+    let upTo = this.counted;
+    while (this.newest[0]!.at <= now - SETTLED_AFTER_MS) upTo = this.newest.shift()!.id;
+    if (upTo <= this.counted) return;
+    for (const { handler, reason, n } of await store.countReasons(client, this.counted, upTo))
+      this.batches.inc({ handler, reason: flushReasonName(reason) }, n);
+    this.counted = upTo;
+  }
+}
