@@ -21,7 +21,8 @@ const LEASE_MS = 15_000;
  * Completion from outside (H7): the downstream tells its results by a signal or an HTTP callback, and nobody need ask. Answers the batch
  * and whether it was written (false: it was concluded meanwhile). Throws, with nothing settled, if there is no such batch, or if the
  * results are unreadable: the batch then stays accepted and is asked about as before. A member without a result is unknown (H2).
- * A batch that was parked at its deadline may still be completed.
+ * A batch that was parked at its deadline may still be completed. A downstream may call back before its acceptance is written here: it is
+ * to be answered with an error that makes it call again.
  */
 export const completeAccepted = async (
   deps: ActivityDeps,

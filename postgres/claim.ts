@@ -16,8 +16,11 @@ export const adoptOrphans = async (db: Queryable, leaderId: number, live: readon
   const { rows } = await db.query<{ targetId: number }>({
     name: 'adopt-orphans',
     text: `
-update batch set dispatch = null, retry_at = greatest(retry_at, attempt_until)
-where leader_id = $1 and state = 1 and dispatch is not null and dispatch <> all($2::bigint[]) returning target_id as "targetId"`,
+with back as (
+  update batch set dispatch = null, retry_at = greatest(retry_at, attempt_until)
+  where leader_id = $1 and state = 1 and dispatch is not null and dispatch <> all($2::bigint[]) returning target_id, retry_at)
+update target t set due_at = greatest(t.hold_until, least(t.due_at, b.at))
+from (select target_id, min(coalesce(retry_at, clock())) as at from back group by 1) b where t.id = b.target_id returning t.id as "targetId"`,
     values: [leaderId, live],
   });
   return rows.map((row) => row.targetId);

@@ -72,13 +72,11 @@ const waitAndTell = async (
   ids: LineSpool,
 ): Promise<number> => {
   const { out, options } = session;
-  const staged = await ids.finish();
   out.note(`Waiting for ${plural(ids.count, 'task')}. Ctrl-C ends the waiting; the tasks go on.`);
-  const waited = await waitForAll(client, staged, ids.count, {
+  const waited = await waitForAll(client, ids, {
     timeoutMs: options.timeout,
     onTask: out.json ? (task) => out.stream(task) : undefined,
   });
-  await staged.close();
   const { examples: _, ...ends } = waited; // each was a line of its own
   if (out.json) await out.stream({ summary: { handler, ...accepted, ...ends } });
   else out.answer(null, () => summary(waited));

@@ -80,7 +80,8 @@ const states = async (target: string): Promise<Record<string, string>> => {
 /** Submits `n` tasks of a target in one batch and answers its reference once it was accepted. */
 const accept = async (handler: string, target: string, n = 3): Promise<string> => {
   await muster.client.submit(handler, Array.from({ length: n }, (_, i) => ({ id: `${target}-${i}`, payload: { to: target } })));
-  return eventually(() => referencesOf(target)[0]);
+  const text = 'select b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.reference is not null';
+  return (await eventually(async () => (await query<{ reference: string }>(text, [target]))[0])).reference;
 };
 const become = (target: string, expected: Record<string, string>): Promise<unknown> =>
   eventually(async () => JSON.stringify(await states(target)) === JSON.stringify(expected), { timeoutMs: 15_000, what: async () => `${JSON.stringify(expected)}, it is ${JSON.stringify(await states(target))}` });

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { ItemResult } from '../../activities/handlers';
 import { defineHandler } from '../../activities/handlers';
 import { eventually } from '../helpers/eventually';
@@ -10,16 +12,26 @@ const MB = 1_048_576;
 
 let done = false;
 let ids: string[] = [];
-let baseline = 0;
-let peak = 0;
+/** What is held counts, not what the collector has not come to yet: so it is run before each look. */
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const memory = (): { rss: number; heap: number } => {
+  collect();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { rss: rss / MB, heap: (heapUsed + external) / MB };
+};
+let baseline = { rss: 0, heap: 0 };
+const peak = { rss: 0, heap: 0 };
 const watch = (): void => {
-  peak = Math.max(peak, process.memoryUsage().rss);
+  const now = memory();
+  peak.rss = Math.max(peak.rss, now.rss);
+  peak.heap = Math.max(peak.heap, now.heap);
 };
 /** As a file of results that is read line by line: 200 MB in all. */
 async function* lines(): AsyncGenerator<ItemResult> {
-  baseline = process.memoryUsage().rss;
+  baseline = memory();
   for (const [i, id] of ids.entries()) {
-    if (i % 250 === 0) watch();
+    if (i % 1_000 === 0) watch();
     yield { id, status: 'ok', result: `${i} ${'r'.repeat(RESULT_BYTES)}` };
   }
 }
@@ -54,9 +66,12 @@ test('H8: a batch of 50,000 members with 200 MB of results settles in bounded me
   const { rows } = await pool.query<{ pages: number; members: number; largest: number }>(
     'select count(*) as pages, sum(json_array_length(results)) as members, max(octet_length(results::text)) as largest from result_page',
   );
-  process.stderr.write(`[beside] 50,000 members, 200 MB: +${Math.round((peak - baseline) / MB)} MB, ${rows[0]!.pages} pages\n`);
+  const [rss, heap] = [peak.rss - baseline.rss, peak.heap - baseline.heap].map(Math.round) as [number, number];
+  process.stderr.write(`[beside] 50,000 members, 200 MB: +${rss} MB resident, +${heap} MB held, ${rows[0]!.pages} pages
+`);
   expect(Number(rows[0]!.members)).toBe(MEMBERS);
   expect(rows[0]!.largest).toBeLessThan(1.1 * MB);
-  expect((peak - baseline) / MB).toBeLessThan(120); // all of it would be 200 MB and more
+  expect(heap).toBeLessThan(60); // all of it would be 200 MB and more
+  expect(rss).toBeLessThan(120);
   expect(await muster.client.getTask('member-49999')).toMatchObject({ state: 'succeeded', result: expect.stringMatching(/^49999 r+$/) });
 }, 240_000);

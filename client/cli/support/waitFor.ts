@@ -1,14 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readTaskStates } from '../../../postgres/taskView';
+import { isTerminal, taskStateName } from '../../../workflows/planning/states';
 import type { Client } from '../../client';
-import { isTerminal } from '../../../workflows/planning/states';
 import type { TaskView } from '../../views';
-import { codeOf } from './exitCodes';
 import { lineGroups } from './lines';
+import type { Progress } from './progress';
 import { progressBar } from './progress';
 import type { Staged } from './spool';
+import { LineSpool } from './spool';
 
 export interface Waited {
   states: Record<string, number>;
-  /** Failed, dead, cancelled or unknown. */
+  /** Failed, dead, cancelled, unknown, or gone: deleted before it was seen. */
   bad: number;
   /** The first of those. */
   examples: { id: string; state: string; error?: string | null }[];
@@ -18,82 +21,131 @@ export interface Waited {
   ms: number;
 }
 
-/** What is waited for at once: bounds memory, since every task is read with its payload. */
-const CHUNK = 1_000;
+export interface WaitOptions {
+  timeoutMs?: number | undefined;
+  /** Given each task when it has ended; without it only states are read. */
+  onTask?: ((task: object) => Promise<void>) | undefined;
+}
+
+/** Ids of one statement; with `onTask` each is read with its payload, so it bounds memory. */
+const GROUP = 1_000;
+/** Of very many, each look takes the next ones in turn: what the store pays does not grow with what is waited for. */
+const PER_LOOK = 20_000;
+const FIRST_MS = 25;
+const LONGEST_MS = 1_000;
+const GROWTH = 1.6;
 const MAX_ID_LINE_BYTES = 4_096;
 const MAX_EXAMPLES = 10;
 
-/** Waits for the tasks whose ids are the lines of a file, in groups: all must end, so it does not matter which is looked at first. */
-export const waitForAll = async (
-  client: Client,
-  ids: Staged,
-  total: number,
-  { timeoutMs, onTask }: { timeoutMs?: number | undefined; onTask?: ((task: object) => Promise<void>) | undefined },
-): Promise<Waited> => {
-  const begun = performance.now();
-  const waited: Waited = { states: {}, bad: 0, examples: [], open: 0, timedOut: false, ms: 0 };
-  const bar = progressBar('waiting  ', total, 'tasks');
-  let done = 0;
+/** Waits until all tasks have ended, however many: the ids that are still open go round through files, not through memory. */
+export const waitForAll = async (client: Client, ids: LineSpool, options: WaitOptions): Promise<Waited> => {
+  const bar = progressBar('waiting  ', ids.count, 'tasks');
+  const waiting = new Waiting(client, options, bar);
   try {
-    for await (const chunk of chunksOf(ids)) {
-      const leftMs =
-        timeoutMs === undefined ? undefined : Math.max(0, Math.round(timeoutMs - (performance.now() - begun)));
-      const before = done;
-      const tasks = await ended(client, chunk, leftMs, (n) => bar.update(before + n), waited);
-      done += chunk.length;
-      for (const task of tasks) {
-        count(waited, task);
-        await onTask?.(answerOf(task));
-      }
-    }
+    for (let open = ids; open.count > 0 && !waiting.isOver;) open = await waiting.round(open);
   } finally {
     bar.stop();
   }
-  waited.ms = Math.round(performance.now() - begun);
-  return waited;
+  return waiting.result();
 };
 
-/** Those that have ended; all of them, unless the time is up: then what has ended by now, of this group and of the later ones. */
-const ended = async (
-  client: Client,
-  chunk: readonly string[],
-  timeoutMs: number | undefined,
-  onProgress: (ended: number) => void,
-  waited: Waited,
-): Promise<TaskView[]> => {
-  try {
-    return await client.waitFor(chunk, {
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      onProgress: (progress) => onProgress(progress.ended),
-    });
-  } catch (error) {
-    if (codeOf(error) !== 'TIMEOUT') throw error;
-    const tasks = await client.getTasks(chunk);
-    const over = tasks.filter(({ state }) => isTerminal(state) || state === 'unknown');
-    waited.timedOut ||= over.length < tasks.length;
-    waited.open += tasks.length - over.length;
-    return over;
+class Waiting {
+  isOver = false;
+  private readonly begun = performance.now();
+  private readonly waited: Omit<Waited, 'ms'> = { states: {}, bad: 0, examples: [], open: 0, timedOut: false };
+  private ended = 0;
+  private waitMs = FIRST_MS;
+
+  constructor(
+    private readonly client: Client,
+    private readonly options: WaitOptions,
+    private readonly bar: Progress,
+  ) {}
+
+  result(): Waited {
+    return { ...this.waited, ms: Math.round(performance.now() - this.begun) };
   }
-};
 
-async function* chunksOf(ids: Staged): AsyncGenerator<string[]> {
-  let chunk: string[] = [];
-  for await (const { lines } of lineGroups(ids.read(), MAX_ID_LINE_BYTES))
-    for (const { text } of lines) {
-      chunk.push(JSON.parse(text!) as string);
-      if (chunk.length < CHUNK) continue;
-      yield chunk;
-      chunk = [];
+  /** Looks at every id once, in portions; answers those that are still open. */
+  async round(ids: LineSpool): Promise<LineSpool> {
+    const file = await ids.finish();
+    const open = await LineSpool.open();
+    // The time is up: one look at all of them, without pauses, and that was it.
+    const last = this.isTimeUp();
+    let look = { count: 0, ended: this.ended, begun: performance.now() };
+    const pause = (): Promise<void> => this.pause(this.ended - look.ended, look.count, performance.now() - look.begun);
+    for await (const group of groupsOf(file)) {
+      await this.look(group, open);
+      look.count += group.length;
+      if (look.count < PER_LOOK || last) continue;
+      await pause();
+      look = { count: 0, ended: this.ended, begun: performance.now() };
     }
-  if (chunk.length > 0) yield chunk;
+    await file.close();
+    if (last) {
+      this.isOver = true;
+      this.waited.timedOut = open.count > 0;
+      this.waited.open = open.count;
+    } else if (open.count > 0) await pause();
+    return open;
+  }
+
+  private async look(group: readonly string[], open: LineSpool): Promise<void> {
+    const states = new Map(
+      (await readTaskStates(this.client.pool, group)).map((row) => [row.id, taskStateName(row.state)]),
+    );
+    const over: string[] = [];
+    for (const id of group) {
+      const state = states.get(id) ?? 'gone';
+      if (state === 'gone' || state === 'unknown' || isTerminal(state)) over.push(id);
+      else await open.add(id);
+    }
+    this.ended += over.length;
+    this.bar.update(this.ended);
+    for (const id of over) this.count(id, states.get(id) ?? 'gone');
+    await this.tell(over);
+  }
+
+  private count(id: string, state: string): void {
+    this.waited.states[state] = (this.waited.states[state] ?? 0) + 1;
+    if (state === 'succeeded') return;
+    this.waited.bad++;
+    if (this.waited.examples.length < MAX_EXAMPLES) this.waited.examples.push({ id, state });
+  }
+
+  private async tell(over: readonly string[]): Promise<void> {
+    const { examples } = this.waited;
+    const unread = examples.filter((example) => example.error === undefined);
+    if (this.options.onTask === undefined) {
+      const errors = new Map((await this.client.getTasks(unread.map(({ id }) => id))).map(({ id, error }) => [id, error])); // prettier-ignore
+      for (const example of unread) example.error = errors.get(example.id) ?? null;
+    } else for (const task of await this.client.getTasks(over)) await this.options.onTask(answerOf(task));
+  }
+
+  private isTimeUp(): boolean {
+    return performance.now() - this.begun >= (this.options.timeoutMs ?? Infinity);
+  }
+
+  /** None where everything looked at had ended; else at least as long as the look took, so that waiting never is most of the load. */
+  private async pause(ended: number, looked: number, tookMs: number): Promise<void> {
+    if (ended === looked || this.isTimeUp()) return;
+    const leftMs = this.begun + (this.options.timeoutMs ?? Infinity) - performance.now();
+    await sleep(Math.max(0, Math.min(Math.max(this.waitMs, tookMs), leftMs)));
+    this.waitMs = Math.min(LONGEST_MS, this.waitMs * GROWTH);
+  }
 }
 
-const count = (waited: Waited, { id, state, error }: TaskView): void => {
-  waited.states[state] = (waited.states[state] ?? 0) + 1;
-  if (state === 'succeeded') return;
-  waited.bad++;
-  if (waited.examples.length < MAX_EXAMPLES) waited.examples.push({ id, state, error });
-};
+async function* groupsOf(ids: Staged): AsyncGenerator<string[]> {
+  let group: string[] = [];
+  for await (const { lines } of lineGroups(ids.read(), MAX_ID_LINE_BYTES))
+    for (const { text } of lines) {
+      group.push(JSON.parse(text!) as string);
+      if (group.length < GROUP) continue;
+      yield group;
+      group = [];
+    }
+  if (group.length > 0) yield group;
+}
 
 /** What a program wants to know of an end; the payload is its own. */
 const answerOf = ({ id, state, attempts, result, error }: TaskView): object => ({
