@@ -27,14 +27,17 @@ const jobs = defineHandler<Work>({
     if (batch.target === 'silent') throw new Error('connection reset');
     return {
       results: batch.tasks.map(({ id, payload }) =>
-        payload.fail === undefined ? { id, status: 'ok' as const, result: payload.bytes === undefined ? `did ${id}` : 'x'.repeat(payload.bytes) } : { id, status: 'failed' as const, error: payload.fail },
+        payload.fail === undefined
+          ? { id, status: 'ok' as const, result: payload.bytes === undefined ? `did ${id}` : 'x'.repeat(payload.bytes) }
+          : { id, status: 'failed' as const, error: payload.fail },
       ),
     };
   },
 });
 
 const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
-const bundle = (file: string): Promise<WorkflowBundleWithSourceMap> => bundleWorkflowCode({ workflowsPath: require.resolve(file), logger });
+const bundle = (file: string): Promise<WorkflowBundleWithSourceMap> =>
+  bundleWorkflowCode({ workflowsPath: require.resolve(file), logger });
 let workflowBundle: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
   workflowBundle = await bundle('./workflows/user');
@@ -71,19 +74,38 @@ describe('with a whole Muster', () => {
   beforeEach(() => void (seen = []));
 
   let runs = 0;
-  const start = async <A extends unknown[], R>(workflow: (...args: A) => Promise<R>, name: keyof typeof user, args: A) =>
-    (await muster.client.temporal()).workflow.start<typeof workflow>(name, { workflowId: `${muster.prefix}-run-${++runs}`, taskQueue, args });
-  const run = async <R>(name: keyof typeof user, ...args: unknown[]): Promise<R> => (await start(async (..._: unknown[]) => undefined as R, name, [...args, { prefix: muster.prefix }])).result();
+  const start = async <A extends unknown[], R>(
+    workflow: (...args: A) => Promise<R>,
+    name: keyof typeof user,
+    args: A,
+  ) =>
+    (await muster.client.temporal()).workflow.start<typeof workflow>(name, {
+      workflowId: `${muster.prefix}-run-${++runs}`,
+      taskQueue,
+      args,
+    });
+  const run = async <R>(name: keyof typeof user, ...args: unknown[]): Promise<R> =>
+    (await start(async (..._: unknown[]) => undefined as R, name, [...args, { prefix: muster.prefix }])).result();
 
   test('a task’s result comes back to the workflow that submitted it', async () => {
-    expect(await run('one', 'jobs', 'first', { to: 'a' })).toEqual({ id: 'first', state: 'succeeded', result: 'did first' });
+    expect(await run('one', 'jobs', 'first', { to: 'a' })).toEqual({
+      id: 'first',
+      state: 'succeeded',
+      result: 'did first',
+    });
   });
 
   test('many in one call, in their order, whatever became of each; side by side each waits for its own', async () => {
     const ids = ['m3', 'm1', 'm2'];
-    expect(await run<TaskEnd[]>('many', 'jobs', ids, { to: 'b' })).toEqual(ids.map((id) => ({ id, state: 'succeeded', result: `did ${id}` })));
-    expect(await run<TaskEnd[]>('many', 'jobs', ['f1', 'f2'], { to: 'b', fail: 'no' })).toEqual(['f1', 'f2'].map((id) => ({ id, state: 'failed', error: 'no' })));
-    expect((await run<TaskEnd[]>('sideBySide', 'jobs', ['s1', 's2', 's3'], { to: 'c' })).map((end) => end.result)).toEqual(['did s1', 'did s2', 'did s3']);
+    expect(await run<TaskEnd[]>('many', 'jobs', ids, { to: 'b' })).toEqual(
+      ids.map((id) => ({ id, state: 'succeeded', result: `did ${id}` })),
+    );
+    expect(await run<TaskEnd[]>('many', 'jobs', ['f1', 'f2'], { to: 'b', fail: 'no' })).toEqual(
+      ['f1', 'f2'].map((id) => ({ id, state: 'failed', error: 'no' })),
+    );
+    expect(
+      (await run<TaskEnd[]>('sideBySide', 'jobs', ['s1', 's2', 's3'], { to: 'c' })).map((end) => end.result),
+    ).toEqual(['did s1', 'did s2', 'did s3']);
   });
 
   test('failed and unknown are failures with types of their own', async () => {
@@ -92,20 +114,40 @@ describe('with a whole Muster', () => {
       message: 'task refused of jobs is failed: no such city',
       details: [{ id: 'refused', state: 'failed', error: 'no such city' }],
     });
-    expect(await failureOf(run('one', 'jobs', 'quiet', { to: 'silent' }))).toMatchObject({ type: 'MusterTaskUnknown', message: expect.stringContaining('connection reset') });
+    expect(await failureOf(run('one', 'jobs', 'quiet', { to: 'silent' }))).toMatchObject({
+      type: 'MusterTaskUnknown',
+      message: expect.stringContaining('connection reset'),
+    });
   });
 
   test('what cannot be accepted is refused at once, with the reason', async () => {
-    expect(await failureOf(run('one', 'mails', 'x', { to: 'e' }))).toMatchObject({ type: 'MusterUnknownHandler', message: expect.stringMatching(/expected one of "jobs", got "mails"/) });
-    expect(await failureOf(run('one', 'jobs', 'x', {}))).toMatchObject({ type: 'MusterInvalidTask', message: expect.stringContaining('task 0, target') });
+    expect(await failureOf(run('one', 'mails', 'x', { to: 'e' }))).toMatchObject({
+      type: 'MusterUnknownHandler',
+      message: expect.stringMatching(/expected one of "jobs", got "mails"/),
+    });
+    expect(await failureOf(run('one', 'jobs', 'x', {}))).toMatchObject({
+      type: 'MusterInvalidTask',
+      message: expect.stringContaining('task 0, target'),
+    });
     await run('one', 'jobs', 'taken', { to: 'e' });
-    expect(await failureOf(run('one', 'jobs', 'taken', { to: 'f' }))).toMatchObject({ type: 'MusterInvalidTask', message: expect.stringContaining('another payload') });
+    expect(await failureOf(run('one', 'jobs', 'taken', { to: 'f' }))).toMatchObject({
+      type: 'MusterInvalidTask',
+      message: expect.stringContaining('another payload'),
+    });
   });
 
   test('a task that somebody else submitted is waited for all the same; one that has ended is answered at once', async () => {
     await muster.client.submit('jobs', { id: 'shared', payload: { to: 'g' }, notBefore: Date.now() + 1_500 });
-    expect(await run('one', 'jobs', 'shared', { to: 'g' })).toEqual({ id: 'shared', state: 'succeeded', result: 'did shared' });
-    expect(await run('one', 'jobs', 'shared', { to: 'g' })).toEqual({ id: 'shared', state: 'succeeded', result: 'did shared' });
+    expect(await run('one', 'jobs', 'shared', { to: 'g' })).toEqual({
+      id: 'shared',
+      state: 'succeeded',
+      result: 'did shared',
+    });
+    expect(await run('one', 'jobs', 'shared', { to: 'g' })).toEqual({
+      id: 'shared',
+      state: 'succeeded',
+      result: 'did shared',
+    });
     expect(seen).toEqual(['shared']);
   });
 
@@ -126,7 +168,11 @@ describe('with a whole Muster', () => {
     const ids = Array.from({ length: 5 }, (_, i) => `large-${i}`);
     const ends = await run<TaskEnd[]>('many', 'jobs', ids, { to: 'i', bytes: 300_000 });
     expect(ends.map((end) => (end.result as string).length)).toEqual(ids.map(() => 300_000));
-    expect(await run('one', 'jobs', 'huge', { to: 'i', bytes: 1_100_000 })).toEqual({ id: 'huge', state: 'succeeded', resultOmitted: true });
+    expect(await run('one', 'jobs', 'huge', { to: 'i', bytes: 1_100_000 })).toEqual({
+      id: 'huge',
+      state: 'succeeded',
+      resultOmitted: true,
+    });
   });
 
   test('recorded histories replay; with a changed workflow they do not', async () => {
@@ -135,14 +181,18 @@ describe('with a whole Muster', () => {
     const ids = Array.from({ length: runs }, (_, i) => `${muster.prefix}-run-${i + 1}`);
     for (const id of ids) await Worker.runReplayHistory({ workflowBundle }, await history(id), id);
     const changed = await bundle('./workflows/changed');
-    await expect(Worker.runReplayHistory({ workflowBundle: changed }, await history(ids[0]!), ids[0])).rejects.toThrow(/[Nn]ondetermini/);
+    await expect(Worker.runReplayHistory({ workflowBundle: changed }, await history(ids[0]!), ids[0])).rejects.toThrow(
+      /[Nn]ondetermini/,
+    );
   });
 });
 
 describe('with time skipping', () => {
   let env: TestWorkflowEnvironment;
   beforeAll(async () => {
-    env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: testServerPath() } } });
+    env = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path: testServerPath() } },
+    });
   });
   afterAll(() => env.teardown());
 
@@ -167,14 +217,28 @@ describe('with time skipping', () => {
   };
   let runs = 0;
   const start = (options: object) =>
-    env.client.workflow.start('one', { workflowId: `skip-${++runs}`, taskQueue: 'user', args: ['jobs', 'slow', { to: 'x' }, options] });
+    env.client.workflow.start('one', {
+      workflowId: `skip-${++runs}`,
+      taskQueue: 'user',
+      args: ['jobs', 'slow', { to: 'x' }, options],
+    });
 
   test('waits for days without looking more than once an hour; the signal ends it', async () => {
     await withMuster({}, async (asked) => {
       const handle = await start({});
       await env.sleep('30 hours');
-      await handle.signal(tasksEndedSignal, { handler: 'jobs', target: 'x', batch: 1, tasks: [{ id: 'other', state: 'succeeded' }] });
-      await handle.signal(tasksEndedSignal, { handler: 'jobs', target: 'x', batch: 1, tasks: [{ id: 'slow', state: 'succeeded', result: 7 }] });
+      await handle.signal(tasksEndedSignal, {
+        handler: 'jobs',
+        target: 'x',
+        batch: 1,
+        tasks: [{ id: 'other', state: 'succeeded' }],
+      });
+      await handle.signal(tasksEndedSignal, {
+        handler: 'jobs',
+        target: 'x',
+        batch: 1,
+        tasks: [{ id: 'slow', state: 'succeeded', result: 7 }],
+      });
       expect(await handle.result()).toEqual({ id: 'slow', state: 'succeeded', result: 7 });
       expect(asked.length).toBeGreaterThanOrEqual(28);
       expect(asked.length).toBeLessThanOrEqual(30);
@@ -194,7 +258,8 @@ describe('with time skipping', () => {
   });
 
   test('a callback that was given up: the task’s end is found within the hour', async () => {
-    const ends = (ids: string[], hours: number): TaskEnd[] => (hours < 4.5 ? [] : ids.map((id) => ({ id, state: 'dead', error: 'gave up' })));
+    const ends = (ids: string[], hours: number): TaskEnd[] =>
+      hours < 4.5 ? [] : ids.map((id) => ({ id, state: 'dead', error: 'gave up' }));
     await withMuster({ ends }, async (asked) => {
       expect(await failureOf((await start({})).result())).toMatchObject({ type: 'MusterTaskDead' });
       expect(asked.at(-1)).toBeGreaterThan(4.5);
@@ -203,7 +268,8 @@ describe('with time skipping', () => {
   });
 
   test('somebody else’s task is asked about soon, then every minute', async () => {
-    const ends = (ids: string[], hours: number): TaskEnd[] => (hours < 0.5 ? [] : ids.map((id) => ({ id, state: 'succeeded' })));
+    const ends = (ids: string[], hours: number): TaskEnd[] =>
+      hours < 0.5 ? [] : ids.map((id) => ({ id, state: 'succeeded' }));
     await withMuster({ accepted: { ends: [], foreign: ['slow'] }, ends }, async (asked) => {
       expect(await (await start({})).result()).toEqual({ id: 'slow', state: 'succeeded' });
       expect(asked[0]! * 3_600).toBeLessThan(4);

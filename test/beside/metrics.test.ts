@@ -39,7 +39,10 @@ const valueOf = (text: string, metric: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(metric.length + 1));
 };
 const become = (metric: string, expected: number): Promise<unknown> =>
-  eventually(async () => valueOf(await scrape(), metric) === expected, { everyMs: 200, what: async () => `${metric} ${expected}, it is ${valueOf(await scrape(), metric)}` });
+  eventually(async () => valueOf(await scrape(), metric) === expected, {
+    everyMs: 200,
+    what: async () => `${metric} ${expected}, it is ${valueOf(await scrape(), metric)}`,
+  });
 
 test('per handler: what waits and for how long, what is in flight, what is parked, what is dead', async () => {
   await scrape(); // counting begins
@@ -52,7 +55,9 @@ test('per handler: what waits and for how long, what is in flight, what is parke
   await become('muster_queued_tasks{handler="jobs"}', 2);
   await become('muster_delayed_tasks{handler="jobs"}', 1);
   await become('muster_handler_paused{handler="jobs"}', 1);
-  await eventually(async () => valueOf(await scrape(), 'muster_oldest_queued_seconds{handler="jobs"}')! > 1, { everyMs: 200 });
+  await eventually(async () => valueOf(await scrape(), 'muster_oldest_queued_seconds{handler="jobs"}')! > 1, {
+    everyMs: 200,
+  });
   go();
   gate = null;
   await muster.client.resume('jobs');
@@ -63,7 +68,9 @@ test('per handler: what waits and for how long, what is in flight, what is parke
   await become('muster_oldest_queued_seconds{handler="jobs"}', 0);
   await become('muster_nodes{handler="jobs"}', 1);
   const text = await scrape();
-  const leaders = ['idle', 'working', 'waiting'].map((state) => valueOf(text, `muster_leaders{handler="jobs",state="${state}"}`)!);
+  const leaders = ['idle', 'working', 'waiting'].map((state) =>
+    valueOf(text, `muster_leaders{handler="jobs",state="${state}"}`)!,
+  );
   const { rows } = await muster.database.pool.query<{ n: number }>('select count(*) as n from leader');
   expect(leaders.reduce((a, b) => a + b)).toBe(rows[0]!.n);
   expect(leaders[2]).toBeGreaterThan(0); // one waits for the task of in an hour
@@ -72,20 +79,30 @@ test('per handler: what waits and for how long, what is in flight, what is parke
 test('flush reasons are counted once each, whenever they commit', async () => {
   const reasons = async (): Promise<number[]> => {
     const text = await scrape();
-    return ['size', 'linger'].map((reason) => valueOf(text, `muster_batches_total{handler="jobs",reason="${reason}"}`) ?? 0);
+    return ['size', 'linger'].map(
+      (reason) => valueOf(text, `muster_batches_total{handler="jobs",reason="${reason}"}`) ?? 0,
+    );
   };
   const { rows } = await muster.database.pool.query<{ size: number; linger: number }>(
     'select count(*) filter (where reason = 0) as size, count(*) filter (where reason = 3) as linger from batch',
   );
   expect(rows[0]).toEqual({ size: 1, linger: expect.any(Number) });
-  await eventually(async () => JSON.stringify(await reasons()) === JSON.stringify([rows[0]!.size, rows[0]!.linger]), { everyMs: 500 });
+  await eventually(async () => JSON.stringify(await reasons()) === JSON.stringify([rows[0]!.size, rows[0]!.linger]), {
+    everyMs: 500,
+  });
   await scrape();
   expect(await reasons()).toEqual([rows[0]!.size, rows[0]!.linger]);
 });
 
 test('labels are bounded: no target, no task, no batch', async () => {
-  const { series, targets } = { series: (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#')), targets: 200 };
-  await muster.client.submit('jobs', Array.from({ length: targets }, (_, i) => ({ id: `many-${i}`, payload: { to: `target-${i}` } })));
+  const { series, targets } = {
+    series: (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+    targets: 200,
+  };
+  await muster.client.submit(
+    'jobs',
+    Array.from({ length: targets }, (_, i) => ({ id: `many-${i}`, payload: { to: `target-${i}` } })),
+  );
   await eventually(async () => (await muster.client.getTask('many-199'))?.state === 'succeeded');
   await new Promise((resolve) => setTimeout(resolve, 1_100)); // past the cache
   const after = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -1,6 +1,13 @@
 import type pg from 'pg';
 import { completeAccepted } from '../../activities/complete';
-import type { Batch, Handler, HandlerOptions, ItemResult, ReconcileAnswer, ReferenceStatus } from '../../activities/handlers';
+import type {
+  Batch,
+  Handler,
+  HandlerOptions,
+  ItemResult,
+  ReconcileAnswer,
+  ReferenceStatus,
+} from '../../activities/handlers';
 import { defineHandler, HaltError, LaterError } from '../../activities/handlers';
 import { takeReading } from '../../postgres/poll';
 import { monitorWorkflowId } from '../../workflows/naming';
@@ -22,7 +29,8 @@ const asked: string[][] = [];
 let interrupt: (() => never) | null = null;
 let reconciled: (batch: Batch) => ReconcileAnswer = () => ({ status: 'unsure' });
 
-const referencesOf = (target: string): string[] => [...accepted.keys()].filter((reference) => reference.startsWith(`${target}/`));
+const referencesOf = (target: string): string[] =>
+  [...accepted.keys()].filter((reference) => reference.startsWith(`${target}/`));
 const oks = (ids: readonly string[]): ItemResult[] => ids.map((id) => ({ id, status: 'ok', result: `done ${id}` }));
 
 const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
@@ -71,22 +79,40 @@ afterEach(() => {
   reconciled = () => ({ status: 'unsure' });
 });
 
-const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> => (await muster.database.pool.query<R>({ text, values })).rows;
+const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> =>
+  (await muster.database.pool.query<R>({ text, values })).rows;
 const NAMES = ['created', 'batched', 'in-progress', 'unknown', 'succeeded', 'failed', 'dead', 'cancelled'];
 const states = async (target: string): Promise<Record<string, string>> => {
-  const rows = await query<{ id: string; state: number; attempts: number }>(`select s.id, s.state, s.attempts from task_state s join target t on t.id = s.target_id where t.key = $1 order by s.seq`, [target]);
+  const rows = await query<{ id: string; state: number; attempts: number }>(
+    `select s.id, s.state, s.attempts from task_state s join target t on t.id = s.target_id where t.key = $1 order by s.seq`,
+    [target],
+  );
   return Object.fromEntries(rows.map(({ id, state, attempts }) => [id, `${NAMES[state]} ${attempts}`]));
 };
 /** Submits `n` tasks of a target in one batch and answers its reference once it was accepted. */
 const accept = async (handler: string, target: string, n = 3): Promise<string> => {
-  await muster.client.submit(handler, Array.from({ length: n }, (_, i) => ({ id: `${target}-${i}`, payload: { to: target } })));
-  const text = 'select b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.reference is not null';
+  await muster.client.submit(
+    handler,
+    Array.from({ length: n }, (_, i) => ({ id: `${target}-${i}`, payload: { to: target } })),
+  );
+  const text =
+    'select b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.reference is not null';
   return (await eventually(async () => (await query<{ reference: string }>(text, [target]))[0])).reference;
 };
 const become = (target: string, expected: Record<string, string>): Promise<unknown> =>
-  eventually(async () => JSON.stringify(await states(target)) === JSON.stringify(expected), { timeoutMs: 15_000, what: async () => `${JSON.stringify(expected)}, it is ${JSON.stringify(await states(target))}` });
-const all = (target: string, state: string, n = 3): Record<string, string> => Object.fromEntries(Array.from({ length: n }, (_, i) => [`${target}-${i}`, state]));
-const errorOf = async (target: string): Promise<string | null> => (await query<{ error: string | null }>(`select b.error from batch b join target t on t.id = b.target_id where t.key = $1 order by b.id desc limit 1`, [target]))[0]!.error;
+  eventually(async () => JSON.stringify(await states(target)) === JSON.stringify(expected), {
+    timeoutMs: 15_000,
+    what: async () => `${JSON.stringify(expected)}, it is ${JSON.stringify(await states(target))}`,
+  });
+const all = (target: string, state: string, n = 3): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: n }, (_, i) => [`${target}-${i}`, state]));
+const errorOf = async (target: string): Promise<string | null> =>
+  (
+    await query<{ error: string | null }>(
+      `select b.error from batch b join target t on t.id = b.target_id where t.key = $1 order by b.id desc limit 1`,
+      [target],
+    )
+  )[0]!.error;
 
 describe('H7: what the downstream says of an accepted batch', () => {
   test('pending: in progress, asked again; done: the results are kept, one attempt', async () => {
@@ -101,17 +127,32 @@ describe('H7: what the downstream says of an accepted batch', () => {
   });
 
   test('many are asked for in one call', async () => {
-    await muster.client.submit('plain', Array.from({ length: 40 }, (_, i) => ({ id: `many-${i}`, payload: { to: `many${i}` } })));
+    await muster.client.submit(
+      'plain',
+      Array.from({ length: 40 }, (_, i) => ({ id: `many-${i}`, payload: { to: `many${i}` } })),
+    );
     await eventually(() => [...accepted.keys()].filter((reference) => reference.startsWith('many')).length === 40);
-    await eventually(() => asked.some((references) => references.filter((reference) => reference.startsWith('many')).length >= 30));
+    await eventually(() =>
+      asked.some((references) => references.filter((reference) => reference.startsWith('many')).length >= 30),
+    );
     for (const [reference, one] of accepted) if (reference.startsWith('many')) one.status = 'done';
-    await eventually(async () => (await query<{ n: number }>(`select count(*) as n from task_state where id like 'many-%' and state = 4`))[0]!.n === 40);
+    await eventually(
+      async () =>
+        (await query<{ n: number }>(`select count(*) as n from task_state where id like 'many-%' and state = 4`))[0]!
+          .n === 40,
+    );
     expect(Math.max(...asked.map((references) => references.length))).toBeLessThanOrEqual(100);
   });
 
   test('expired: the part that is done is kept, the rest is tried again in a fresh batch', async () => {
     const reference = await accept('plain', 'expired');
-    Object.assign(accepted.get(reference)!, { status: 'expired', results: () => [{ id: 'expired-0', status: 'ok' }, { id: 'expired-2', status: 'failed', error: 'no' }] });
+    Object.assign(accepted.get(reference)!, {
+      status: 'expired',
+      results: () => [
+        { id: 'expired-0', status: 'ok' },
+        { id: 'expired-2', status: 'failed', error: 'no' },
+      ],
+    });
     const again = await eventually(() => referencesOf('expired')[1]);
     expect(accepted.get(again)!.ids).toEqual(['expired-1']);
     accepted.get(again)!.status = 'done';
@@ -122,13 +163,22 @@ describe('H7: what the downstream says of an accepted batch', () => {
     const decide = (): void => {
       for (const reference of referencesOf('poison')) {
         const one = accepted.get(reference)!;
-        Object.assign(one, one.ids.includes('poison-2') ? { status: 'failed', error: 'line 1: bad' } : { status: 'done' });
+        Object.assign(
+          one,
+          one.ids.includes('poison-2') ? { status: 'failed', error: 'line 1: bad' } : { status: 'done' },
+        );
       }
     };
     await accept('plain', 'poison', 8);
     const timer = setInterval(decide, 50);
     try {
-      await become('poison', { ...all('poison', 'succeeded 2', 8), 'poison-0': 'succeeded 3', 'poison-1': 'succeeded 3', 'poison-2': 'failed 4', 'poison-3': 'succeeded 4' });
+      await become('poison', {
+        ...all('poison', 'succeeded 2', 8),
+        'poison-0': 'succeeded 3',
+        'poison-1': 'succeeded 3',
+        'poison-2': 'failed 4',
+        'poison-3': 'succeeded 4',
+      });
     } finally {
       clearInterval(timer);
     }
@@ -148,12 +198,24 @@ describe('H7: what the downstream says of an accepted batch', () => {
   });
 
   test('lost and looked up: absent is sent again, found under another reference is followed, done is settled', async () => {
-    reconciled = (batch) => (batch.target === 'absent' ? { status: 'absent' } : batch.target === 'moved' ? { status: 'accepted', reference: 'moved/9' } : { status: 'done', results: oks(batch.tasks.map((task) => task.id)) });
+    reconciled = (batch) =>
+      batch.target === 'absent'
+        ? { status: 'absent' }
+        : batch.target === 'moved'
+          ? { status: 'accepted', reference: 'moved/9' }
+          : { status: 'done', results: oks(batch.tasks.map((task) => task.id)) };
     for (const target of ['absent', 'moved', 'known']) accepted.get(await accept('finder', target))!.status = 'lost';
     accepted.get(await eventually(() => referencesOf('absent')[1]))!.status = 'done';
     await become('absent', all('absent', 'succeeded 2'));
     await become('known', all('known', 'succeeded 1'));
-    await eventually(async () => (await query<{ reference: string }>(`select reference from batch b join target t on t.id = b.target_id where t.key = 'moved'`))[0]!.reference === 'moved/9');
+    await eventually(
+      async () =>
+        (
+          await query<{ reference: string }>(
+            `select reference from batch b join target t on t.id = b.target_id where t.key = 'moved'`,
+          )
+        )[0]!.reference === 'moved/9',
+    );
     accepted.set('moved/9', { ids: ['moved-0', 'moved-1', 'moved-2'], key: '', status: 'done' });
     await become('moved', all('moved', 'succeeded 1'));
   });
@@ -195,7 +257,15 @@ describe('H7: the deadline', () => {
       throw new Error('socket hang up');
     };
     const reference = await accept('hasty', 'unanswered');
-    await eventually(async () => (await query<{ over: boolean }>(`select poll_until < clock() - interval '500 ms' as over from batch where reference = $1`, [reference]))[0]!.over);
+    await eventually(
+      async () =>
+        (
+          await query<{ over: boolean }>(
+            `select poll_until < clock() - interval '500 ms' as over from batch where reference = $1`,
+            [reference],
+          )
+        )[0]!.over,
+    );
     expect(await states('unanswered')).toEqual(all('unanswered', 'in-progress 0'));
     expect(await errorOf('unanswered')).toContain('socket hang up');
     accepted.get(reference)!.status = 'done';
@@ -213,7 +283,11 @@ test('a status call that must wait, and one that is refused: later again; the se
   interrupt = () => {
     throw new HaltError('401: key expired');
   };
-  await eventually(async () => (await query<{ reason: string }>(`select pause_reason as reason from handler where name = 'plain'`))[0]!.reason === '401: key expired');
+  await eventually(
+    async () =>
+      (await query<{ reason: string }>(`select pause_reason as reason from handler where name = 'plain'`))[0]!
+        .reason === '401: key expired',
+  );
   interrupt = null;
   accepted.get(reference)!.status = 'done';
   await become('waits', all('waits', 'succeeded 1')); // what is in flight goes on under a pause
@@ -229,17 +303,24 @@ test('H6: weight in flight is free when an accepted batch ends, for other leader
     expect(open().length).toBe(done + 2);
     for (const one of open()) one.status = 'done';
   }
-  await eventually(async () => (await query<{ n: number }>(`select count(*) as n from task_state where id ~ '^h\\d-0$' and state = 4`))[0]!.n === 6);
+  await eventually(
+    async () =>
+      (await query<{ n: number }>(`select count(*) as n from task_state where id ~ '^h\\d-0$' and state = 4`))[0]!.n ===
+      6,
+  );
 });
 
 describe('H7: completion from outside', () => {
-  const complete = (reference: string, results: ItemResult[]): ReturnType<typeof completeAccepted> => completeAccepted(muster.node.deps, { handler: 'plain', reference, results });
+  const complete = (reference: string, results: ItemResult[]): ReturnType<typeof completeAccepted> =>
+    completeAccepted(muster.node.deps, { handler: 'plain', reference, results });
 
   test('settles the batch; a second one, and one for nothing, say so', async () => {
     const reference = await accept('plain', 'outside');
     expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
     expect(await states('outside')).toEqual(all('outside', 'succeeded 1'));
-    await expect(complete(reference, [])).rejects.toThrow(/reference "outside\/1" of handler plain: there is no accepted batch, or it is over/);
+    await expect(complete(reference, [])).rejects.toThrow(
+      /reference "outside\/1" of handler plain: there is no accepted batch, or it is over/,
+    );
     await expect(complete('nothing', [])).rejects.toThrow('there is no accepted batch');
   });
 
@@ -267,13 +348,19 @@ describe('H7: completion from outside', () => {
     const results = async function* (): AsyncGenerator<ItemResult> {
       reading();
       await gate;
-      yield* ['overtaken-0', 'overtaken-1', 'overtaken-2'].map((id) => ({ id, status: 'failed' as const, error: 'old news' }));
+      yield* ['overtaken-0', 'overtaken-1', 'overtaken-2'].map((id) => ({
+        id,
+        status: 'failed' as const,
+        error: 'old news',
+      }));
     };
     Object.assign(accepted.get(reference)!, { status: 'done', results });
     await begun;
     expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
     go();
-    const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [reference]);
+    const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [
+      reference,
+    ]);
     expect(await takeReading(muster.database.pool, batch!.id, batch!.attempt, 1_000)).toBeNull(); // over
     await become('overtaken', all('overtaken', 'succeeded 1'));
     expect((await muster.client.getTask('overtaken-1'))!.result).toBe('done overtaken-1');

@@ -57,11 +57,20 @@ afterAll(() => muster.stop());
 
 test('H8: a batch of 50,000 members with 200 MB of results settles in bounded memory', async () => {
   for (let first = 0; first < MEMBERS; first += 10_000)
-    await muster.client.submit('files', Array.from({ length: 10_000 }, (_, i) => ({ id: `member-${first + i}`, payload: { to: 'model' } })));
-  await eventually(() => ids.length === MEMBERS, { timeoutMs: 60_000, what: () => `one batch of ${MEMBERS}, the last had ${ids.length}` });
+    await muster.client.submit(
+      'files',
+      Array.from({ length: 10_000 }, (_, i) => ({ id: `member-${first + i}`, payload: { to: 'model' } })),
+    );
+  await eventually(() => ids.length === MEMBERS, {
+    timeoutMs: 60_000,
+    what: () => `one batch of ${MEMBERS}, the last had ${ids.length}`,
+  });
   done = true;
   const { pool } = muster.database;
-  await eventually(async () => (await pool.query<{ state: number }>('select state from batch')).rows[0]!.state === 4, { timeoutMs: 120_000, everyMs: 100 });
+  await eventually(async () => (await pool.query<{ state: number }>('select state from batch')).rows[0]!.state === 4, {
+    timeoutMs: 120_000,
+    everyMs: 100,
+  });
   watch();
   const { rows } = await pool.query<{ pages: number; members: number; largest: number }>(
     'select count(*) as pages, sum(json_array_length(results)) as members, max(octet_length(results::text)) as largest from result_page',
@@ -73,5 +82,8 @@ test('H8: a batch of 50,000 members with 200 MB of results settles in bounded me
   expect(rows[0]!.largest).toBeLessThan(1.1 * MB);
   expect(heap).toBeLessThan(60); // all of it would be 200 MB and more
   expect(rss).toBeLessThan(120);
-  expect(await muster.client.getTask('member-49999')).toMatchObject({ state: 'succeeded', result: expect.stringMatching(/^49999 r+$/) });
+  expect(await muster.client.getTask('member-49999')).toMatchObject({
+    state: 'succeeded',
+    result: expect.stringMatching(/^49999 r+$/),
+  });
 }, 240_000);

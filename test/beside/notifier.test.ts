@@ -20,7 +20,9 @@ interface Work {
   fail?: string;
 }
 const give = ({ id, payload }: BatchTask<Work>): ItemResult =>
-  payload.fail === undefined ? { id, status: 'ok', result: payload.give } : { id, status: 'failed', error: payload.fail };
+  payload.fail === undefined
+    ? { id, status: 'ok', result: payload.give }
+    : { id, status: 'failed', error: payload.fail };
 const jobs = defineHandler<Work>({
   name: 'jobs',
   target: (work) => work.to,
@@ -45,10 +47,15 @@ interface Message {
   timestamp: string;
   data: TasksEnded;
 }
-const messages = (): Message[] => receiver.received.map((one) => new Webhook(SECRET).verify(one.body, one.headers as Record<string, string>) as Message);
+const messages = (): Message[] =>
+  receiver.received.map(
+    (one) => new Webhook(SECRET).verify(one.body, one.headers as Record<string, string>) as Message,
+  );
 const notifications = async (url: string): Promise<{ attempts: number; done: boolean; error: string | null }[]> => {
   const text = `select n.attempts, n.done_at is not null as done, n.error from notification n join initiator i on i.id = n.initiator_id where i.address->>'url' = $1 order by n.id`;
-  return (await muster.database.pool.query<{ attempts: number; done: boolean; error: string | null }>({ text, values: [url] })).rows;
+  return (
+    await muster.database.pool.query<{ attempts: number; done: boolean; error: string | null }>({ text, values: [url] })
+  ).rows;
 };
 
 test('A17: one signed message a batch and initiator, with every end of its tasks and their results', async () => {
@@ -63,14 +70,19 @@ test('A17: one signed message a batch and initiator, with every end of its tasks
   ]);
   await eventually(() => receiver.received.length === 2);
   const [first, second] = messages().sort((a, b) => b.data.tasks.length - a.data.tasks.length);
-  expect(first).toMatchObject({ type: 'tasks.ended', data: { handler: 'jobs', target: 'x', batch: expect.any(Number) } });
+  expect(first).toMatchObject({
+    type: 'tasks.ended',
+    data: { handler: 'jobs', target: 'x', batch: expect.any(Number) },
+  });
   expect(Math.abs(Date.parse(first!.timestamp) - Date.now())).toBeLessThan(30_000);
   expect(first!.data.tasks).toEqual([
     { id: 'a', state: 'succeeded', result: { n: 1 } },
     { id: 'b', state: 'failed', error: 'no such thing' },
   ]);
   expect(second!.data.tasks).toEqual([{ id: 'c', state: 'succeeded', result: 'three' }]);
-  expect(await eventually(async () => (await notifications(url)).every((one) => one.done) && notifications(url))).toEqual([{ attempts: 1, done: true, error: null }]);
+  expect(
+    await eventually(async () => (await notifications(url)).every((one) => one.done) && notifications(url)),
+  ).toEqual([{ attempts: 1, done: true, error: null }]);
 });
 
 test('a receiver that refuses twice gets the same message again, then no more', async () => {
@@ -80,7 +92,9 @@ test('a receiver that refuses twice gets the same message again, then no more', 
   await eventually(() => receiver.received.length === 3, { timeoutMs: 30_000 });
   expect(new Set(receiver.received.map((one) => one.headers['webhook-id'])).size).toBe(1);
   expect(new Set(receiver.received.map((one) => one.body)).size).toBe(1);
-  expect(await eventually(async () => (await notifications(url))[0]!.done && notifications(url))).toEqual([{ attempts: 3, done: true, error: null }]);
+  expect(await eventually(async () => (await notifications(url))[0]!.done && notifications(url))).toEqual([
+    { attempts: 3, done: true, error: null },
+  ]);
 });
 
 test('410 ends it with the reason kept; so does a host that is not allowed', async () => {
@@ -91,7 +105,9 @@ test('410 ends it with the reason kept; so does a host that is not allowed', asy
     { id: 'gone', payload: { to: 'z' }, callback: { url: gone } },
     { id: 'elsewhere', payload: { to: 'z' }, callback: { url: elsewhere } },
   ]);
-  expect(await eventually(async () => (await notifications(gone))[0]?.done && notifications(gone))).toEqual([{ attempts: 1, done: true, error: expect.stringContaining('410') }]);
+  expect(await eventually(async () => (await notifications(gone))[0]?.done && notifications(gone))).toEqual([
+    { attempts: 1, done: true, error: expect.stringContaining('410') },
+  ]);
   expect(await eventually(async () => (await notifications(elsewhere))[0]?.done && notifications(elsewhere))).toEqual([
     { attempts: 1, done: true, error: expect.stringMatching(/host localhost:\d+: not in callbacks\.allow/) },
   ]);
@@ -132,7 +148,9 @@ test('a host that does not answer holds up nobody else, and its other messages a
     const rows = await notifications(`${silent.url}/down`);
     return rows.every((row) => row.error !== null) && rows.map((row) => row.error);
   }, { timeoutMs: 30_000 }); // prettier-ignore
-  expect(errors.filter((error) => error!.startsWith('not tried, its host did not answer another one')).length).toBeGreaterThan(20);
+  expect(
+    errors.filter((error) => error!.startsWith('not tried, its host did not answer another one')).length,
+  ).toBeGreaterThan(20);
   await pool.query(`update notification set done_at = clock(), next_at = null where done_at is null`);
 });
 
@@ -148,7 +166,13 @@ test('results of 32 KiB or more are left out, and the message says so', async ()
   const byTarget = new Map(messages().map(({ data }) => [data.target, data]));
   expect(byTarget.get('fits')).toMatchObject({ tasks: [{ id: 'fits', result: text(32_767) }] });
   expect(byTarget.get('fits')).not.toHaveProperty('resultsOmitted');
-  expect(byTarget.get('much')).toMatchObject({ resultsOmitted: true, tasks: [{ id: 'half 1', state: 'succeeded' }, { id: 'half 2', state: 'succeeded' }] });
+  expect(byTarget.get('much')).toMatchObject({
+    resultsOmitted: true,
+    tasks: [
+      { id: 'half 1', state: 'succeeded' },
+      { id: 'half 2', state: 'succeeded' },
+    ],
+  });
   expect(byTarget.get('much')!.tasks[0]).not.toHaveProperty('result');
 });
 
@@ -157,7 +181,14 @@ describe('a workflow as initiator', () => {
   const signalsOf = async (workflowId: string): Promise<{ name: string; body: TasksEnded }[]> => {
     const { events } = await (await muster.client.temporal()).workflow.getHandle(workflowId).fetchHistory();
     return events!.flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
-      signal == null ? [] : [{ name: signal.signalName!, body: JSON.parse(Buffer.from(signal.input!.payloads![0]!.data!).toString()) as TasksEnded }],
+      signal == null
+        ? []
+        : [
+            {
+              name: signal.signalName!,
+              body: JSON.parse(Buffer.from(signal.input!.payloads![0]!.data!).toString()) as TasksEnded,
+            },
+          ],
     );
   };
   const start = async (): Promise<string> => {
@@ -182,7 +213,11 @@ describe('a workflow as initiator', () => {
   test('more than a server takes in one signal goes in parts', async () => {
     const workflowId = await start();
     const name = 'n'.repeat(230);
-    const tasks = Array.from({ length: 10_000 }, (_, i) => ({ id: `${name}-${i}`, payload: { to: 'many' }, callback: { workflowId } }));
+    const tasks = Array.from({ length: 10_000 }, (_, i) => ({
+      id: `${name}-${i}`,
+      payload: { to: 'many' },
+      callback: { workflowId },
+    }));
     await muster.client.submit('jobs', tasks);
     const ended = async (): Promise<TaskEnd[]> => (await signalsOf(workflowId)).flatMap(({ body }) => body.tasks);
     await eventually(async () => (await ended()).length === 10_000, { timeoutMs: 40_000 });
@@ -202,7 +237,12 @@ describe('a workflow as initiator', () => {
       const { rows } = await muster.database.pool.query<{ error: string }>({ text, values: [workflowId] });
       return rows.length === 2 && rows;
     });
-    expect(rows.map((row) => row.error)).toEqual(expect.arrayContaining(['workflow never-was: not found, or it has ended', `workflow ${workflowId}: not found, or it has ended`]));
+    expect(rows.map((row) => row.error)).toEqual(
+      expect.arrayContaining([
+        'workflow never-was: not found, or it has ended',
+        `workflow ${workflowId}: not found, or it has ended`,
+      ]),
+    );
   });
 });
 
@@ -220,7 +260,16 @@ test('the waits double from 2 s to an hour and end after 24 h', () => {
 });
 
 test('parts: whole tasks in their order, none empty, a single one never split', () => {
-  const message: TasksEnded = { handler: 'h', target: 't', batch: 1, tasks: Array.from({ length: 100 }, (_, i) => ({ id: `${i}`, state: 'failed', error: 'e'.repeat(i === 50 ? 5_000 : 10) })) };
+  const message: TasksEnded = {
+    handler: 'h',
+    target: 't',
+    batch: 1,
+    tasks: Array.from({ length: 100 }, (_, i) => ({
+      id: `${i}`,
+      state: 'failed',
+      error: 'e'.repeat(i === 50 ? 5_000 : 10),
+    })),
+  };
   const parts = partsOf(message, 1_000);
   expect(parts.flatMap((part) => part.tasks)).toEqual(message.tasks);
   expect(parts.length).toBeGreaterThan(4);

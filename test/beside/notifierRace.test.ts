@@ -16,9 +16,16 @@ const LOST_MS = 4_000;
  * Writes a notification and wakes the notifier, right after the one before was delivered: while the look that delivered it reads what is
  * left, while its answer travels, while the workflow closes. The sweeper is off. Answers how often nothing came of it; ends at the first time.
  */
-const race = async (rounds: number, options: Partial<NodeOptions> = {}): Promise<{ lost: number; delivered: number }> => {
+const race = async (
+  rounds: number,
+  options: Partial<NodeOptions> = {},
+): Promise<{ lost: number; delivered: number }> => {
   const receiver: Receiver = await startReceiver();
-  const muster: TestMuster = await startMuster([], { callbacks: { allow: ['127.0.0.1'], secret: SECRET }, sweepEveryMs: 0, ...options });
+  const muster: TestMuster = await startMuster([], {
+    callbacks: { allow: ['127.0.0.1'], secret: SECRET },
+    sweepEveryMs: 0,
+    ...options,
+  });
   const { pool } = muster.database;
   const temporal = await muster.client.temporal();
   let lost = 0;

@@ -30,14 +30,20 @@ interface Row {
   seen: string;
 }
 const read = async (id: string): Promise<Row | undefined> => {
-  const text = 'select *, extract(epoch from clock() - seen_at)::float8 as age, seen_at::text as seen from node where id = $1';
+  const text =
+    'select *, extract(epoch from clock() - seen_at)::float8 as age, seen_at::text as seen from node where id = $1';
   return (await database.pool.query<Row>({ text, values: [id] })).rows[0];
 };
 
 test('a node is there from its start, gives signs of life, says that it drains, and goes at a clean stop', async () => {
   const registry = await register('a');
   const first = await read('a');
-  expect(first).toMatchObject({ handlers: ['orders', 'mails'], version: '1.2.3', task_queue: 'queue', draining: false });
+  expect(first).toMatchObject({
+    handlers: ['orders', 'mails'],
+    version: '1.2.3',
+    task_queue: 'queue',
+    draining: false,
+  });
   await eventually(async () => (await read('a'))!.seen > first!.seen);
   expect(await servedHandlers(database.pool, 30_000)).toEqual(['mails', 'orders']);
   await registry.drain();
@@ -61,14 +67,19 @@ test('a node that was taken for dead is back with its next sign of life', async 
 test('heartbeats survive connections that the server closes', async () => {
   await register('c');
   for (let i = 0; i < 3; i++) {
-    await database.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`, [database.name]);
+    await database.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`,
+      [database.name],
+    );
     const before = await eventually(() => read('c').catch(() => null));
     await eventually(async () => ((await read('c').catch(() => undefined))?.seen ?? '') > before.seen);
   }
 });
 
 test('only nodes silent for longer than the limit are removed', async () => {
-  await database.pool.query(`insert into node (id, task_queue, started_at, seen_at) values ('old', 'q', clock(), clock() - interval '61 minutes'), ('young', 'q', clock(), clock() - interval '59 minutes')`);
+  await database.pool.query(
+    `insert into node (id, task_queue, started_at, seen_at) values ('old', 'q', clock(), clock() - interval '61 minutes'), ('young', 'q', clock(), clock() - interval '59 minutes')`,
+  );
   expect(await deleteStaleNodes(database.pool, 3_600_000)).toBe(1);
   expect(await read('old')).toBeUndefined();
   expect(await read('young')).toBeDefined();

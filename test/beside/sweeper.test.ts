@@ -31,8 +31,10 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> => (await muster.database.pool.query<R>({ text, values })).rows;
-const succeeded = async (id: string): Promise<boolean> => (await query<{ state: number }>('select state from task_state where id = $1', [id]))[0]?.state === 4;
+const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> =>
+  (await muster.database.pool.query<R>({ text, values })).rows;
+const succeeded = async (id: string): Promise<boolean> =>
+  (await query<{ state: number }>('select state from task_state where id = $1', [id]))[0]?.state === 4;
 const submit = (id: string, to: string, notBefore?: number): Promise<unknown> => muster.client.submit('jobs', { id, payload: { to }, ...(notBefore === undefined ? {} : { notBefore }) }); // prettier-ignore
 /** Accepts in a transaction of the caller's own, for which nobody rings. */
 const submitUnrung = async (id: string, to: string): Promise<void> => {
@@ -64,7 +66,9 @@ test('G14: also where the target waits for something that is due much later', as
 
 test('a delayed task whose ring never came is due at its time', async () => {
   await submit('delayed', 'delayed', Date.now() + 86_400_000);
-  const [target] = await query<{ id: number; leader_id: number }>(`select id, leader_id from target where key = 'delayed'`);
+  const [target] = await query<{ id: number; leader_id: number }>(
+    `select id, leader_id from target where key = 'delayed'`,
+  );
   await query(`update target set due_at = null where id = $1`, [target!.id]);
   await query(`update delayed set not_before = clock() + interval '500 ms' where target_id = $1`, [target!.id]);
   await within(8_000, 'delayed');
@@ -73,8 +77,13 @@ test('a delayed task whose ring never came is due at its time', async () => {
 test('a leader that is idle although its target is due (the client died between the two statements of its ring) is woken', async () => {
   await submit('first', 'half-rung');
   await within(10_000, 'first');
-  const [target] = await query<{ id: number; leader_id: number }>(`select id, leader_id from target where key = 'half-rung'`);
-  await eventually(async () => (await query<{ state: number }>('select state from leader where id = $1', [target!.leader_id]))[0]!.state === 0);
+  const [target] = await query<{ id: number; leader_id: number }>(
+    `select id, leader_id from target where key = 'half-rung'`,
+  );
+  await eventually(
+    async () =>
+      (await query<{ state: number }>('select state from leader where id = $1', [target!.leader_id]))[0]!.state === 0,
+  );
   const before = muster.node.sweepCounts.idleLeaders;
   await submitUnrung('second', 'half-rung');
   await query('update target set due_at = clock() where id = $1', [target!.id]);
@@ -84,8 +93,12 @@ test('a leader that is idle although its target is due (the client died between 
 
 test('a leader whose workflow an operator terminated is started again when its lease has passed', async () => {
   await submit('long', 'terminated', Date.now() + 3_000);
-  const [leader] = await query<{ id: number; name: string }>(`select l.id, l.name from leader l join target t on t.leader_id = l.id where t.key = 'terminated'`);
-  const handle = (await muster.client.temporal()).workflow.getHandle(leaderWorkflowId(muster.prefix, 'jobs', leader!.name, leader!.id));
+  const [leader] = await query<{ id: number; name: string }>(
+    `select l.id, l.name from leader l join target t on t.leader_id = l.id where t.key = 'terminated'`,
+  );
+  const handle = (await muster.client.temporal()).workflow.getHandle(
+    leaderWorkflowId(muster.prefix, 'jobs', leader!.name, leader!.id),
+  );
   await eventually(() => handle.describe().then(({ status }) => status.name === 'RUNNING', () => false)); // prettier-ignore
   await handle.terminate('operator');
   await within(15_000, 'long');
@@ -103,7 +116,10 @@ test('an open batch that waits in the store under a target without a due time is
     return rows.length > 0 && rows;
   });
   // As if its submission had died and its leader's turn had taken the batch back, without a ring; the call's mark has passed.
-  await query(`update batch set dispatch = null, attempt_until = null, attempt = 0 where target_id = $1 and state = 1`, [target!.id]);
+  await query(
+    `update batch set dispatch = null, attempt_until = null, attempt = 0 where target_id = $1 and state = 1`,
+    [target!.id],
+  );
   await query(`update target set due_at = null, busy = false where id = $1`, [target!.id]);
   await query(`delete from dispatch where leader_id = $1`, [target!.leader]);
   hang = null;
@@ -114,8 +130,13 @@ test('an open batch that waits in the store under a target without a due time is
 test('a target that counts as busy under an idle leader, with nothing in flight, takes part again', async () => {
   await submit('before', 'stuck');
   await within(10_000, 'before');
-  const [target] = await query<{ id: number; leader_id: number }>(`select id, leader_id from target where key = 'stuck'`);
-  await eventually(async () => (await query<{ state: number }>('select state from leader where id = $1', [target!.leader_id]))[0]!.state === 0);
+  const [target] = await query<{ id: number; leader_id: number }>(
+    `select id, leader_id from target where key = 'stuck'`,
+  );
+  await eventually(
+    async () =>
+      (await query<{ state: number }>('select state from leader where id = $1', [target!.leader_id]))[0]!.state === 0,
+  );
   await query('update target set busy = true where id = $1', [target!.id]);
   await submitUnrung('after', 'stuck');
   await within(8_000, 'after');
@@ -123,10 +144,21 @@ test('a target that counts as busy under an idle leader, with nothing in flight,
 });
 
 test('nodes silent for an hour and slots of leaders long gone are removed', async () => {
-  await query(`insert into node (id, task_queue, started_at, seen_at) values ('dead', 'q', clock(), clock() - interval '2 hours')`);
-  const [leader] = await query<{ id: number; handler_id: number }>(`select id, handler_id from leader where state = 0 limit 1`);
-  await query(`insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at) values ($1, 77, $2, 3, clock() - interval '1 hour', clock() - interval '1 hour')`, [leader!.id, leader!.handler_id]);
-  await eventually(async () => (await query(`select from node where id = 'dead' union all select from dispatch where no = 77`)).length === 0, { timeoutMs: 8_000 });
+  await query(
+    `insert into node (id, task_queue, started_at, seen_at) values ('dead', 'q', clock(), clock() - interval '2 hours')`,
+  );
+  const [leader] = await query<{ id: number; handler_id: number }>(
+    `select id, handler_id from leader where state = 0 limit 1`,
+  );
+  await query(
+    `insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at) values ($1, 77, $2, 3, clock() - interval '1 hour', clock() - interval '1 hour')`,
+    [leader!.id, leader!.handler_id],
+  );
+  await eventually(
+    async () =>
+      (await query(`select from node where id = 'dead' union all select from dispatch where no = 77`)).length === 0,
+    { timeoutMs: 8_000 },
+  );
   expect(muster.node.sweepCounts).toMatchObject({ deletedNodes: 1, deletedDispatches: 1 });
 });
 
@@ -149,7 +181,11 @@ describe('the lease', () => {
   const other = (log = pino({ level: 'silent' })): Sweeper =>
     new Sweeper({ ...muster.node.deps, log, node: 'other', everyMs: 200 });
   const holder = async (): Promise<{ holder: string; epoch: number; live: boolean }> =>
-    (await query<{ holder: string; epoch: number; live: boolean }>(`select holder, epoch, expires_at > clock() as live from lease where resource = 'sweeper'`))[0]!;
+    (
+      await query<{ holder: string; epoch: number; live: boolean }>(
+        `select holder, epoch, expires_at > clock() as live from lease where resource = 'sweeper'`,
+      )
+    )[0]!;
 
   test('one sweeps at a time; when it stops the other begins at once', async () => {
     await eventually(async () => (await holder()).live);
@@ -163,17 +199,28 @@ describe('the lease', () => {
     await releaseLease(muster.database.pool, 'sweeper', muster.node.id, epoch);
     await eventually(async () => (await holder()).holder === 'other' || (await holder()).epoch > epoch);
     await second.stop();
-    await eventually(async () => (await holder()).holder === muster.node.id && (await holder()).live, { timeoutMs: 5_000 });
+    await eventually(async () => (await holder()).holder === muster.node.id && (await holder()).live, {
+      timeoutMs: 5_000,
+    });
   });
 
   test('a step that fails is counted and logged once, the others go on, and the net holds after every connection was cut', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
-    const broken = new Sweeper({ ...muster.node.deps, log, node: muster.node.id, everyMs: 50, deleteExpired: () => Promise.reject(new Error('disk full')) });
+    const broken = new Sweeper({
+      ...muster.node.deps,
+      log,
+      node: muster.node.id,
+      everyMs: 50,
+      deleteExpired: () => Promise.reject(new Error('disk full')),
+    });
     broken.start(); // the same holder: it shares the lease of the process's own
     await eventually(() => broken.counts.failures >= 3);
     for (let i = 0; i < 3; i++) {
-      await query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`, [muster.database.name]).catch(() => undefined);
+      await query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`,
+        [muster.database.name],
+      ).catch(() => undefined);
       const { rounds } = broken.counts;
       await eventually(() => broken.counts.rounds > rounds + 1);
     }

@@ -21,14 +21,23 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> => (await muster.database.pool.query<R>({ text, values })).rows;
+const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> =>
+  (await muster.database.pool.query<R>({ text, values })).rows;
 
 /** 100,000 targets with tasks that wait for a linger of an hour, each ring done: nothing is wrong with them. */
 const fill = async (): Promise<void> => {
-  await query(`insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms) values ('slow', 1, 500, 3600000, 1, 8, 1000, 1000)`);
-  await query(`insert into leader (handler_id, name, state, wake_at, expires_at) select id, '0', 2, clock() + interval '50 minutes', clock() + interval '1 hour' from handler where name = 'slow'`);
-  await query(`insert into target (handler_id, key, leader_id, due_at) select l.handler_id, 'k' || g, l.id, clock() + interval '1 hour' from leader l, generate_series(1, ${TARGETS}) g where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`);
-  await query(`insert into queue (target_id, seq, ready_at, bytes) select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`);
+  await query(
+    `insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms) values ('slow', 1, 500, 3600000, 1, 8, 1000, 1000)`,
+  );
+  await query(
+    `insert into leader (handler_id, name, state, wake_at, expires_at) select id, '0', 2, clock() + interval '50 minutes', clock() + interval '1 hour' from handler where name = 'slow'`,
+  );
+  await query(
+    `insert into target (handler_id, key, leader_id, due_at) select l.handler_id, 'k' || g, l.id, clock() + interval '1 hour' from leader l, generate_series(1, ${TARGETS}) g where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`,
+  );
+  await query(
+    `insert into queue (target_id, seq, ready_at, bytes) select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
+  );
 };
 
 test('G14: with 100,000 targets that have queued tasks, one that nobody rang is found within 5 s, wherever it is', async () => {
@@ -47,7 +56,10 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
     const committed = performance.now();
     await eventually(async () => (await query<{ n: number }>(`select count(*) as n from target where key = $1 and due_at is not null union all select count(*) from task_state where id = $2 and state > 0`, [to, `tx-${i}`])).some((row) => row.n > 0)); // prettier-ignore
     found.push(Math.round(performance.now() - committed));
-    await eventually(async () => (await query<{ state: number }>('select state from task_state where id = $1', [`tx-${i}`]))[0]!.state === 4);
+    await eventually(
+      async () =>
+        (await query<{ state: number }>('select state from task_state where id = $1', [`tx-${i}`]))[0]!.state === 4,
+    );
   }
   process.stderr.write(`[beside] found after ${found.join(', ')} ms\n`);
   expect(Math.max(...found)).toBeLessThan(5_000);
@@ -69,7 +81,9 @@ test('a page reads no more than it was asked for, whatever is in the queue', asy
   }
   process.stderr.write(`[beside] ${read} targets in ${pages} pages: ${Math.round(performance.now() - startedAt)} ms\n`);
   expect(read).toBe(TARGETS);
-  const { rows } = await muster.database.pool.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers, timing off, costs off) select * from (
+  const { rows } = await muster.database.pool.query<{
+    'QUERY PLAN': string;
+  }>(`explain (analyze, buffers, timing off, costs off) select * from (
     with recursive page as ((select q.target_id, 1 as n from queue q where q.target_id > 0 order by q.target_id, q.priority, q.seq limit 1)
     union all select f.target_id, p.n + 1 from page p cross join lateral (select q.target_id from queue q where q.target_id > p.target_id order by q.target_id, q.priority, q.seq limit 1) f where p.n < 1000)
     select count(*) from page) x`);

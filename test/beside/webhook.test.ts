@@ -14,7 +14,13 @@ afterEach(() => receiver.close());
 
 const send = (
   url: string,
-  options: { allow?: string[]; secret?: string | null; resolve?: () => Promise<Resolved[]>; timeoutMs?: number; signal?: AbortSignal } = {},
+  options: {
+    allow?: string[];
+    secret?: string | null;
+    resolve?: () => Promise<Resolved[]>;
+    timeoutMs?: number;
+    signal?: AbortSignal;
+  } = {},
 ): Promise<Delivery> => {
   const { allow = ['127.0.0.1'], secret = SECRET, signal = new AbortController().signal, ...rest } = options;
   return sendWebhook({ allow, secret }, { id: 'msg_1', url, body: '{"type":"tasks.ended"}' }, { signal, ...rest });
@@ -23,7 +29,12 @@ const send = (
 test('signed after Standard Webhooks: the reference verifier accepts it, and no other body or secret', async () => {
   expect(await send(`${receiver.url}/hook?a=1`)).toEqual({ kind: 'delivered' });
   const [{ method, path, body, headers }] = receiver.received as [Receiver['received'][0]];
-  expect({ method, path, type: headers['content-type'], id: headers['webhook-id'] }).toEqual({ method: 'POST', path: '/hook?a=1', type: 'application/json', id: 'msg_1' });
+  expect({ method, path, type: headers['content-type'], id: headers['webhook-id'] }).toEqual({
+    method: 'POST',
+    path: '/hook?a=1',
+    type: 'application/json',
+    id: 'msg_1',
+  });
   const signed = headers as Record<string, string>;
   expect(new Webhook(SECRET).verify(body, signed)).toEqual({ type: 'tasks.ended' });
   expect(() => new Webhook(SECRET).verify(`${body} `, signed)).toThrow();
@@ -44,7 +55,10 @@ describe('what the answer means', () => {
   });
 
   test('a redirect is not followed, not even to an allowed host', async () => {
-    receiver.answer = (response, n) => void (n === 1 ? response.writeHead(307, { location: `${receiver.url}/elsewhere` }) : response.writeHead(200)).end();
+    receiver.answer = (response, n) =>
+      void (
+        n === 1 ? response.writeHead(307, { location: `${receiver.url}/elsewhere` }) : response.writeHead(200)
+      ).end();
     expect(await send(receiver.url)).toEqual({ kind: 'retry', error: 'answered 307: redirects are not followed' });
     expect(receiver.received).toHaveLength(1);
   });
@@ -52,7 +66,10 @@ describe('what the answer means', () => {
   test('a body without an end costs neither memory nor the delivery', async () => {
     receiver.answer = (response) => {
       response.writeHead(200);
-      const more = (): void => void (response.destroyed || (response.write('x'.repeat(65_536)) ? setImmediate(more) : response.once('drain', more)));
+      const more = (): void =>
+        void (
+          response.destroyed || (response.write('x'.repeat(65_536)) ? setImmediate(more) : response.once('drain', more))
+        );
       more();
     };
     expect(await send(receiver.url)).toEqual({ kind: 'delivered' });
@@ -61,24 +78,38 @@ describe('what the answer means', () => {
   test('no answer in time, nobody there, a broken connection: again later, and the host counts as down', async () => {
     receiver.answer = () => undefined;
     const silent = await send(receiver.url, { timeoutMs: 200 });
-    expect(silent).toMatchObject({ kind: 'retry', unreachable: true, error: expect.stringContaining('no end within 200 ms') });
+    expect(silent).toMatchObject({
+      kind: 'retry',
+      unreachable: true,
+      error: expect.stringContaining('no end within 200 ms'),
+    });
     receiver.answer = (response) => void response.destroy();
     expect(await send(receiver.url)).toMatchObject({ kind: 'retry', unreachable: true });
     const other = await startReceiver();
     await other.close();
-    expect(await send(other.url)).toMatchObject({ kind: 'retry', unreachable: true, error: expect.stringContaining('ECONNREFUSED') });
+    expect(await send(other.url)).toMatchObject({
+      kind: 'retry',
+      unreachable: true,
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 });
 
 describe('callbacks.allow', () => {
   test('empty by default: nothing goes out, and the error names the host and the remedy', async () => {
     const delivery = await send(receiver.url, { allow: [] });
-    expect(delivery).toMatchObject({ kind: 'given-up', error: expect.stringMatching(/host 127\.0\.0\.1:\d+: not in callbacks\.allow \(empty\)/) });
+    expect(delivery).toMatchObject({
+      kind: 'given-up',
+      error: expect.stringMatching(/host 127\.0\.0\.1:\d+: not in callbacks\.allow \(empty\)/),
+    });
     expect(receiver.received).toHaveLength(0);
   });
 
   test('without a secret nothing goes out', async () => {
-    expect(await send(receiver.url, { secret: null })).toMatchObject({ kind: 'given-up', error: expect.stringContaining('callbacks.secret') });
+    expect(await send(receiver.url, { secret: null })).toMatchObject({
+      kind: 'given-up',
+      error: expect.stringContaining('callbacks.secret'),
+    });
     expect(receiver.received).toHaveLength(0);
   });
 
@@ -109,38 +140,65 @@ describe('private addresses', () => {
     ['8.8.8.8', true], ['172.32.0.1', true], ['2606:4700:4700::1111', true], ['not an address', false],
   ])('%s is public: %s', (address, expected) => { expect(isPublic(address)).toBe(expected); }); // prettier-ignore
 
-  const at = (...addresses: string[]) => async (): Promise<Resolved[]> => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  const at =
+    (...addresses: string[]) =>
+    async (): Promise<Resolved[]> =>
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
   test('an allowed name that resolves to a private address leads nowhere, unless the address is named too', async () => {
     const url = `http://hooks.example.com:${receiver.port}/`;
     const refused = await send(url, { allow: ['hooks.example.com'], resolve: at('127.0.0.1') });
-    expect(refused).toMatchObject({ kind: 'given-up', error: expect.stringMatching(/resolves to 127\.0\.0\.1, which is not a public address.*callbacks\.allow/) });
+    expect(refused).toMatchObject({
+      kind: 'given-up',
+      error: expect.stringMatching(/resolves to 127\.0\.0\.1, which is not a public address.*callbacks\.allow/),
+    });
     expect(receiver.received).toHaveLength(0);
-    expect(await send(url, { allow: ['hooks.example.com', '127.0.0.1'], resolve: at('127.0.0.1') })).toEqual({ kind: 'delivered' });
+    expect(await send(url, { allow: ['hooks.example.com', '127.0.0.1'], resolve: at('127.0.0.1') })).toEqual({
+      kind: 'delivered',
+    });
     expect(receiver.received[0]!.headers.host).toBe(`hooks.example.com:${receiver.port}`);
   });
 
   test('no rebinding: it connects to the address that was checked, though the name resolves to another one a moment later', async () => {
     let lookups = 0;
     const resolve = async (): Promise<Resolved[]> => at(++lookups === 1 ? '127.0.0.1' : '127.9.9.9')();
-    expect(await send(`http://hooks.example.com:${receiver.port}/`, { allow: ['hooks.example.com', '127.0.0.1'], resolve })).toEqual({ kind: 'delivered' });
+    expect(
+      await send(`http://hooks.example.com:${receiver.port}/`, { allow: ['hooks.example.com', '127.0.0.1'], resolve }),
+    ).toEqual({ kind: 'delivered' });
     expect(lookups).toBe(1);
   });
 
   test('of several addresses only those that may be connected to are left', () => {
-    const addresses = ['10.0.0.1', '8.8.8.8', '::1', '2606:4700::1', 'fd00::7'].map((address) => ({ address, family: 4 as const }));
-    const left = (allow: string[]): string[] => allowedAddresses(allow, 'hooks.example.com', addresses).map(({ address }) => address);
+    const addresses = ['10.0.0.1', '8.8.8.8', '::1', '2606:4700::1', 'fd00::7'].map((address) => ({
+      address,
+      family: 4 as const,
+    }));
+    const left = (allow: string[]): string[] =>
+      allowedAddresses(allow, 'hooks.example.com', addresses).map(({ address }) => address);
     expect(left(['hooks.example.com'])).toEqual(['8.8.8.8', '2606:4700::1']);
-    expect(left(['hooks.example.com', '10.0.0.1', '[fd00::7]'])).toEqual(['10.0.0.1', '8.8.8.8', '2606:4700::1', 'fd00::7']);
+    expect(left(['hooks.example.com', '10.0.0.1', '[fd00::7]'])).toEqual([
+      '10.0.0.1',
+      '8.8.8.8',
+      '2606:4700::1',
+      'fd00::7',
+    ]);
   });
 
   test('localhost, named itself, is the loopback; another name that resolves there is not', async () => {
-    expect(await send(`http://localhost:${receiver.port}/`, { allow: ['localhost'], resolve: at('127.0.0.1') })).toEqual({ kind: 'delivered' });
-    expect(await send(`http://localhost:${receiver.port}/`, { allow: ['localhost'], resolve: at('10.0.0.1') })).toMatchObject({ kind: 'given-up' });
+    expect(
+      await send(`http://localhost:${receiver.port}/`, { allow: ['localhost'], resolve: at('127.0.0.1') }),
+    ).toEqual({ kind: 'delivered' });
+    expect(
+      await send(`http://localhost:${receiver.port}/`, { allow: ['localhost'], resolve: at('10.0.0.1') }),
+    ).toMatchObject({ kind: 'given-up' });
   });
 
   test('an unresolvable name is tried again later', async () => {
-    const resolve = async (): Promise<Resolved[]> => Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
-    expect(await send('http://gone.example.com/', { allow: ['gone.example.com'], resolve })).toMatchObject({ kind: 'retry', unreachable: true });
+    const resolve = async (): Promise<Resolved[]> =>
+      Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
+    expect(await send('http://gone.example.com/', { allow: ['gone.example.com'], resolve })).toMatchObject({
+      kind: 'retry',
+      unreachable: true,
+    });
   });
 });

@@ -76,7 +76,7 @@ test('DESIGN 6: it waits for servers that come up later, and says for whom', asy
   const empty = await createDatabase({ empty: true });
   const worker = world.start('worker', { MUSTER_DATABASE_URL: empty.url });
   await worker.says(/no Muster tables of this version.*Trying again/);
-  const migrated = await world.start('migrate --json', { MUSTER_DATABASE_URL: empty.url });
+  const migrated = world.start('migrate --json', { MUSTER_DATABASE_URL: empty.url });
   expect(await migrated.exit).toBe(0);
   expect(JSON.parse(migrated.stdout())).toMatchObject({
     schema: 'muster',

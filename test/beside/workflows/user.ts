@@ -9,7 +9,8 @@ interface Options {
   prefix?: string;
 }
 
-export const one = (handler: string, id: string, payload: Payload, options: Options): Promise<TaskResult> => submitTask(handler, { id, payload }, options);
+export const one = (handler: string, id: string, payload: Payload, options: Options): Promise<TaskResult> =>
+  submitTask(handler, { id, payload }, options);
 
 export const many = (handler: string, ids: string[], payload: Payload, options: Options): Promise<TaskResult[]> =>
   submitTasks(handler, ids.map((id) => ({ id, payload })), options); // prettier-ignore
@@ -18,7 +19,12 @@ export const sideBySide = (handler: string, ids: string[], payload: Payload, opt
   Promise.all(ids.map((id) => submitTask(handler, { id, payload }, options)));
 
 /** Continues as new while its task is under way: the first run gives up waiting, the second one submits the same task again. */
-export const continued = async (handler: string, id: string, payload: Payload, options: Options): Promise<TaskResult> => {
+export const continued = async (
+  handler: string,
+  id: string,
+  payload: Payload,
+  options: Options,
+): Promise<TaskResult> => {
   if (workflowInfo().continuedFromExecutionRunId !== undefined) return submitTask(handler, { id, payload }, options);
   await submitTask(handler, { id, payload }, { ...options, timeout: 500 }).catch(() => undefined);
   return continueAsNew<typeof continued>(handler, id, payload, options);

@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import type { WorkflowBundle } from '@temporalio/worker';
+import { scenarios } from './scenarios';
+
+const FOLDER = path.join(__dirname, 'histories');
+const files = readdirSync(FOLDER).sort();
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+let bundle: WorkflowBundle;
+beforeAll(async () => {
+  bundle = await bundleWorkflowCode({ workflowsPath: require.resolve('../../workflows'), logger: new DefaultLogger('ERROR') });
+});
+const replay = (workflowBundle: { code: string }, file: string): Promise<void> =>
+  Worker.runReplayHistory({ workflowBundle }, JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')), `recorded/${file}`);
+
+test.each(files)('the workflows of today replay %s', async (file) => {
+  await replay(bundle, file);
+});
+
+test('every path has a stored history', () => {
+  const recorded = new Set(files.map((file) => file.split('.')[0]));
+  expect(scenarios.map(({ name }) => name).filter((name) => !recorded.has(name))).toEqual([]);
+  expect(files.some((file) => readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))).toBe(true);
+  expect(new Set(files.map((file) => file.split('.')[1]))).toEqual(new Set(['leader', 'monitor', 'notifier']));
+});
+
+describe('a changed workflow fails the replay', () => {
+  const changes: [string, string, string, string][] = [
+    ['a timer before the first turn', 'linger-flush.leader.0.json', 'async takeTurn(mayClaim) {', 'async takeTurn(mayClaim) { await this.wait(5);'],
+    ['no submission is started', 'size-flush.leader.0.json', 'if (answer.dispatch !== null)', 'if (false)'],
+    ['no continue-as-new', files.find((file) => readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))!, 'return this.turn >= this.turnsPerRun', 'return false'],
+  ]; // prettier-ignore
+  test.each(changes)('%s', async (_, file, from, to) => {
+    expect(bundle.code).toContain(from);
+    await expect(replay({ code: bundle.code.replace(from, to) }, file)).rejects.toThrow(/Nondeterminism|Non-?determin|TMPRL1100/i);
+  });
+});
