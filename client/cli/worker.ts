@@ -5,6 +5,7 @@ import { runs } from './support/session';
 
 interface Options {
   metricsPort?: number;
+  metricsHost: string;
   shutdownGrace: number;
   startTimeout: number;
   versioning?: boolean;
@@ -28,6 +29,7 @@ export const workerCommand = (): Command =>
     NOTES,
   )
     .option('--metrics-port <port>', 'serve Prometheus metrics at http://<host>:<port>/metrics', portOption)
+    .option('--metrics-host <host>', 'address to serve them on; 0.0.0.0 to be scraped from outside', '127.0.0.1')
     .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
     .option(
       '--start-timeout <duration>',
@@ -48,7 +50,7 @@ export const workerCommand = (): Command =>
     .action(runs(worker));
 
 async function worker(session: Session<Options>): Promise<void> {
-  const { shutdownGrace, startTimeout, versioning, buildId, setCurrent } = session.options;
+  const { shutdownGrace, startTimeout, versioning, buildId, setCurrent, metricsPort, metricsHost } = session.options;
   const settings = await session.settings({ handlers: true, database: true });
   const [{ runWorker }, { createLogger }, { defaultBuildId }] = await Promise.all([
     import('../../workers/main.js'),
@@ -63,6 +65,7 @@ async function worker(session: Session<Options>): Promise<void> {
       ? { versioning: { deploymentName: settings.prefix, buildId: buildId ?? defaultBuildId() } }
       : {}),
     setCurrent: setCurrent === true,
+    ...(metricsPort === undefined ? {} : { metrics: { port: metricsPort, host: metricsHost } }),
     onReady: ({ node }) => {
       if (session.out.json)
         session.out.answer(

@@ -1,118 +1,29 @@
-import type pg from 'pg';
-import { completeAccepted } from '../../activities/complete';
-import type {
-  Batch,
-  Handler,
-  HandlerOptions,
-  ItemResult,
-  ReconcileAnswer,
-  ReferenceStatus,
-} from '../../activities/handlers';
-import { defineHandler, HaltError, LaterError } from '../../activities/handlers';
-import { takeReading } from '../../postgres/poll';
+import { HaltError, LaterError } from '../../activities/handlers';
+import type { ItemResult } from '../../activities/handlers';
 import { monitorWorkflowId } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
-import type { TestMuster } from '../helpers/muster';
-import { startMuster } from '../helpers/muster';
+import {
+  accept,
+  accepted,
+  all,
+  asked,
+  become,
+  behave,
+  errorOf,
+  muster,
+  oks,
+  query,
+  referencesOf,
+  script,
+  startAccepting,
+  states,
+  stopAccepting,
+} from './accepting';
+import type { Accepted } from './accepting';
 
-/** A downstream that accepts batches and finishes them when a test says so. Each test has targets, so references, of its own. */
-interface Accepted {
-  ids: string[];
-  key: string;
-  status: ReferenceStatus['status'];
-  error?: string;
-  results?: () => AsyncIterable<ItemResult> | ItemResult[];
-}
-const accepted = new Map<string, Accepted>();
-const asked: string[][] = [];
-/** What the status call does next, if not answer. */
-let interrupt: (() => never) | null = null;
-let reconciled: (batch: Batch) => ReconcileAnswer = () => ({ status: 'unsure' });
-
-const referencesOf = (target: string): string[] =>
-  [...accepted.keys()].filter((reference) => reference.startsWith(`${target}/`));
-const oks = (ids: readonly string[]): ItemResult[] => ids.map((id) => ({ id, status: 'ok', result: `done ${id}` }));
-
-const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
-  defineHandler({
-    name,
-    target: (payload) => (payload as { to: string }).to,
-    limits: { maxItems: 8 },
-    linger: { lingerMs: 50 },
-    concurrency: { perTarget: 50, perHandler: 200 },
-    retry: { delayed: { baseMs: 50, maxMs: 100 }, maxAttempts: 3 },
-    poll: { everyMs: 200, deadlineMs: 60_000 },
-    submit: async (batch, { idempotencyKey }) => {
-      const reference = `${batch.target}/${referencesOf(batch.target).length + 1}`;
-      accepted.set(reference, { ids: batch.tasks.map((task) => task.id), key: idempotencyKey, status: 'pending' });
-      return { status: 'accepted', reference };
-    },
-    status: async (references) => {
-      asked.push([...references]);
-      interrupt?.();
-      return references.map((reference) => {
-        const { status = 'lost', error } = accepted.get(reference) ?? {};
-        return { reference, status, ...(error === undefined ? {} : { error }) };
-      });
-    },
-    results: (reference) => {
-      const { ids, results } = accepted.get(reference)!;
-      return results === undefined ? oks(ids) : results();
-    },
-    ...more,
-  });
-const handlers = [
-  define('plain'),
-  define('by-batch', { idempotency: { by: 'batch' } }),
-  define('finder', { reconcile: async (batch) => reconciled(batch) }),
-  define('hasty', { poll: { everyMs: 200, deadlineMs: 1_000 } }),
-  define('heavy', { limits: { maxItems: 1, maxWeightInFlight: { perHandler: 2 } }, leaders: 2 }),
-];
-
-let muster: TestMuster;
-beforeAll(async () => {
-  muster = await startMuster(handlers);
-});
-afterAll(() => muster.stop());
-afterEach(() => {
-  interrupt = null;
-  reconciled = () => ({ status: 'unsure' });
-});
-
-const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> =>
-  (await muster.database.pool.query<R>({ text, values })).rows;
-const NAMES = ['created', 'batched', 'in-progress', 'unknown', 'succeeded', 'failed', 'dead', 'cancelled'];
-const states = async (target: string): Promise<Record<string, string>> => {
-  const rows = await query<{ id: string; state: number; attempts: number }>(
-    `select s.id, s.state, s.attempts from task_state s join target t on t.id = s.target_id where t.key = $1 order by s.seq`,
-    [target],
-  );
-  return Object.fromEntries(rows.map(({ id, state, attempts }) => [id, `${NAMES[state]} ${attempts}`]));
-};
-/** Submits `n` tasks of a target in one batch and answers its reference once it was accepted. */
-const accept = async (handler: string, target: string, n = 3): Promise<string> => {
-  await muster.client.submit(
-    handler,
-    Array.from({ length: n }, (_, i) => ({ id: `${target}-${i}`, payload: { to: target } })),
-  );
-  const text =
-    'select b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.reference is not null';
-  return (await eventually(async () => (await query<{ reference: string }>(text, [target]))[0])).reference;
-};
-const become = (target: string, expected: Record<string, string>): Promise<unknown> =>
-  eventually(async () => JSON.stringify(await states(target)) === JSON.stringify(expected), {
-    timeoutMs: 15_000,
-    what: async () => `${JSON.stringify(expected)}, it is ${JSON.stringify(await states(target))}`,
-  });
-const all = (target: string, state: string, n = 3): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: n }, (_, i) => [`${target}-${i}`, state]));
-const errorOf = async (target: string): Promise<string | null> =>
-  (
-    await query<{ error: string | null }>(
-      `select b.error from batch b join target t on t.id = b.target_id where t.key = $1 order by b.id desc limit 1`,
-      [target],
-    )
-  )[0]!.error;
+beforeAll(startAccepting);
+afterAll(stopAccepting);
+afterEach(behave);
 
 describe('H7: what the downstream says of an accepted batch', () => {
   test('pending: in progress, asked again; done: the results are kept, one attempt', async () => {
@@ -122,12 +33,12 @@ describe('H7: what the downstream says of an accepted batch', () => {
     expect(await states('done')).toEqual(all('done', 'in-progress 0'));
     accepted.get(reference)!.status = 'done';
     await become('done', all('done', 'succeeded 1'));
-    const task = await muster.client.getTask('done-1');
+    const task = await muster().client.getTask('done-1');
     expect(task).toMatchObject({ state: 'succeeded', result: 'done done-1' });
   });
 
   test('many are asked for in one call', async () => {
-    await muster.client.submit(
+    await muster().client.submit(
       'plain',
       Array.from({ length: 40 }, (_, i) => ({ id: `many-${i}`, payload: { to: `many${i}` } })),
     );
@@ -182,7 +93,7 @@ describe('H7: what the downstream says of an accepted batch', () => {
     } finally {
       clearInterval(timer);
     }
-    expect((await muster.client.getTask('poison-2'))!.error).toContain('line 1: bad');
+    expect((await muster().client.getTask('poison-2'))!.error).toContain('line 1: bad');
   });
 
   test('lost, and nothing to look it up with: parked without idempotency, sent again under the same key with it', async () => {
@@ -198,7 +109,7 @@ describe('H7: what the downstream says of an accepted batch', () => {
   });
 
   test('lost and looked up: absent is sent again, found under another reference is followed, done is settled', async () => {
-    reconciled = (batch) =>
+    script.reconciled = (batch) =>
       batch.target === 'absent'
         ? { status: 'absent' }
         : batch.target === 'moved'
@@ -253,7 +164,7 @@ describe('H7: the deadline', () => {
   });
 
   test('a question that is not answered is no answer: nothing is parked for it at once', async () => {
-    interrupt = () => {
+    script.interrupt = () => {
       throw new Error('socket hang up');
     };
     const reference = await accept('hasty', 'unanswered');
@@ -269,18 +180,18 @@ describe('H7: the deadline', () => {
     expect(await states('unanswered')).toEqual(all('unanswered', 'in-progress 0'));
     expect(await errorOf('unanswered')).toContain('socket hang up');
     accepted.get(reference)!.status = 'done';
-    interrupt = null;
+    script.interrupt = null;
     await become('unanswered', all('unanswered', 'succeeded 1'));
   });
 });
 
 test('a status call that must wait, and one that is refused: later again; the second pauses the handler, whose reason it is', async () => {
   const reference = await accept('plain', 'waits');
-  interrupt = () => {
+  script.interrupt = () => {
     throw new LaterError('slow down', { retryAfterMs: 300 });
   };
   await eventually(async () => (await errorOf('waits'))?.includes('slow down'));
-  interrupt = () => {
+  script.interrupt = () => {
     throw new HaltError('401: key expired');
   };
   await eventually(
@@ -288,15 +199,15 @@ test('a status call that must wait, and one that is refused: later again; the se
       (await query<{ reason: string }>(`select pause_reason as reason from handler where name = 'plain'`))[0]!
         .reason === '401: key expired',
   );
-  interrupt = null;
+  script.interrupt = null;
   accepted.get(reference)!.status = 'done';
   await become('waits', all('waits', 'succeeded 1')); // what is in flight goes on under a pause
-  await muster.client.resume('plain');
+  await muster().client.resume('plain');
 });
 
 test('H6: weight in flight is free when an accepted batch ends, for other leaders too', async () => {
   const targets = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
-  await muster.client.submit('heavy', targets.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
+  await muster().client.submit('heavy', targets.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
   const open = (): Accepted[] => [...accepted].filter(([reference]) => /^h\d\//.test(reference)).map(([, one]) => one);
   for (let done = 0; done < 6; done += 2) {
     await eventually(() => open().length === done + 2, { timeoutMs: 8_000 }); // well below the 10 s of a blocked leader's own look
@@ -310,74 +221,17 @@ test('H6: weight in flight is free when an accepted batch ends, for other leader
   );
 });
 
-describe('H7: completion from outside', () => {
-  const complete = (reference: string, results: ItemResult[]): ReturnType<typeof completeAccepted> =>
-    completeAccepted(muster.node.deps, { handler: 'plain', reference, results });
-
-  test('settles the batch; a second one, and one for nothing, say so', async () => {
-    const reference = await accept('plain', 'outside');
-    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
-    expect(await states('outside')).toEqual(all('outside', 'succeeded 1'));
-    await expect(complete(reference, [])).rejects.toThrow(
-      /reference "outside\/1" of handler plain: there is no accepted batch, or it is over/,
-    );
-    await expect(complete('nothing', [])).rejects.toThrow('there is no accepted batch');
-  });
-
-  test('unreadable results settle nothing: the batch is asked about as before', async () => {
-    const reference = await accept('plain', 'garbled');
-    await expect(complete(reference, oks(['someone-else']))).rejects.toThrow(/someone-else.*not in this batch/);
-    accepted.get(reference)!.status = 'done';
-    await become('garbled', all('garbled', 'succeeded 1'));
-  });
-
-  test('a parked batch may still be completed', async () => {
-    const reference = await accept('plain', 'parked');
-    accepted.get(reference)!.status = 'lost';
-    await become('parked', all('parked', 'unknown 1'));
-    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
-    expect((await muster.client.getTask('parked-0'))!.state).toBe('succeeded');
-  });
-
-  test('a reader that was overtaken neither settles nor mixes its pages into the other’s', async () => {
-    const reference = await accept('plain', 'overtaken');
-    let go = (): void => undefined;
-    let reading = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (go = resolve));
-    const begun = new Promise<void>((resolve) => (reading = resolve));
-    const results = async function* (): AsyncGenerator<ItemResult> {
-      reading();
-      await gate;
-      yield* ['overtaken-0', 'overtaken-1', 'overtaken-2'].map((id) => ({
-        id,
-        status: 'failed' as const,
-        error: 'old news',
-      }));
-    };
-    Object.assign(accepted.get(reference)!, { status: 'done', results });
-    await begun;
-    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
-    go();
-    const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [
-      reference,
-    ]);
-    expect(await takeReading(muster.database.pool, batch!.id, batch!.attempt, 1_000)).toBeNull(); // over
-    await become('overtaken', all('overtaken', 'succeeded 1'));
-    expect((await muster.client.getTask('overtaken-1'))!.result).toBe('done overtaken-1');
-  });
-});
-
 test('a monitor that was terminated is started again by the sweeper', async () => {
   const reference = await accept('plain', 'terminated');
-  const handle = (await muster.client.temporal()).workflow.getHandle(monitorWorkflowId(muster.prefix, 'plain'));
+  const handle = (await muster().client.temporal()).workflow.getHandle(monitorWorkflowId(muster().prefix, 'plain'));
   await handle.terminate('operator');
   accepted.get(reference)!.status = 'done';
   await become('terminated', all('terminated', 'succeeded 1'));
-  expect(muster.node.sweepCounts.monitorWakes).toBeGreaterThan(0);
+  expect(muster().node.sweepCounts.monitorWakes).toBeGreaterThan(0);
 });
 
 test('with nothing accepted any more the monitor has ended', async () => {
   for (const one of accepted.values()) one.status = 'done';
-  const handle = (await muster.client.temporal()).workflow.getHandle(monitorWorkflowId(muster.prefix, 'by-batch'));
+  const handle = (await muster().client.temporal()).workflow.getHandle(monitorWorkflowId(muster().prefix, 'by-batch'));
   await eventually(async () => (await handle.describe()).status.name === 'COMPLETED');
 });

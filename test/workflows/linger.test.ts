@@ -163,20 +163,6 @@ describe('linger and quiet period', () => {
     ]);
   });
 
-  test('A12: a linger of 30 days costs a look a day, not thousands', async () => {
-    await submit('second', 'month', 'm-0');
-    await muster.skipTo(2_000);
-    await operate(muster.database.pool, muster.client).override('second', 'month', { lingerMs: 30 * DAY_MS });
-    await muster.begin();
-    await submit('second', 'month', 'm-1');
-    await submit('second', 'plain', 'm-2'); // a look of its own on the way
-    await muster.skipTo(30 * DAY_MS - 1);
-    expect(second.calls.flatMap((call) => call.ids)).toEqual(['m-0', 'm-2']);
-    await muster.skipTo(30 * DAY_MS);
-    expect(second.calls.at(-1)).toEqual({ at: 30 * DAY_MS, target: 'month', ids: ['m-1'] });
-    expect((await timers('second')).length).toBeLessThanOrEqual(40);
-  });
-
   test('G1: notBefore in 30 days is skipped to as well', async () => {
     await muster.client.submit('pairs', { id: 'n-0', payload: { to: 'month' }, notBefore: muster.unixMs(30 * DAY_MS) });
     await muster.skipTo(31 * DAY_MS);
