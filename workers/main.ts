@@ -1,7 +1,5 @@
 import type { Logger } from 'pino';
 import type { Settings } from './config';
-import { startMetrics } from './metrics';
-import type { MetricsServer } from './metrics';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from './process';
 import type { RunningWorker, WorkerOptions } from './process';
 import { stopOnSignals } from './signals';
@@ -9,8 +7,6 @@ import { stopOnSignals } from './signals';
 export interface RunOptions extends Omit<WorkerOptions, 'signal'> {
   /** Told when it polls. */
   onReady?(worker: RunningWorker): void;
-  /** Serves `/metrics` and `/healthz` there; none without. */
-  metrics?: { port: number; host?: string };
 }
 
 /**
@@ -25,28 +21,18 @@ export const runWorker = async (settings: Settings, options: RunOptions): Promis
       'draining: no new work, running calls end; once more to end at once',
     ),
   );
-  let metrics: MetricsServer | null = null;
   try {
     const worker = await startUnlessStopped(settings, options, stop.signal);
     if (worker === null) return;
     if (stop.signal.aborted) worker.stop();
     else stop.signal.addEventListener('abort', () => worker.stop());
     announce(worker, settings, log);
-    metrics = await serveMetrics(worker, options);
     options.onReady?.(worker);
     await worker.ended;
     log.info({ node: worker.node.id }, 'drained');
   } finally {
-    await metrics?.stop();
     stop.release();
   }
-};
-
-const serveMetrics = async ({ node }: RunningWorker, { metrics, log }: RunOptions): Promise<MetricsServer | null> => {
-  if (metrics === undefined) return null;
-  const server = await startMetrics({ pool: node.deps.pool, ...metrics, sweepCounts: node.sweepCounts, log });
-  log.info({ url: server.url }, 'metrics');
-  return server;
 };
 
 const startUnlessStopped = async (

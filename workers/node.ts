@@ -85,7 +85,10 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
   const registry = new Registry({ pool, log, node: row });
   const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs });
-  const stopWorkers = (): void => {
+  const shutdown = (): void => {
+    draining.abort();
+    void registry.drain();
+    void sweeper.stop();
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   return {
@@ -96,20 +99,22 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       await registry.start();
       if (options.sweepEveryMs !== 0) sweeper.start();
       try {
-        const runs = Promise.all(workers.map((worker) => worker.run()));
-        if (draining.signal.aborted) stopWorkers(); // it was asked to stop while it started
-        await runs;
+        let failure: unknown;
+        const runs = workers.map((worker) =>
+          worker.run().catch((error: unknown) => {
+            failure ??= error;
+            shutdown(); // the others drain, then it is told
+          }),
+        );
+        if (draining.signal.aborted) shutdown(); // it was asked to stop while it started
+        await Promise.all(runs);
+        if (failure !== undefined) throw failure;
       } finally {
         await sweeper.stop();
         await registry.stop();
       }
     },
-    shutdown: () => {
-      draining.abort();
-      void registry.drain();
-      void sweeper.stop();
-      stopWorkers();
-    },
+    shutdown,
   };
 };
 

@@ -1,10 +1,13 @@
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { MusterError } from '../client/errors';
 import { createPool } from '../postgres/pool';
 import type { Pool } from '../postgres/pool';
 import type { Settings } from './config';
 import { awaitStore, connectTemporal } from './connect';
 import { installRuntime } from './logging';
+import { startMetrics } from './metrics';
+import type { MetricsServer } from './metrics';
 import { createNode } from './node';
 import type { Node } from './node';
 import type { Versioning } from './versioning';
@@ -21,6 +24,10 @@ export interface WorkerOptions {
   versioning?: Versioning;
   /** With versioning: new runs go to this version once it polls. */
   setCurrent?: boolean;
+  /** Serves `/metrics` and `/healthz` there; none without. Default host 127.0.0.1. */
+  metrics?: { port: number; host?: string };
+  /** host:port of the SDK's own Prometheus endpoint. */
+  sdkMetricsAddress?: string;
   /** Aborted: the start is given up. */
   signal: AbortSignal;
 }
@@ -42,7 +49,7 @@ export interface RunningWorker {
 /** Starts the worker of this process: waits for the servers, then polls. The SDK's runtime is installed here, so once a process. */
 export const startWorker = async (settings: Settings, options: WorkerOptions): Promise<RunningWorker> => {
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
-  installRuntime(log);
+  installRuntime(log, options.sdkMetricsAddress);
   const pool = createPool({
     databaseUrl: settings.databaseUrl!,
     schema: settings.schema,
@@ -50,14 +57,17 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     applicationName: 'muster worker',
   });
   let connection: NativeConnection | undefined;
+  let metrics: MetricsServer | null = null;
   try {
     const patience = { log, startTimeoutMs, signal };
     // Both at once: what is wrong with each is said at once.
     const opening = connectTemporal(settings.temporal, patience).then((opened) => (connection = opened));
     await Promise.all([awaitStore(pool, patience), opening]);
     const node = await createNode({ ...nodeOptions(settings, options), pool, connection: connection! });
-    return running(node, pool, connection!, settings, options);
+    metrics = await serveMetrics(node, pool, options);
+    return running({ node, pool, connection: connection!, metrics }, settings, options);
   } catch (error) {
+    await metrics?.stop();
     await connection?.close().catch(() => undefined);
     await pool.end();
     throw error;
@@ -74,24 +84,39 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   ...(options.versioning === undefined ? {} : { versioning: options.versioning }),
 });
 
+/** Before any work is taken: a port that is taken ends the start. */
+const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOptions): Promise<MetricsServer | null> => {
+  if (metrics === undefined) return null;
+  try {
+    const server = await startMetrics({ ...metrics, pool, log, sweepCounts: node.sweepCounts });
+    log.info({ url: `${server.url}/metrics` }, 'serving metrics');
+    return server;
+  } catch (error) {
+    throw new MusterError(
+      'INVALID_ARGUMENT',
+      `--metrics-port: expected a port that is free, got ${metrics.port}: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+};
+
+interface Parts {
+  node: Node;
+  pool: Pool;
+  connection: NativeConnection;
+  metrics: MetricsServer | null;
+}
+
 const running = (
-  node: Node,
-  pool: Pool,
-  connection: NativeConnection,
+  { node, pool, connection, metrics }: Parts,
   settings: Settings,
   options: WorkerOptions,
 ): RunningWorker => {
-  const work = node.run();
-  const ended = work
-    // One of its workers failed: the others drain, then the failure is told.
-    .catch((error: unknown) => {
-      node.shutdown();
-      throw error;
-    })
-    .finally(async () => {
-      await connection.close().catch(() => undefined);
-      await pool.end();
-    });
+  const ended = node.run().finally(async () => {
+    await metrics?.stop();
+    await connection.close().catch(() => undefined);
+    await pool.end();
+  });
   ended.catch(() => undefined); // told to whoever awaits it
   if (options.versioning !== undefined && options.setCurrent === true)
     setCurrentVersion(connection, settings.temporal.namespace, options.versioning, node.id).then(

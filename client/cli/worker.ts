@@ -6,6 +6,7 @@ import { runs } from './support/session';
 interface Options {
   metricsPort?: number;
   metricsHost: string;
+  sdkMetricsPort?: number;
   shutdownGrace: number;
   startTimeout: number;
   versioning?: boolean;
@@ -28,8 +29,9 @@ export const workerCommand = (): Command =>
     ],
     NOTES,
   )
-    .option('--metrics-port <port>', 'serve Prometheus metrics at http://<host>:<port>/metrics', portOption)
-    .option('--metrics-host <host>', 'address to serve them on; 0.0.0.0 to be scraped from outside', '127.0.0.1')
+    .option('--metrics-port <port>', 'serve Prometheus metrics at /metrics, and /healthz', portOption)
+    .option('--metrics-host <host>', 'address of both metrics ports; 0.0.0.0 in a container', '127.0.0.1')
+    .option('--sdk-metrics-port <port>', "serve the Temporal SDK's own metrics at /metrics", portOption)
     .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
     .option(
       '--start-timeout <duration>',
@@ -50,7 +52,8 @@ export const workerCommand = (): Command =>
     .action(runs(worker));
 
 async function worker(session: Session<Options>): Promise<void> {
-  const { shutdownGrace, startTimeout, versioning, buildId, setCurrent, metricsPort, metricsHost } = session.options;
+  const { shutdownGrace, startTimeout, versioning, buildId, setCurrent } = session.options;
+  const { metricsPort, metricsHost, sdkMetricsPort } = session.options;
   const settings = await session.settings({ handlers: true, database: true });
   const [{ runWorker }, { createLogger }, { defaultBuildId }] = await Promise.all([
     import('../../workers/main.js'),
@@ -65,6 +68,7 @@ async function worker(session: Session<Options>): Promise<void> {
       ? { versioning: { deploymentName: settings.prefix, buildId: buildId ?? defaultBuildId() } }
       : {}),
     setCurrent: setCurrent === true,
+    ...(sdkMetricsPort === undefined ? {} : { sdkMetricsAddress: `${metricsHost}:${sdkMetricsPort}` }),
     ...(metricsPort === undefined ? {} : { metrics: { port: metricsPort, host: metricsHost } }),
     onReady: ({ node }) => {
       if (session.out.json)

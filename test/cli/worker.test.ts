@@ -88,6 +88,21 @@ test('DESIGN 6: it waits for servers that come up later, and says for whom', asy
   await empty.drop();
 }, 90_000);
 
+test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a port that is taken ends the start', async () => {
+  const [port, sdkPort] = [await closedPort(), await closedPort()];
+  const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
+  const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
+  expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
+  expect(await text(sdkPort)).toContain('temporal_worker_task_slots_available');
+  const second = world.start(`worker --metrics-port ${port}`);
+  expect(await second.exit).toBe(2);
+  expect(second.stderr()).toContain(
+    `Error: --metrics-port: expected a port that is free, got ${port}: listen EADDRINUSE`,
+  );
+  worker.child.kill('SIGTERM');
+  expect(await worker.exit).toBe(0);
+}, 90_000);
+
 test('Build 7: what cannot be used ends it with code 3 and one readable message: database, Temporal, namespace, a newer schema', async () => {
   const port = await closedPort();
   const newer = await createDatabase();
