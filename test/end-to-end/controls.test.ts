@@ -156,7 +156,7 @@ const handlerOf = (a: string, b: string): Handler => {
       const withRetry = a === 'retry' || b === 'retry';
       return {
         results: batch.tasks.map((task) => {
-          const retry = withRetry && (task.payload).name === 'again' && !tried.has(task.id);
+          const retry = withRetry && task.payload.name === 'again' && !tried.has(task.id);
           tried.add(task.id);
           return { id: task.id, status: retry ? ('retry' as const) : ('ok' as const) };
         }),
@@ -251,8 +251,7 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
     limits: { maxItems: 10, maxBytes: 180, overheadBytes: 20, maxWeight: 25, maxWeightInFlight: { perHandler: 40 } },
     linger: { lingerMs: 30 },
     submit: async (batch) => {
-      const of = (f: (n: number) => number): number =>
-        batch.tasks.reduce((sum, task) => sum + f((task.payload).n), 0);
+      const of = (f: (n: number) => number): number => batch.tasks.reduce((sum, task) => sum + f(task.payload.n), 0);
       const weight = of((n) => 1 + (n % 5));
       sizes.push({ items: batch.tasks.length, bytes: 20 + of((n) => 10 + (n % 7) * 5), weight });
       most = Math.max(most, (inFlight += weight));

@@ -19,7 +19,7 @@ const orders = defineHandler<Order>({
       results: batch.tasks.map((task) => ({
         id: task.id,
         status: 'ok' as const,
-        result: { double: (task.payload).n * 2 },
+        result: { double: task.payload.n * 2 },
       })),
     };
   },

@@ -162,7 +162,7 @@ describe('results', () => {
     ['a 500', json(500, 'busy')],
     [
       'a stream that breaks',
-      ((response) => void response.writeHead(200).write('{"custom_id"', () => response.socket?.destroy())),
+      (response) => void response.writeHead(200).write('{"custom_id"', () => response.socket?.destroy()),
     ],
   ])('%s is read again, a stranger is not', async (_, answer) => {
     downstream.answer = answer;
@@ -230,7 +230,7 @@ describe('reconcile (H3)', () => {
     [json(429, {}), { kind: 'unsure' }],
     [json(401, {}), { kind: 'unsure' }],
     [raw(200, 'no json'), { kind: 'unsure' }],
-    [((response) => response.socket?.destroy()), { kind: 'unsure' }],
+    [(response) => response.socket?.destroy(), { kind: 'unsure' }],
   ])('row %#', async (answer, outcome) => {
     expect(await look(answer)).toMatchObject(outcome);
   });

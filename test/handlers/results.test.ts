@@ -234,9 +234,7 @@ describe('properties', () => {
         fc.boolean(),
         async (members, order, isAsync) => {
           const items = members.flatMap(({ status: s, byId, told, value }, index) =>
-            told
-              ? [{ ...(byId ? { id: `t${index}` } : { index }), status: s, result: value }]
-              : [],
+            told ? [{ ...(byId ? { id: `t${index}` } : { index }), status: s, result: value }] : [],
           );
           fc.pre(items.length > 0);
           const shuffled = items

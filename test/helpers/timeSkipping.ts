@@ -65,10 +65,15 @@ export const startSkipping = async (
     server: { executable: { type: 'existing-path', path: testServerPath() } },
   });
   // This server cannot list search attributes, so a worker does not register them; and a start with an unknown one leaves half a run behind.
-  await env.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes: { [HANDLER_ATTRIBUTE.name]: KEYWORD } });
+  await env.connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: { [HANDLER_ATTRIBUTE.name]: KEYWORD },
+  });
   const database = await createDatabase({ max: 20 });
   const clock = mode === 'stepped' ? await SteppedClock.create(database.pool) : new FlowingClock(env);
-  const pools = [1, 2].map(() => clock.attach(createPool({ databaseUrl: database.url, max: 20, applicationName: 'skipping' })));
+  const pools = [1, 2].map(() =>
+    clock.attach(createPool({ databaseUrl: database.url, max: 20, applicationName: 'skipping' })),
+  );
   const prefix = `skip-${database.name}`;
   const node = await createNode({
     pool: pools[0]!,
@@ -84,7 +89,13 @@ export const startSkipping = async (
   });
   let failure: unknown;
   const running = node.run().catch((error: unknown) => (failure = error));
-  const client = createClient({ databaseUrl: database.url, handlers, prefix, pool: pools[1]!, temporal: { client: env.client } });
+  const client = createClient({
+    databaseUrl: database.url,
+    handlers,
+    prefix,
+    pool: pools[1]!,
+    temporal: { client: env.client },
+  });
   const skipping = new SkippingMuster(env, database, client, node, prefix, clock);
   await skipping.begin();
   return Object.assign(skipping, {
@@ -225,7 +236,8 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
     await this.settle();
     for (let step = 10; await this.isSomeoneLate(unixMs); step *= 2) {
       const overMs = (await this.env.currentTimeMs()) - targetMs;
-      if (overMs > TIMER_LATE_MS) throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
+      if (overMs > TIMER_LATE_MS)
+        throw new Error(`${await this.picture()}: one waits until ${unixMs - this.origin} and does not look`);
       await this.sleepServer(step);
       await this.settle();
     }
@@ -308,7 +320,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
 
 /** A workflow task or an activity was begun and not ended. */
 const isUnderWay = (events: readonly HistoryEvent[]): boolean => {
-  const began = events.filter((e) => e.workflowTaskScheduledEventAttributes != null || e.activityTaskScheduledEventAttributes != null).length;
+  const began = events.filter(
+    (e) => e.workflowTaskScheduledEventAttributes != null || e.activityTaskScheduledEventAttributes != null,
+  ).length;
   const ended = events.filter(
     (e) =>
       e.workflowTaskCompletedEventAttributes != null ||

@@ -2,8 +2,13 @@ import { countsAttempt, decideSettlement } from '../../workflows/planning/settle
 import type { CallOutcome, Deviant, Settlement, SettlementContext } from '../../workflows/planning/plans';
 import { buildContext } from './builders';
 
-const finish = (state: 'succeeded' | 'failed', more: object = {}): Settlement =>
-  ({ kind: 'finish', state, ends: [], unknown: 'park', ...more });
+const finish = (state: 'succeeded' | 'failed', more: object = {}): Settlement => ({
+  kind: 'finish',
+  state,
+  ends: [],
+  unknown: 'park',
+  ...more,
+});
 const results = (...deviants: Deviant[]): CallOutcome => ({ kind: 'results', deviants });
 const missing: Deviant = { index: 1, status: 'unknown', error: 'no result' };
 const later: CallOutcome = { kind: 'later', scope: 'target', error: '429', retryAfterMs: 7_000 };

@@ -21,11 +21,16 @@ const record = async (): Promise<void> => {
       const temporal = await muster.client.temporal();
       const list = async (): Promise<{ workflowId: string; runId: string; open: boolean }[]> => {
         const found = [];
-        for await (const { workflowId, runId, status } of temporal.workflow.list({ query: `TaskQueue = '${muster.prefix}'` }))
+        for await (const { workflowId, runId, status } of temporal.workflow.list({
+          query: `TaskQueue = '${muster.prefix}'`,
+        }))
           found.push({ workflowId, runId, open: status.name === 'RUNNING' });
         return found;
       };
-      const runs = await eventually(async () => ((all) => all.length > 0 && all.every((run) => !run.open) && all)(await list()), { timeoutMs: 90_000 });
+      const runs = await eventually(
+        async () => ((all) => all.length > 0 && all.every((run) => !run.open) && all)(await list()),
+        { timeoutMs: 90_000 },
+      );
       for (const [i, { workflowId, runId }] of runs.slice(0, MOST_RUNS).entries()) {
         const history = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
         const type = workflowId.slice(muster.prefix.length + 1).split('/')[0]!;

@@ -10,10 +10,17 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 let bundle: WorkflowBundle;
 beforeAll(async () => {
-  bundle = await bundleWorkflowCode({ workflowsPath: require.resolve('../../workflows'), logger: new DefaultLogger('ERROR') });
+  bundle = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../../workflows'),
+    logger: new DefaultLogger('ERROR'),
+  });
 });
 const replay = (workflowBundle: { code: string }, file: string): Promise<void> =>
-  Worker.runReplayHistory({ workflowBundle }, JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')), `recorded/${file}`);
+  Worker.runReplayHistory(
+    { workflowBundle },
+    JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8')),
+    `recorded/${file}`,
+  );
 
 test.each(files)('the workflows of today replay %s', async (file) => {
   await replay(bundle, file);
@@ -34,6 +41,8 @@ describe('a changed workflow fails the replay', () => {
   ]; // prettier-ignore
   test.each(changes)('%s', async (_, file, from, to) => {
     expect(bundle.code).toContain(from);
-    await expect(replay({ code: bundle.code.replace(from, to) }, file)).rejects.toThrow(/Nondeterminism|Non-?determin|TMPRL1100/i);
+    await expect(replay({ code: bundle.code.replace(from, to) }, file)).rejects.toThrow(
+      /Nondeterminism|Non-?determin|TMPRL1100/i,
+    );
   });
 });

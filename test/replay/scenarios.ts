@@ -14,13 +14,19 @@ interface Payload {
   n: number;
 }
 
-const task = (n: number, more: object = {}): { id: string; payload: Payload } => ({ id: `t-${n}`, payload: { n }, ...more });
+const task = (n: number, more: object = {}): { id: string; payload: Payload } => ({
+  id: `t-${n}`,
+  payload: { n },
+  ...more,
+});
 const tasks = (count: number): { id: string; payload: Payload }[] => Array.from({ length: count }, (_, n) => task(n));
 const done = (muster: TestMuster, count: number): Promise<unknown> => muster.client.waitFor(tasks(count).map(({ id }) => id), { timeoutMs: 30_000 }); // prettier-ignore
-const submitAndWait = (count: number) => async (muster: TestMuster): Promise<unknown> => {
-  await muster.client.submit('recorded', tasks(count));
-  return done(muster, count);
-};
+const submitAndWait =
+  (count: number) =>
+  async (muster: TestMuster): Promise<unknown> => {
+    await muster.client.submit('recorded', tasks(count));
+    return done(muster, count);
+  };
 const tried = new Set<string>();
 const once = (id: string): boolean => !tried.has(id) && tried.add(id) !== undefined;
 
@@ -80,7 +86,9 @@ export const scenarios: Scenario[] = [
         text: `with h as (select id from handler where name = 'recorded') insert into leader (handler_id, name) select id, '0' from h returning id`,
       });
       const leaderId = rows[0]!.id;
-      await (await muster.client.temporal()).workflow.signalWithStart('leader', {
+      await (
+        await muster.client.temporal()
+      ).workflow.signalWithStart('leader', {
         workflowId: leaderWorkflowId(muster.prefix, 'recorded', '0', leaderId),
         taskQueue: workflowTaskQueue(muster.prefix),
         args: [{ leaderId, handler: 'recorded', name: '0', dueInMs: 700, turnsPerRun: 2 }],
@@ -107,7 +115,11 @@ export const scenarios: Scenario[] = [
     name: 'accepted-and-polled',
     handler: {
       submit: async () => ({ status: 'accepted' as const, reference: 'r-1' }),
-      status: async (references) => references.map((reference) => ({ reference, status: once(`poll${reference}`) ? ('pending' as const) : ('done' as const) })),
+      status: async (references) =>
+        references.map((reference) => ({
+          reference,
+          status: once(`poll${reference}`) ? ('pending' as const) : ('done' as const),
+        })),
       results: () => [{ id: 't-0', status: 'ok' as const }],
       poll: { everyMs: 1_000 },
     },

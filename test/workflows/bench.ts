@@ -25,7 +25,11 @@ export interface Bench {
   client: Client;
   /** Wakes sent so far. */
   wakes: { count: number };
-  turn(run: Run, turn: number, options?: { live?: number[]; mayClaim?: boolean; leaderId?: number }): Promise<TurnAnswer>;
+  turn(
+    run: Run,
+    turn: number,
+    options?: { live?: number[]; mayClaim?: boolean; leaderId?: number },
+  ): Promise<TurnAnswer>;
   /** What a submission closes over, for its parts. */
   submission(answer: TurnAnswer, handler: Handler): Promise<CallerDeps>;
   stop(): Promise<void>;
@@ -63,7 +67,13 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
       handler,
-      input: { leaderId: 1, handler: handler.name, epoch: answer.epoch, no: answer.dispatch!.no, slots: answer.dispatch!.slots },
+      input: {
+        leaderId: 1,
+        handler: handler.name,
+        epoch: answer.epoch,
+        no: answer.dispatch!.no,
+        slots: answer.dispatch!.slots,
+      },
       signal: new AbortController().signal,
       successes: new SuccessWriter(database.pool),
     }),

@@ -42,7 +42,9 @@ const submit = (handler: string, to: string, ...ids: string[]): Promise<unknown>
 const succeeded = (...ids: string[]): Promise<true> =>
   eventually(
     async () => {
-      const { rows } = await muster.database.pool.query('select from task_state where state = 4 and id = any($1)', [ids]);
+      const { rows } = await muster.database.pool.query('select from task_state where state = 4 and id = any($1)', [
+        ids,
+      ]);
       return rows.length === ids.length;
     },
     { timeoutMs: 40_000, what: `${ids.length} tasks, ${ids.slice(0, 3).join(', ')}..., to succeed` },
@@ -75,7 +77,9 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
   await muster.client.submit('chained', { id: 'keeper', payload: { to: 'later' }, notBefore: Date.now() + 86_400_000 });
   await terminate('chained');
   const { id: leaderId, workflowId } = await muster.leaderOf('chained');
-  await (await muster.client.temporal()).workflow.signalWithStart('leader', {
+  await (
+    await muster.client.temporal()
+  ).workflow.signalWithStart('leader', {
     workflowId,
     taskQueue: workflowTaskQueue(muster.prefix),
     args: [{ leaderId, handler: 'chained', name: '0', dueInMs: 0, turnsPerRun: 3 }],
@@ -97,10 +101,14 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
   const { epoch } = await muster.leaderOf('chained');
   expect(epoch).toBeGreaterThan(RUNS);
   expect(runs.length).toBeGreaterThanOrEqual(RUNS); // all of one chain: none closed by itself, none was started beside it
-  expect(runs.reduce((sum, events) => sum + countOf(events, 'workflowExecutionSignaledEventAttributes'), 0)).toBeGreaterThan(5);
+  expect(
+    runs.reduce((sum, events) => sum + countOf(events, 'workflowExecutionSignaledEventAttributes'), 0),
+  ).toBeGreaterThan(5);
   for (const events of runs.slice(1)) {
     expect(events.at(-1)!.workflowExecutionContinuedAsNewEventAttributes).toBeTruthy();
-    expect(countOf(events, 'activityTaskScheduledEventAttributes')).toBe(countOf(events, 'activityTaskCompletedEventAttributes'));
+    expect(countOf(events, 'activityTaskScheduledEventAttributes')).toBe(
+      countOf(events, 'activityTaskCompletedEventAttributes'),
+    );
   }
 }, 90_000);
 

@@ -9,10 +9,15 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 export const actionsOf = (events: readonly HistoryEvent[]): number => {
   const count = (has: (event: HistoryEvent) => unknown): number => events.filter((event) => has(event) != null).length;
   const markerTasks = new Set(
-    events.flatMap(({ markerRecordedEventAttributes: marker }) => (marker == null ? [] : [String(marker.workflowTaskCompletedEventId)])),
+    events.flatMap(({ markerRecordedEventAttributes: marker }) =>
+      marker == null ? [] : [String(marker.workflowTaskCompletedEventId)],
+    ),
   );
   return (
-    Math.max(1, count((event) => event.workflowExecutionSignaledEventAttributes)) +
+    Math.max(
+      1,
+      count((event) => event.workflowExecutionSignaledEventAttributes),
+    ) +
     count((event) => event.timerStartedEventAttributes) +
     count((event) => event.activityTaskScheduledEventAttributes) +
     markerTasks.size +

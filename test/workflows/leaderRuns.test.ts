@@ -24,7 +24,12 @@ const errands = (name: string, maxItems: number, lingerMs: number): Handler =>
       return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
     },
   }) as Handler;
-const handlers = [errands('lone', 10, 200), errands('pairs', 2, 60_000), errands('backlog', 100, 0), errands('slow', 10, 0)];
+const handlers = [
+  errands('lone', 10, 200),
+  errands('pairs', 2, 60_000),
+  errands('backlog', 100, 0),
+  errands('slow', 10, 0),
+];
 
 let muster: OwnMuster;
 beforeEach(async () => {
@@ -37,7 +42,9 @@ afterEach(() => muster.stop());
 const succeeded = (n: number): Promise<true> =>
   eventually(
     async () => {
-      const { rows } = await muster.database.pool.query<{ n: number }>('select count(*)::int as n from task_state where state = 4');
+      const { rows } = await muster.database.pool.query<{ n: number }>(
+        'select count(*)::int as n from task_state where state = 4',
+      );
       return rows[0]!.n >= n ? true : null;
     },
     { timeoutMs: 30_000, what: `${n} tasks to succeed` },
@@ -100,10 +107,13 @@ test('A19: a submission that ends while a turn is held up is not waited for', as
   });
   // A heartbeat of its workflow task tells the run of it.
   const heartbeats = countOf(await muster.historyOf('slow'), 'workflowTaskCompletedEventAttributes');
-  await eventually(async () => countOf(await muster.historyOf('slow'), 'workflowTaskCompletedEventAttributes') > heartbeats + 1, {
-    timeoutMs: 30_000,
-    what: 'two heartbeats of the workflow task',
-  });
+  await eventually(
+    async () => countOf(await muster.historyOf('slow'), 'workflowTaskCompletedEventAttributes') > heartbeats + 1,
+    {
+      timeoutMs: 30_000,
+      what: 'two heartbeats of the workflow task',
+    },
+  );
   muster.failing.name = null;
   await closed('slow');
   expect((await muster.leaderOf('slow')).state).toBe(0);

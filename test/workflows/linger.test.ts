@@ -13,7 +13,10 @@ const pairs = scripted('pairs', now, { limits: { maxItems: 2 }, linger: { linger
 const slow = scripted('slow', now, { limits: { maxItems: 2 }, linger: { lingerMs: 100_000 } });
 const second = scripted('second', now, { linger: { lingerMs: 1_000 } });
 const quiet = scripted('quiet', now, { linger: { lingerMs: 3_000, quietPeriodMs: 500 } });
-const fours = scripted('fours', now, { limits: { maxItems: 10, minItems: 4 }, linger: { lingerMs: 3_000, quietPeriodMs: 500 } });
+const fours = scripted('fours', now, {
+  limits: { maxItems: 10, minItems: 4 },
+  linger: { lingerMs: 3_000, quietPeriodMs: 500 },
+});
 const all: Scripted[] = [pairs, slow, second, quiet, fours];
 
 beforeAll(async () => {
@@ -76,7 +79,10 @@ describe('size 2, linger 100 ms', () => {
     await submit('slow', 'flushed', 'p-10');
     await muster.skipTo(500_000);
     expect(slow.calls.map(({ at, ids }) => [at, ids])).toEqual([[30_000, ['p-9']], [130_000, ['p-10']]]); // prettier-ignore
-    expect((await muster.batches('slow')).map(({ reason }) => reason)).toEqual([FLUSH_REASONS.manual, FLUSH_REASONS.linger]);
+    expect((await muster.batches('slow')).map(({ reason }) => reason)).toEqual([
+      FLUSH_REASONS.manual,
+      FLUSH_REASONS.linger,
+    ]);
   });
 
   test('G6: flushing nothing makes nothing due', async () => {
@@ -114,7 +120,9 @@ describe('linger and quiet period', () => {
     }
     await muster.skipTo(10_000);
     expect(second.calls).toEqual([{ at: 1_000, target: 'three', ids: ['s-0', 's-1', 's-2'] }]);
-    expect(await muster.batches('second')).toEqual([{ at: 1_000, n: 3, reason: FLUSH_REASONS.linger, target: 'three' }]);
+    expect(await muster.batches('second')).toEqual([
+      { at: 1_000, n: 3, reason: FLUSH_REASONS.linger, target: 'three' },
+    ]);
     expect(await timers('second')).toEqual([1_000]);
   });
 

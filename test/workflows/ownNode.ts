@@ -34,7 +34,12 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
   const prefix = `own-${database.name}`;
   const failing: OwnMuster['failing'] = { name: null, times: 0 };
   const pool = breakable(createPool({ databaseUrl: database.url, max: 20 }), failing);
-  const client = createClient({ databaseUrl: database.url, handlers, prefix, temporal: { address: temporalAddress() } });
+  const client = createClient({
+    databaseUrl: database.url,
+    handlers,
+    prefix,
+    temporal: { address: temporalAddress() },
+  });
   const leaderOf: OwnMuster['leaderOf'] = async (handler) => {
     const { rows } = await database.pool.query<{ id: number; epoch: number; state: number; name: string }>(
       'select l.id, l.name, l.epoch, l.state from leader l join handler h on h.id = l.handler_id where h.name = $1 order by l.id',
@@ -111,7 +116,9 @@ const breakable = (pool: Pool, failing: OwnMuster['failing']): Pool => {
               const { name } = each[0] as { name?: string };
               if (name === undefined || name !== failing.name) return query(...each);
               failing.times++;
-              return Promise.reject(Object.assign(new Error(`Connection terminated: the test fails ${name}`), { code: '08006' }));
+              return Promise.reject(
+                Object.assign(new Error(`Connection terminated: the test fails ${name}`), { code: '08006' }),
+              );
             };
             session.query = checked as unknown as typeof session.query;
           }

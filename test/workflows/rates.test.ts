@@ -9,8 +9,16 @@ const now = (): Promise<number> => muster.now();
 const one = { limits: { maxItems: 1 }, linger: { lingerMs: 0 } };
 const paced = scripted('paced', now, { ...one, rate: { limit: 6, perMs: 60_000, unit: 'calls' } });
 const each = scripted('each', now, { ...one, rate: { limit: 6, perMs: 60_000, unit: 'calls', scope: 'target' } });
-const items = scripted('items', now, { limits: { maxItems: 5 }, linger: { lingerMs: 0 }, rate: { limit: 5, perMs: 20_000, unit: 'items' } });
-const weights = scripted('weights', now, { ...one, weightOf: () => 3, rate: { limit: 6, perMs: 60_000, unit: 'weight' } });
+const items = scripted('items', now, {
+  limits: { maxItems: 5 },
+  linger: { lingerMs: 0 },
+  rate: { limit: 5, perMs: 20_000, unit: 'items' },
+});
+const weights = scripted('weights', now, {
+  ...one,
+  weightOf: () => 3,
+  rate: { limit: 6, perMs: 60_000, unit: 'weight' },
+});
 const quick = scripted('quick', now, { ...one, rate: { limit: 10, perMs: 1_000, unit: 'calls' } });
 const short = scripted('short', now, { ...one, retry: { inPlace: { times: 3, baseMs: 200 } } });
 const all: Scripted[] = [paced, each, items, weights, quick, short];
@@ -88,6 +96,8 @@ test('A16: short repeats stay in the submission: one activity, two refusals, thr
   await muster.skipTo(10_000);
   expect(short.calls).toHaveLength(3);
   expect(short.calls.at(-1)!.at).toBeLessThan(200 + 400 + LATE_MS);
-  const scheduled = (await muster.history('short', '0')).filter((event) => event.activityTaskScheduledEventAttributes != null);
+  const scheduled = (await muster.history('short', '0')).filter(
+    (event) => event.activityTaskScheduledEventAttributes != null,
+  );
   expect(scheduled).toHaveLength(1);
 });

@@ -82,7 +82,9 @@ test('A13 A19: 1,000 closings raced with a ring: none stuck, none lost, none twi
     'select (select sum(epoch) from leader)::int as runs, (select count(*) from task_state where state = 4)::int as tasks',
   );
   const { runs, tasks } = rows[0]!;
-  process.stderr.write(`step-down: seed ${seed}, ${CLOSINGS} closings raced; ${runs} runs began, ${CLOSINGS - runs} rings met a run that was still there\n`);
+  process.stderr.write(
+    `step-down: seed ${seed}, ${CLOSINGS} closings raced; ${runs} runs began, ${CLOSINGS - runs} rings met a run that was still there\n`,
+  );
   expect(tasks).toBe(CLOSINGS);
   // The race straddles the close: some rings came before it and some after.
   expect(runs).toBeGreaterThan(CLOSINGS / 20);

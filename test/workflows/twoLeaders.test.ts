@@ -45,7 +45,9 @@ const everything = async (): Promise<string> =>
     await rows('select * from member order by seq'),
   ]);
 const states = async (): Promise<Record<string, number>> =>
-  Object.fromEntries((await rows<{ id: string; state: number }>('select id, state from task_state')).map(({ id, state }) => [id, state]));
+  Object.fromEntries(
+    (await rows<{ id: string; state: number }>('select id, state from task_state')).map(({ id, state }) => [id, state]),
+  );
 /** One submission as its activity would run it: mark, call, settle each. */
 const carry = async (deps: CallerDeps): Promise<void> => {
   const carried = await prepare(deps, await readDispatch(deps.pool, deps.input.leaderId, deps.input.no));
@@ -125,7 +127,11 @@ test('a workflow task of several turns that is rerun from its first: it goes on,
     sent.push(answer.dispatch.no);
     await carry(await bench.submission(answer, orders));
   }
-  expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded, 'no-1': TASK_STATES.succeeded, 'dk-1': TASK_STATES.succeeded });
+  expect(await states()).toEqual({
+    'se-1': TASK_STATES.succeeded,
+    'no-1': TASK_STATES.succeeded,
+    'dk-1': TASK_STATES.succeeded,
+  });
   expect(calls.flat().sort()).toEqual(['dk-1', 'no-1', 'se-1']);
 });
 
@@ -135,7 +141,9 @@ test('a repeated turn looks again for work that came while its first execution d
   // The first execution's claim, and then its process is gone: what follows the commit never ran.
   const first = await bench.turn(older, 1);
   // A task whose ring found the target due (before the claim wrote it) and the leader working (before the claim published it).
-  await pool.query(`insert into task (seq, created_at, target_id, bytes, id, payload) values (999999, clock(), 1, 2, 'se-2', '{}')`);
+  await pool.query(
+    `insert into task (seq, created_at, target_id, bytes, id, payload) values (999999, clock(), 1, 2, 'se-2', '{}')`,
+  );
   await pool.query(`insert into queue (target_id, seq, ready_at, bytes) values (1, 999999, clock(), 2)`);
   const again = await bench.turn(older, 1);
   expect(again.dispatch).toEqual(first.dispatch);

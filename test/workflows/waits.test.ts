@@ -9,12 +9,19 @@ import type { Scripted } from './scripted';
 const MINUTE = 60_000;
 let muster: Skipping;
 const now = (): Promise<number> => muster.now();
-const base = { linger: { lingerMs: 0 }, retry: { inPlace: { times: 0 }, delayed: { baseMs: MINUTE, maxMs: 3 * MINUTE }, maxAttempts: 4 } };
+const base = {
+  linger: { lingerMs: 0 },
+  retry: { inPlace: { times: 0 }, delayed: { baseMs: MINUTE, maxMs: 3 * MINUTE }, maxAttempts: 4 },
+};
 const retried = scripted('retried', now, base);
 const resent = scripted('resent', now, { ...base, idempotency: { by: 'batch' } });
 const pressed = scripted('pressed', now, base);
 const paused = scripted('paused', now, { linger: { lingerMs: 10 * MINUTE }, limits: { maxItems: 2 } });
-const ranked = scripted('ranked', now, { linger: { lingerMs: MINUTE }, limits: { maxItems: 2 }, concurrency: { perTarget: 1 } });
+const ranked = scripted('ranked', now, {
+  linger: { lingerMs: MINUTE },
+  limits: { maxItems: 2 },
+  concurrency: { perTarget: 1 },
+});
 const halved = scripted('halved', now, base);
 const all: Scripted[] = [retried, resent, pressed, paused, ranked, halved];
 
@@ -77,7 +84,9 @@ describe('backoff', () => {
 });
 
 describe('back pressure', () => {
-  const later = (scope: 'target' | 'handler'): Scripted['answers'][number] => () => ({ status: 'later', retryAfterMs: 7_000, scope });
+  const later =
+    (scope: 'target' | 'handler'): Scripted['answers'][number] =>
+    () => ({ status: 'later', retryAfterMs: 7_000, scope });
 
   test('H5 A18: 429 with Retry-After 7 s: nothing for that target for 7 s, the same batch then; other targets go on', async () => {
     pressed.answers.push(later('target'));
@@ -172,5 +181,6 @@ test('G3: a poison task of eight is alone after 2 * 3 extra calls, all in one in
   expect(new Set(halved.calls.map((call) => call.at))).toEqual(new Set([0]));
   expect(halved.calls.length).toBeLessThanOrEqual(1 + 2 * 3);
   expect(await stateOf('h-5')).toMatchObject({ state: TASK_STATES.failed });
-  for (const i of [0, 1, 2, 3, 4, 6, 7]) expect(await stateOf(`h-${i}`)).toMatchObject({ state: TASK_STATES.succeeded });
+  for (const i of [0, 1, 2, 3, 4, 6, 7])
+    expect(await stateOf(`h-${i}`)).toMatchObject({ state: TASK_STATES.succeeded });
 });
