@@ -151,10 +151,7 @@ const temporalOf = (
       connection: {
         ...connection,
         apiKey: connection.apiKey ?? fromFile.apiKey,
-        tls:
-          connection.tls ??
-          (fromFile.tls) ??
-          (fromFile.apiKey === undefined ? undefined : true),
+        tls: connection.tls ?? fromFile.tls ?? (fromFile.apiKey === undefined ? undefined : true),
       },
     },
     // A profile in the home directory names somebody's usual server; it does not stand against a dev server started here.

@@ -6,6 +6,7 @@ import * as zod from 'zod';
 import type { Handler, Problem } from '../activities/handlers';
 import { checkHandlers } from '../activities/handlers';
 import * as muster from '../client';
+import { cacheDirectory } from './embedded/paths';
 import { fileSchema, problemsOf, SETTING_NAMES } from './settingsSchema';
 import type { FileSettings } from './settingsSchema';
 
@@ -56,7 +57,11 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
  * or ours where it has none: a config needs nothing installed to begin with.
  */
 const importConfig = async (file: string): Promise<unknown> => {
-  const jiti = createJiti(__filename, { virtualModules: { muster, ...(hasOwn(file, 'zod') ? {} : { zod }) } });
+  const jiti = createJiti(__filename, {
+    // Ours, not the folder for temporary files, where anyone on the machine may write what we would then run.
+    fsCache: path.join(cacheDirectory(), 'jiti'),
+    virtualModules: { muster, ...(hasOwn(file, 'zod') ? {} : { zod }) },
+  });
   return jiti.import(file);
 };
 
