@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { z } from 'zod';
 import { defineHandler } from '../../activities/handlers';
+import type { Handler } from '../../activities/handlers';
 import type { Client, InvalidTaskError } from '../../client';
 import { createClient } from '../../client';
 import { eventually } from '../helpers/eventually';
@@ -24,19 +25,20 @@ const orders = defineHandler<Order>({
     return { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) };
   },
 });
-const slow = defineHandler<Order>({
-  name: 'slow',
-  target: (order) => order.to as string,
-  limits: { maxItems: 100 },
-  linger: { lingerMs: 86_400_000 },
-  maxQueued: { perTarget: 10, perHandler: 15 },
-  submit: async () => ({ results: [] }),
-});
+const backlogged = (name: string): Handler =>
+  defineHandler<Order>({
+    name,
+    target: (order) => order.to as string,
+    limits: { maxItems: 100 },
+    linger: { lingerMs: 86_400_000 },
+    maxQueued: { perTarget: 10, perHandler: 15 },
+    submit: async () => ({ results: [] }),
+  }) as never;
 
 let muster: TestMuster;
 let client: Client;
 beforeAll(async () => {
-  muster = await startMuster([orders as never, slow as never]);
+  muster = await startMuster([orders as never, backlogged('slow')]);
   client = muster.client;
 });
 afterAll(() => muster.stop());
@@ -187,6 +189,20 @@ describe('G14: submit in the caller’s own transaction', () => {
       await tx.end();
     }
   };
+  test('maxQueued: what the transaction has written itself counts; a refusal leaves it as it was', async () => {
+    const narrow = createClient({ databaseUrl: muster.database.url, handlers: [backlogged('narrow')], temporal: { address: temporalAddress() } }); // prettier-ignore
+    const tasks = (to: string, n: number, from = 0): { id: string; payload: Order }[] =>
+      Array.from({ length: n }, (_, i) => ({ id: `own-q-${to}-${from + i}`, payload: { to, n: i } }));
+    await withTx(async (tx) => {
+      await narrow.submit('narrow', tasks('a', 6), { tx });
+      await expect(narrow.submit('narrow', tasks('a', 5, 6), { tx })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 6, limit: 10 }); // prettier-ignore
+      await narrow.submit('narrow', tasks('b', 6), { tx });
+      await expect(narrow.submit('narrow', tasks('c', 4), { tx })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 12, limit: 15 }); // prettier-ignore
+      expect(await narrow.submit('narrow', tasks('c', 3), { tx })).toMatchObject({ accepted: 3 });
+      await tx.query('rollback');
+    });
+    await narrow.close();
+  });
   test('rolled back: never accepted; committed: accepted, and sent without a ring of ours', async () => {
     await withTx(async (tx) => {
       expect(await client.submit('orders', good('tx-rolled-back'), { tx })).toMatchObject({ accepted: 1 });
