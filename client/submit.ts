@@ -11,6 +11,7 @@ import {
   countQueued,
   countQueuedOfTargets,
   findTasks,
+  INITIATOR_MS,
   insertTasks,
   registerInitiator,
 } from '../postgres/task';
@@ -36,7 +37,7 @@ export interface Accepted {
 export class Submitter {
   private readonly handlers = new Map<string, HandlerRow>();
   private readonly targets = new Map<string, Map<string, number>>();
-  private readonly initiators = new Map<string, number>();
+  private readonly initiators = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
 
   constructor(
@@ -121,12 +122,12 @@ export class Submitter {
   }
   private async initiatorId(callback: Callback): Promise<number> {
     const key = JSON.stringify(callback);
-    let id = this.initiators.get(key);
-    if (id === undefined) {
-      id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-      if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
-      this.initiators.set(key, id);
-    }
+    const known = this.initiators.get(key);
+    if (known !== undefined && performance.now() < known.until) return known.id;
+    const until = performance.now() + INITIATOR_MS;
+    const id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+    if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
+    this.initiators.set(key, { id, until });
     return id;
   }
 

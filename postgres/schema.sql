@@ -125,6 +125,7 @@ create table initiator (
   id integer not null generated always as identity,
   kind text not null,
   address jsonb not null,
+  used_at timestamp with time zone not null,
   constraint initiator_pkey PRIMARY KEY (id),
   constraint initiator_address_key UNIQUE (address),
   constraint initiator_kind_check CHECK (kind = ANY (ARRAY['workflow'::text, 'webhook'::text]))
@@ -305,14 +306,17 @@ CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
+CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
+CREATE INDEX task_initiator ON task USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 
 create view task_state as
  SELECT t.seq,

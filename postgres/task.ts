@@ -150,6 +150,9 @@ from task t join target g on g.id = t.target_id join handler h on h.id = g.handl
 };
 
 /** Who is told about a task's end; the same address is one row. */
+export const INITIATOR_MS = 300_000;
+
+/** To be registered again before it is used after `INITIATOR_MS`: one that nothing refers to is deleted some time later (`deleteUnusedInitiators`). */
 export const registerInitiator = async (
   db: Queryable,
   kind: 'workflow' | 'webhook',
@@ -158,7 +161,9 @@ export const registerInitiator = async (
   const values = [kind, JSON.stringify(address)];
   await db.query({
     name: 'register-initiator',
-    text: 'insert into initiator (kind, address) values ($1, $2::jsonb) on conflict do nothing',
+    text: `
+insert into initiator as i (kind, address, used_at) values ($1, $2::jsonb, clock())
+on conflict (address) do update set used_at = clock()`,
     values,
   });
   const { rows } = await db.query<{ id: number }>({

@@ -55,13 +55,17 @@ create table target (
 create index target_due on target (leader_id, due_at) where due_at is not null and not paused and not busy;
 create index target_busy on target (leader_id) where busy;
 
-create table initiator (id int generated always as identity primary key, kind text not null check (kind in ('workflow', 'webhook')), address jsonb not null unique);
+create table initiator (
+  id int generated always as identity primary key, kind text not null check (kind in ('workflow', 'webhook')), address jsonb not null unique,
+  used_at timestamptz not null);                     -- a client may use its id for a while after this, before a task refers to it
+create index initiator_used on initiator (used_at);
 
 create sequence submit_seq cache 1;                  -- task.seq = submit_seq * 16384 + place in the call
 create table task (                                  -- insert-only: never updated (store.md section 4)
   seq bigint primary key, created_at timestamptz not null, target_id int not null,   -- no foreign key: a check per row
   bytes int not null, priority smallint not null default 0, initiator_id int, weight float8, id text not null, key text, payload json not null);
 create unique index task_id on task (id);
+create index task_initiator on task (initiator_id) where initiator_id is not null;
 
 create table queue (                                 -- ready tasks; inserted with the task, deleted by the claim
   target_id int not null, priority smallint not null default 0, seq bigint not null, ready_at timestamptz not null,
@@ -122,6 +126,7 @@ create index busy_key_seq on busy_key (seq);
 create table notification (                          -- outbox: one a batch and initiator, written by the settling transaction
   id bigint generated always as identity primary key, batch_id bigint, attempt smallint, initiator_id int not null references initiator,   -- no batch: cancelled before it was in one
   body jsonb not null, attempts smallint not null default 0, next_at timestamptz, done_at timestamptz, error text, unique (batch_id, attempt, initiator_id));
+create index notification_initiator on notification (initiator_id);
 create index notification_due on notification (next_at) where done_at is null;
 
 create table lease (
