@@ -159,20 +159,18 @@ const writeClaim = async (
     if (plan.take.length > 0) await claim.takeBatches(client, plan.take, dispatch.no);
     if (plan.cut.length > 0) {
       const by = { leaderId: input.leaderId, epoch, turn: input.turn, dispatch: dispatch.no, keyed: leader.keyed };
-      const priorities = new Map<number, number>();
-      for (const head of heads.values())
-        for (const task of head) if (task.priority !== 0) priorities.set(task.seq, task.priority);
+      const tasks = new Map<number, claim.HeadTask>();
+      for (const head of heads.values()) for (const task of head) tasks.set(task.seq, task);
       await claim.insertBatches(
         client,
         by,
-        plan.cut.map((batch) => ({
-          target_id: batch.targetId,
-          reason: FLUSH_REASONS[batch.reason],
-          seqs: batch.seqs,
-          priorities: batch.seqs.map((seq) => priorities.get(seq) ?? 0),
-          bytes: batch.bytes,
-          weight: batch.weight,
-          start_at_ms: batch.startAtMs,
+        plan.cut.map(({ targetId, reason, seqs, bytes, weight, startAtMs }) => ({
+          targetId,
+          reason: FLUSH_REASONS[reason],
+          tasks: seqs.map((seq) => tasks.get(seq)!),
+          bytes,
+          weight,
+          startAtMs,
         })),
       );
     }

@@ -35,6 +35,11 @@ export class Ringer {
     await this.flight;
   }
 
+  /** Resolves when all rings that were asked for so far have ended. */
+  async idle(): Promise<void> {
+    while (this.flight !== null || this.waiting.size > 0) await this.ring([]);
+  }
+
   private async ringNow(ids: readonly number[]): Promise<void> {
     try {
       await lowerDue(this.pool, ids);

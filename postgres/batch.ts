@@ -70,13 +70,17 @@ export interface MemberTask {
   initiatorId: number | null;
 }
 
-/** The tasks of some batches, in member order (A15). */
+/** The tasks of some batches, in member order (A15). While all are there, and none was tried before, their member rows say nothing new. */
 export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
   const { rows } = await db.query<MemberTask>({
     name: 'read-members',
     text: `
 select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
-from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id join task k on k.seq = u.seq
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+cross join lateral (
+  select 0::smallint as attempts where b.fresh and b.n_left = 0
+  union all select m.attempts from member m where not (b.fresh and b.n_left = 0) and m.seq = u.seq and m.batch_id = b.id) m
+join task k on k.seq = u.seq
 where b.id = any($1::bigint[]) order by b.id, u.place`,
     values: [batchIds],
   });

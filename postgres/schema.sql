@@ -38,6 +38,7 @@ create table batch (
   members bigint[] not null,
   bytes bigint not null,
   weight double precision not null,
+  fresh boolean not null default false,
   error text,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,

@@ -89,6 +89,7 @@ create table batch (
   unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow (H3)
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
+  fresh bool not null default false,                 -- no member was tried before it joined: its member rows need not be read
   error text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
   check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);
