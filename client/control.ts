@@ -1,4 +1,5 @@
 import { problemsOf, settings, whole } from '../activities/handlers/checks';
+import { withRetries } from '../postgres/errors';
 import { pauseHandler, resumeHandler } from '../postgres/handler';
 import { wakeResumedLeaders } from '../postgres/leader';
 import { findTargetsWithWork } from '../postgres/resume';
@@ -21,7 +22,7 @@ export const flush = async (
   target?: string,
 ): Promise<{ targets: number; tasks: number }> => {
   await findScope(client, handler, target);
-  const flushed = await flushTargets(client.pool, handler, target ?? null);
+  const flushed = await withRetries(() => flushTargets(client.pool, handler, target ?? null));
   await client.ring(flushed.map(({ id }) => id));
   return { targets: flushed.length, tasks: flushed.reduce((sum, { tasks }) => sum + tasks, 0) };
 };

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import { lowerDue, wakeLeaders } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
@@ -42,8 +43,8 @@ export class Ringer {
 
   private async ringNow(ids: readonly number[]): Promise<void> {
     try {
-      await lowerDue(this.pool, ids);
-      const leaders = await wakeLeaders(this.pool, ids, this.leaseMs);
+      await withRetries(() => lowerDue(this.pool, ids));
+      const leaders = await withRetries(() => wakeLeaders(this.pool, ids, this.leaseMs));
       if (leaders.length === 0) return;
       const failure = await wakeLeaderWorkflows(await this.temporal(), this.prefix, leaders);
       if (failure !== null) this.onFailure(failure);

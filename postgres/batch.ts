@@ -139,20 +139,14 @@ returning exists (select from leader l where l.handler_id = d.handler_id and l.b
   return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };
 };
 
-/** The submission is over: its slots are free. Answers whether another leader waits for some. */
-export const endDispatch = async (
-  db: Queryable,
-  leaderId: number,
-  no: number,
-): Promise<{ handlerId: number; wanted: boolean } | null> => {
-  const { rows } = await db.query<{ handlerId: number; wanted: boolean }>({
+/** The submission is over: its slots are free. Answers the handler; null: the row was gone. */
+export const endDispatch = async (db: Queryable, leaderId: number, no: number): Promise<number | null> => {
+  const { rows } = await db.query<{ handlerId: number }>({
     name: 'end-dispatch',
-    text: `
-delete from dispatch d where d.leader_id = $1 and d.no = $2
-returning d.handler_id as "handlerId", exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.id <> $1) as wanted`,
+    text: `delete from dispatch d where d.leader_id = $1 and d.no = $2 returning d.handler_id as "handlerId"`,
     values: [leaderId, no],
   });
-  return rows[0] ?? null;
+  return rows[0]?.handlerId ?? null;
 };
 
 /** Targets that this submission no longer holds back take part again; answers those that were held. */

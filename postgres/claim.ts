@@ -2,17 +2,11 @@ import type { WaitingTask } from '../workflows/planning/plans';
 import type { Queryable } from './pool';
 
 /** The statements of one claim, in their order; `activities/claim.ts` runs them in one transaction under the leader's lock. */
-
 /**
- * Batches in the hands of submissions that the workflow does not know (their activity died, or belongs to an earlier run) come back to
- * the store; answers their targets, for the ring. One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
+ * Batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
+ * One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
  */
 export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
-  await db.query({
-    name: 'forget-dispatches',
-    text: 'delete from dispatch where leader_id = $1 and no <> all($2::bigint[])',
-    values: [leaderId, live],
-  });
   const { rows } = await db.query<{ targetId: number }>({
     name: 'adopt-orphans',
     text: `
@@ -43,6 +37,7 @@ where t.leader_id = $1 and t.busy and h.id = t.handler_id
 
 export interface DueTarget {
   id: number;
+  dueAtMs: number;
   overrides: { lingerMs?: number; quietPeriodMs?: number; maxItems?: number; minItems?: number } | null;
   flushSeq: number | null;
   paces: number[];
@@ -54,19 +49,24 @@ export interface DueTarget {
   weight: number;
 }
 
-/** The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one waits for the claim. */
+/**
+ * The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one waits for the claim. Locked in id order,
+ * as everywhere: two statements that take many targets in different orders would wait for each other.
+ */
 export const lockDueTargets = async (db: Queryable, leaderId: number, limit: number): Promise<DueTarget[]> => {
   const { rows } = await db.query<DueTarget>({
     name: 'lock-due-targets',
     text: `
-select t.id, t.overrides, t.flush_seq as "flushSeq", t.paces, t.allowed,
+with due as materialized (
+  select t.id from target t where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy order by t.due_at limit $2)
+select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq", t.paces, t.allowed,
   case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs", b.n as "inFlight", b.weight
 from target t cross join lateral (
   select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight from batch b where b.target_id = t.id and b.state = 1) b
-where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy order by t.due_at limit $2 for no key update of t`,
+where t.id = any(array(select id from due)) and t.due_at <= clock() and not t.paused and not t.busy order by t.id for no key update of t`,
     values: [leaderId, limit],
   });
-  return rows;
+  return rows.sort((a, b) => a.dueAtMs - b.dueAtMs);
 };
 
 export interface WaitingBatch {
@@ -239,17 +239,6 @@ export const takeBatches = async (db: Queryable, ids: readonly number[], dispatc
   });
 };
 
-export const insertDispatch = async (
-  db: Queryable,
-  d: { leaderId: number; no: number; handlerId: number; slots: number },
-): Promise<void> => {
-  await db.query({
-    name: 'insert-dispatch',
-    text: 'insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at) values ($1, $2, $3, $4, clock(), clock())',
-    values: [d.leaderId, d.no, d.handlerId, d.slots],
-  });
-};
-
 export interface TargetPlan {
   id: number;
   due_at_ms: number | null;
@@ -274,31 +263,15 @@ from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[
   });
 };
 
-/** Tokens of the handler as they stand under its lock. */
-export interface HandlerTokens {
-  slots: { leader: number; slots: number }[];
-  weight: number;
-  blocked: number;
-  active: number;
-}
-/**
- * `active` counts leaders that were woken, or whose time has come, too: or the first of those that come together takes all slots,
- * and the others wait for the whole of its submission.
- */
-export const readTokens = async (db: Queryable, handlerId: number, leaderId: number): Promise<HandlerTokens> => {
-  const { rows } = await db.query<HandlerTokens>({
-    name: 'read-tokens',
+/** Weight of all open batches of the handler (G4), under its lock. */
+export const readHandlerWeight = async (db: Queryable, handlerId: number): Promise<number> => {
+  const { rows } = await db.query<{ weight: number }>({
+    name: 'read-handler-weight',
     text: `
-select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'slots', d.slots)) from dispatch d join leader l on l.id = d.leader_id
-    where d.handler_id = $1 and (d.leader_id = $2 or l.expires_at > clock())), '[]') as slots,
-  (select case when h.weight_per_handler is null then 0 else coalesce((select sum(b.weight) from leader l join batch b on b.leader_id = l.id and b.state = 1
-    where l.handler_id = $1), 0) end from handler h where h.id = $1)::float8 as weight,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or (l.state = 1 or l.wake_at <= clock()) and l.expires_at > clock()
-    or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
-    values: [handlerId, leaderId],
+select coalesce(sum(b.weight), 0)::float8 as weight from leader l join batch b on b.leader_id = l.id and b.state = 1 where l.handler_id = $1`,
+    values: [handlerId],
   });
-  return rows[0]!;
+  return rows[0]!.weight;
 };
 
 /** The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead) when to look again. */

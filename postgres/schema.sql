@@ -303,6 +303,7 @@ CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;

@@ -86,7 +86,7 @@ export const setTargetOverrides = async (
   });
 };
 
-/** Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings. */
+/** Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings. Targets are locked in id order, as everywhere. */
 export const flushTargets = async (
   db: Queryable,
   handler: string,
@@ -95,11 +95,13 @@ export const flushTargets = async (
   const { rows } = await db.query<{ id: number; tasks: number }>({
     name: 'flush-targets',
     text: `
+with w as materialized (
+  select q.target_id, max(q.seq) as last, count(*) as tasks
+  from handler h join target g on g.handler_id = h.id join queue q on q.target_id = g.id
+  where h.name = $1 and ($2::text is null or g.key = $2) group by 1),
+locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id for no key update)
 update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last)
-from (select q.target_id, max(q.seq) as last, count(*) as tasks
-      from handler h join target g on g.handler_id = h.id join queue q on q.target_id = g.id
-      where h.name = $1 and ($2::text is null or g.key = $2) group by 1) w
-where t.id = w.target_id returning t.id, w.tasks`,
+from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.tasks`,
     values: [handler, key],
   });
   return rows;

@@ -39,6 +39,7 @@ create table leader (                                -- who may form batches: ri
   last_reason smallint, unique (handler_id, name),
   check ((state = 2) = (wake_at is not null)), check (state = 0 or expires_at is not null)) with (fillfactor = 50);
 create index leader_expired on leader (expires_at) where state <> 0;
+create index leader_blocked on leader (handler_id) where blocked;
 
 create table target (
   id int generated always as identity primary key,
