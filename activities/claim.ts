@@ -1,17 +1,18 @@
 import type { TurnAnswer, TurnInput } from '../workflows/contracts';
 import { planClaim } from '../workflows/planning/claim';
-import { decideNext } from '../workflows/planning/next';
 import type { ClaimPlan } from '../workflows/planning/claim';
-import { FLUSH_REASONS, LEADER_STATES } from '../workflows/planning/states';
+import { FLUSH_REASONS } from '../workflows/planning/states';
 import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
-import { isDueEarlier, lockLeader, lockLeaderAndHandler, publishTurn, wakeBlockedLeaders } from '../postgres/leader';
+import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeBlockedLeaders } from '../postgres/leader';
 import { forgetDispatches, hasFreeSlot, useDispatch } from '../postgres/slots';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
 import type { WokenLeader } from '../postgres/ring';
 import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
+import type { Claimed, Turn } from './publish';
+import { deposed, publish, repeated } from './publish';
 import type { Reservation } from './reserve';
 import { reserveSlots, standingOf } from './reserve';
 
@@ -36,8 +37,7 @@ export interface ClaimDeps {
  * snapshots, the ring's half of the handshake: is something due earlier, is a slot free that was not?
  */
 export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<TurnAnswer> => {
-  const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input)));
-  const turn = await withRetries(() => inTransaction(deps.pool, (client) => takeTurn(client, deps, input, reserved)));
+  const turn = await reserveAndTake(deps, input);
   const { answer } = turn;
   if (answer.deposed) return answer;
   // Whatever was committed while the claim ran saw the leader working: look for it now, in new snapshots (store.md R).
@@ -50,13 +50,19 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
   return answer;
 };
 
-interface Turn {
-  answer: TurnAnswer;
-  touched: number[];
-  handlerId: number;
-  slotsLeft: boolean;
-  wantsSlots: boolean;
-}
+/** Of two runs that reserve at once the later one forgets what the earlier one took: that one reserves again, if it leads then. */
+class SlotsGoneError extends Error {}
+
+const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
+  for (let attempt = 1; ; attempt++) {
+    const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input)));
+    try {
+      return await withRetries(() => inTransaction(deps.pool, (client) => takeTurn(client, deps, input, reserved)));
+    } catch (error) {
+      if (!(error instanceof SlotsGoneError) || attempt >= 5) throw error;
+    }
+  }
+};
 
 const takeTurn = async (
   client: Client,
@@ -79,18 +85,10 @@ const takeTurn = async (
   const released = await claim.releaseBusyTargets(client, input.leaderId);
   const claimed = await claimDue(client, leader, input, epoch, reserved);
   const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
-  const published = await publish(client, deps, leader, input, epoch, live.length, claimed, touched);
+  const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
   const slotsLeft = (reserved?.slots ?? 0) > (claimed.dispatch?.slots ?? 0);
   return { ...published, touched, handlerId: leader.handlerId, slotsLeft };
 };
-
-interface Claimed {
-  plan: ClaimPlan | null;
-  touched: number[];
-  dispatch: TurnAnswer['dispatch'];
-  /** False: what is due could not be looked at for want of slots. */
-  slotsLeft: boolean;
-}
 
 const claimDue = async (
   client: Client,
@@ -113,7 +111,7 @@ const claimDue = async (
   const slots = Math.min(reserved.slots, count);
   const dispatch = count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
-    throw new Error(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
+    throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
   await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
   return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
 };
@@ -199,83 +197,6 @@ const writeClaim = async (
     );
   if (leader.rates.some((rate) => rate.scope === 'handler') && dispatch !== null)
     await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
-};
-
-/** What the leader does next. Whoever publishes waiting or idle looks again after the commit: `claimBatches`. */
-const publish = async (
-  client: Client,
-  deps: ClaimDeps,
-  leader: LockedLeader,
-  input: TurnInput,
-  epoch: number,
-  liveBefore: number,
-  claimed: Claimed,
-  touched: readonly number[],
-): Promise<Pick<Turn, 'answer' | 'wantsSlots'>> => {
-  const due = await claim.readNextDue(client, input.leaderId);
-  const live = liveBefore + (claimed.dispatch === null ? 0 : 1);
-  const next = decideNext(leader, claimed, due.dueAtMs, live, input.mayClaim);
-  const wakeAtMs = next.state === 'waiting' ? leader.nowMs + next.inMs : null;
-  const lastReason = claimed.plan?.cut.at(-1)?.reason ?? null;
-  const answer: TurnAnswer = {
-    deposed: false,
-    epoch,
-    dispatch: claimed.dispatch,
-    again: next.again,
-    next: next.state,
-    dueInMs: next.timer ? Math.ceil(next.inMs) : null,
-    lastReason,
-    heldBy: next.heldBy,
-  };
-  await publishTurn(client, {
-    leaderId: input.leaderId,
-    runId: input.runId,
-    runStartedAtMs: input.runStartedAtMs,
-    epoch,
-    turn: input.turn,
-    state: LEADER_STATES[next.state],
-    wakeAtMs,
-    blocked: next.blocked,
-    wantsSlots: next.wantsSlots,
-    answer: { ...answer, touched },
-    leaseMs: deps.leaseMs,
-    lastReason: lastReason === null ? null : FLUSH_REASONS[lastReason],
-  });
-  return { answer, wantsSlots: next.wantsSlots };
-};
-
-const deposed = (leader: LockedLeader): Turn => ({
-  answer: {
-    deposed: true,
-    epoch: leader.epoch,
-    dispatch: null,
-    again: false,
-    next: 'idle',
-    dueInMs: null,
-    lastReason: null,
-    heldBy: null,
-  },
-  touched: [],
-  handlerId: leader.handlerId,
-  slotsLeft: false,
-  wantsSlots: false,
-});
-
-/**
- * The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was, but the workflow is to take
- * another turn at once. Several turns of one workflow task run again when its close is rejected or its worker dies, and only the last
- * one's answer is kept: what the earlier ones claimed was never started, and that next turn, which does not name it, adopts it.
- */
-const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
-  // What followed the commit of the first execution (the look at the touched targets) may never have run.
-  const { touched = [], ...last } = leader.answer as TurnAnswer & { touched?: number[] };
-  const answer: TurnAnswer =
-    input.turn === leader.turn
-      ? { ...last, again: true }
-      : { ...last, dispatch: null, again: true, next: 'working', dueInMs: null, heldBy: 'a repeated turn' };
-  if (answer.dueInMs !== null)
-    answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
-  return { answer, touched, handlerId: leader.handlerId, slotsLeft: false, wantsSlots: false };
 };
 
 const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>
