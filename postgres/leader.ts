@@ -180,3 +180,14 @@ from handler h where h.id = l.handler_id and l.id in (
   });
   return rows;
 };
+
+/** All leaders that work or wait: a new version of the workers became the current one, and they are to look. */
+export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'open-leaders',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs" from leader l join handler h on h.id = l.handler_id
+where l.state <> 0 order by l.id`,
+  });
+  return rows;
+};

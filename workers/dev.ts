@@ -11,6 +11,7 @@ import type { EmbeddedPostgres, TemporalDev } from './embedded';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from './process';
 import type { RunningWorker } from './process';
 import { stopOnSignals } from './signals';
+import { defaultBuildId } from './versioning';
 
 export interface DevOptions {
   cwd: string;
@@ -50,7 +51,11 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
       log: log.logger,
       shutdownGraceMs: options.shutdownGraceMs,
       signal: stop.signal,
+      // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
+      versioning: { deploymentName: servers.prefix, buildId: defaultBuildId() },
+      setCurrent: true,
     });
+    await running.worker.current;
     writeDevFile(cwd, servers);
     running.written = true;
     options.onReady(servers, log.file);

@@ -156,15 +156,18 @@ export interface HandlerOptions<P = unknown> {
   maxPayloadBytes?: number;
 }
 
-/** A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. */
+/**
+ * A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. What takes a payload is declared as a method,
+ * so that a list of handlers of any payloads is a `Handler[]`: each gets only what its own schema let through.
+ */
 export interface Handler<P = unknown> {
   readonly name: string;
   readonly description: string;
   readonly schema: ZodType<P>;
-  readonly target: (payload: P) => string;
-  readonly bytesOf: (payload: P) => number;
-  readonly weightOf: (payload: P) => number;
-  readonly distinctBy?: (payload: P) => string;
+  target(payload: P): string;
+  bytesOf(payload: P): number;
+  weightOf(payload: P): number;
+  distinctBy?(payload: P): string;
   readonly limits: {
     readonly maxItems: number;
     readonly maxBytes?: number;
@@ -181,11 +184,11 @@ export interface Handler<P = unknown> {
   readonly idempotency: Idempotency;
   readonly onUnknown: 'park' | 'resend';
   readonly bisect: boolean;
-  readonly submit: HandlerOptions<P>['submit'];
+  submit(batch: Batch<P>, context: CallContext): Promise<SubmitAnswer>;
   readonly status?: HandlerOptions<P>['status'];
   readonly results?: HandlerOptions<P>['results'];
   readonly cancel?: HandlerOptions<P>['cancel'];
-  readonly reconcile?: HandlerOptions<P>['reconcile'];
+  reconcile?(batch: Batch<P>, context: CallContext): Promise<ReconcileAnswer>;
   readonly absentAfterMs: number;
   readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
   readonly leaders: 'auto' | 'target' | number;
@@ -193,10 +196,5 @@ export interface Handler<P = unknown> {
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;
   /** The first call this batch would make, for `muster try` (H11); undefined where a handler cannot say. */
-  readonly preview?: (batch: Batch<P>) => {
-    method: string;
-    url: string;
-    headers: Record<string, string>;
-    body: string;
-  };
+  preview?(batch: Batch<P>): { method: string; url: string; headers: Record<string, string>; body: string };
 }

@@ -26,7 +26,7 @@ const errands = (name: string, lingerMs: number, timeoutMs = 30_000): Handler =>
       await Promise.all(batch.tasks.map(({ id }) => gates.get(id)));
       return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
     },
-  }) as Handler;
+  });
 const handlers = [errands('chained', 40), errands('lingering', 1_500), errands('called', 0), errands('timed', 0, 300)];
 
 let muster: OwnMuster;
