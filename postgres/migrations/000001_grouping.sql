@@ -20,7 +20,7 @@ create table handler (
   -- settings, as the last worker or client registered them: the store needs them where no handler code runs
   leaders int not null check (leaders >= 0),         -- 0: one a target
   max_items int not null check (max_items > 0), max_bytes bigint, overhead_bytes int not null default 0, max_weight float8,
-  min_items int not null default 1, linger_ms int not null check (linger_ms >= 0), quiet_ms int,
+  min_items int not null default 1, linger_ms bigint not null check (linger_ms >= 0), quiet_ms bigint,   -- bigint: 30 days of ms are above an int
   per_target int not null check (per_target > 0), per_handler int not null check (per_handler > 0),
   weight_per_target float8, weight_per_handler float8, rates jsonb not null default '[]', keyed bool not null default false,
   queued_per_target int, queued_per_handler int, retention_ms bigint not null, timeout_ms int not null
