@@ -50,7 +50,7 @@ export interface Lane {
   onInvalid: OnInvalid;
   /** Share of the submitters in `per-service`; whole, at least 1; counts from the next grant on. */
   weight: number;
-  /** Accounting, see `Accounting`. New lanes: deficit 0, served = the round of the queuer. */
+  /** See `Accounting`. A new lane has deficit 0 and served = `newLaneServed(round)`. */
   deficit: number;
   served: number;
   paused: boolean;
@@ -65,9 +65,11 @@ export interface Lane {
   saturated: boolean;
   /**
    * The first open batches in order (sequence, part), without a gap: no open batch of the lane comes before the last one given.
-   * How many: `windowOf(lane, slots)`. One suffices for a serial lane that is not guaranteed.
+   * How many: `windowOf(lane)`. One suffices for a serial lane that is not guaranteed.
    */
   open: readonly QueuedBatch[];
+  /** There are open batches after those. */
+  openMore: boolean;
 }
 
 /** At `stopAt` pending nothing more is granted until they are fewer than `resumeBelow` (30 and 15: spec table). */
@@ -80,12 +82,13 @@ export interface QueuerState {
   strategy: StrategyName;
   /** Rounds planned at a time by `multi-round` (C24); at least 1. */
   depth: number;
-  /** The queuer's round, as the last plan left it; starts at 0. */
+  /** The queuer's place, as the last plan left it; starts at 0. Whole; `ROUND` places are a round. */
   round: number;
   /** Everything is paused. */
   paused: boolean;
   /**
-   * Lanes that are `ready`, by (served, id) and as many as there are slots; for `single` by the sequence of their first open batch.
+   * Lanes that are `ready`, by (served, id) and as many as there are slots; for `single` by the sequence of their first
+   * open batch. Order and limit are exact: with `more`, nobody is granted who comes after the last lane given.
    * Lanes with nothing to do are not among them, so that a grant does not pay for them.
    */
   lanes: readonly Lane[];
@@ -102,11 +105,13 @@ export interface Grant {
   /** resolve: it may have been sent before; look it up, or send it again if idempotent, else park it (`decideUnknown`, C28). */
   purpose: 'send' | 'resolve';
   weight: number;
+  /** Number of the queuer's round in which it is served. */
+  round: number;
 }
 
 /**
- * A lane's place in the order of service. `served` is the round of the queuer in which it is due (least recently served first);
- * `deficit` what it may still send in it, or owes when negative, in batch weights. Both are whole numbers.
+ * A lane's turn. `served` is the place at which it is due, that of its last turn and at least a round more: by it the least recently
+ * served lane comes first. `deficit` is what it may still send in this turn, or what it owes if not above 0, in batch weights. Whole numbers.
  */
 export interface Accounting {
   deficit: number;
@@ -119,7 +124,7 @@ export interface LaneUpdate extends Accounting {
   pending: number;
   saturated: boolean;
   haltedBy: number | null;
-  /** Has a batch that may go at once: what the index over ready lanes holds. Pause, halt and hold are not in it. */
+  /** Has a batch that may go at once, hold and back pressure considered: what the index over ready lanes holds. Pause and halt have columns of their own. */
   ready: boolean;
   /** It becomes ready by time alone then. Null: an event (commit, answer, resume, submit) makes it ready. */
   dueInMs: number | null;
@@ -145,7 +150,10 @@ export interface GrantPlan {
   again: boolean;
 }
 
-/** `planGrants(state, slots)`: who is sent next, for that many free submitters. Pure; the same input gives the same plan. */
+/**
+ * `planGrants(state, slots)`: who is sent next, for that many free submitters. Pure; the same input gives the same plan.
+ * Apply it in the transaction that read the state, with the lane rows locked: grants become `submitted`, failures `failed-dependency`.
+ */
 export type PlanGrants = (state: QueuerState, slots: number) => GrantPlan;
 
 /** Who is next among lanes that have a batch which may go (C13). One per strategy. */
@@ -155,15 +163,15 @@ export interface Strategy {
   grantsPerLane(depth: number): number;
   /** Below 0: `one` goes before `other`. Never 0 for two lanes. */
   compare(one: Turn, other: Turn): number;
-  /** Brings the lane's accounting to the round in which it is served now. */
+  /** The lane's accounting when it is served at the queuer's place `round` or later: `served` is then its own place. */
   enter(lane: Weighted & Accounting, round: number): Accounting;
-  /** After a batch of this weight was granted in that round. */
-  charge(lane: Weighted & Accounting, batchWeight: number, round: number): Accounting;
+  /** After a batch of this weight was granted to a lane that entered. */
+  charge(lane: Weighted & Accounting, batchWeight: number): Accounting;
 }
 export interface Weighted {
   weight: number;
 }
-/** A lane's next batch, as a strategy sees it. `due`: the round in which the lane is due, at least the queuer's own. */
+/** A lane's next batch, as a strategy sees it. `due`: the place at which the lane is due. */
 export interface Turn {
   laneId: number;
   due: number;
@@ -175,11 +183,19 @@ export interface Turn {
 /** Whether a batch may go beside those before it in its lane (C25). One per approach. */
 export interface Approach {
   readonly name: ApproachName;
-  /** The first of `earlier` (open, in order, this plan's grants as submitted) that it must wait for. Null: it may go. */
-  blockedBy(batch: QueuedBatch, earlier: readonly QueuedBatch[], kind: LaneKind): Blocker | null;
+  /**
+   * What it must wait for: of `earlier` (open, before it in the lane, in order; this plan's grants as submitted), or else of `later`
+   * (after it and in flight). Null: it may go.
+   */
+  blockedBy(
+    batch: QueuedBatch,
+    earlier: readonly QueuedBatch[],
+    later: readonly QueuedBatch[],
+    kind: LaneKind,
+  ): Blocker | null;
 }
 export interface Blocker {
   batch: QueuedBatch;
-  /** The state key on which they conflict; null: order alone. */
+  /** The state key on which they conflict, '*' where one declared none; null: order alone. */
   key: string | null;
 }
