@@ -34,8 +34,8 @@ export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionS
   // Granted, to be looked up or sent again (C28); or an answer for it comes late.
   unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked'],
   submitted: ['unsubmitted', 'delayed', 'unknown', 'pending', 'valid', 'committed', 'invalid', 'parked'],
-  pending: ['valid', 'committed', 'invalid', 'unknown'],
-  valid: ['committed', 'invalid', 'unknown'],
+  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked'],
+  valid: ['committed', 'invalid', 'unknown', 'parked'],
   // By an operator: send again, it was applied, it was refused, go on without it; or a true answer comes late.
   parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
   committed: [],
