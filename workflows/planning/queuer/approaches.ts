@@ -2,44 +2,47 @@ import { conflictOn } from './conflicts';
 import { isInFlight } from './statuses';
 import type { Approach, ApproachName, Blocker, Lane, LaneKind, QueuedBatch } from './types';
 
-/** What a batch must not overtake, and what must not be in flight behind it. */
-const hinders = (other: QueuedBatch, isEarlier: boolean, kind: LaneKind): boolean => {
-  if (!isEarlier) return isInFlight(other.status); // A resubmission: what was sent after it may still be applied (C7).
-  // The downstream keeps the order of what it accepted; what is on its way to it may still be overtaken (C14).
-  return !(kind === 'guaranteed' && (other.status === 'pending' || other.status === 'valid'));
+/** Whether `batch` must wait for `other`, which is open before it in the lane, where they must not change places. */
+const waitsForEarlier = (batch: QueuedBatch, other: QueuedBatch, kind: LaneKind): boolean => {
+  const isAccepted = other.status === 'pending' || other.status === 'valid';
+  // The downstream keeps the order of what it accepted; what is on its way to it may still be overtaken (C14). And once something was
+  // lost, the downstream may have lost what came before it too: a lost one waits until all before it have ended (C17).
+  return !(kind === 'guaranteed' && isAccepted && batch.status !== 'unknown');
 };
 
+/** A batch that was put back must not be sent beside one behind it that is in flight: that one may still be applied (C7). */
+const waitsForLater = (other: QueuedBatch): boolean => isInFlight(other.status);
+
 /** Sent one after the other; the next when the one before was committed, or accepted where the downstream keeps the order. */
-const inOrder = (earlier: readonly QueuedBatch[], later: readonly QueuedBatch[], kind: LaneKind): Blocker | null => {
-  const batch =
-    earlier.find((other) => hinders(other, true, kind)) ?? later.find((other) => hinders(other, false, kind));
+const inOrder: Approach['blockedBy'] = (one, earlier, later, kind) => {
+  const batch = earlier.find((other) => waitsForEarlier(one, other, kind)) ?? later.find(waitsForLater);
   return batch === undefined ? null : { batch, key: null };
 };
 
 const unconstrained: Approach = {
   name: 'unconstrained',
   // A downstream that keeps the order must be given one.
-  blockedBy: (_batch, earlier, later, kind) => (kind === 'guaranteed' ? inOrder(earlier, later, kind) : null),
+  blockedBy: (batch, earlier, later, kind) => (kind === 'guaranteed' ? inOrder(batch, earlier, later, kind) : null),
 };
 
-const serial: Approach = {
-  name: 'serial',
-  blockedBy: (_batch, earlier, later, kind) => inOrder(earlier, later, kind),
-};
+const serial: Approach = { name: 'serial', blockedBy: inOrder };
 
 /** Next early if its sets do not overlap with anything open before it, sent or not: what waits there is not overtaken either. */
 const parallel: Approach = {
   name: 'parallel',
-  blockedBy: (batch, earlier, later, kind) => {
-    const conflictWith = (others: readonly QueuedBatch[], areEarlier: boolean): Blocker | null => {
-      for (const other of others) {
-        const key = hinders(other, areEarlier, kind) ? conflictOn(other, batch) : null;
-        if (key !== null) return { batch: other, key };
-      }
-      return null;
-    };
-    return conflictWith(earlier, true) ?? conflictWith(later, false);
-  },
+  blockedBy: (batch, earlier, later, kind) =>
+    firstConflict(
+      batch,
+      earlier.filter((other) => waitsForEarlier(batch, other, kind)),
+    ) ?? firstConflict(batch, later.filter(waitsForLater)),
+};
+
+const firstConflict = (batch: QueuedBatch, others: readonly QueuedBatch[]): Blocker | null => {
+  for (const other of others) {
+    const key = conflictOn(other, batch);
+    if (key !== null) return { batch: other, key };
+  }
+  return null;
 };
 
 const approaches: Readonly<Record<ApproachName, Approach>> = { unconstrained, serial, parallel };
