@@ -1,5 +1,4 @@
 import { windowOf } from '../../../../workflows/planning/queuer/approaches';
-import { isSaturated } from '../../../../workflows/planning/queuer/backPressure';
 import { planGrants, readinessOf } from '../../../../workflows/planning/queuer/grants';
 import { checkTransition, isEnded, isInFlight } from '../../../../workflows/planning/queuer/statuses';
 import type { SubmissionStatus } from '../../../../workflows/planning/queuer/statuses';
@@ -130,10 +129,8 @@ export class Simulation {
 
   /** Whatever may have made a lane's batch eligible: look, and store. */
   ring(lane: SimulatedLane): void {
-    lane.saturated = isSaturated(lane.pending, lane.pendingLimit, lane.saturated);
-    const { ready, dueInMs } = readinessOf(this.view(lane));
-    lane.ready = ready;
-    lane.dueAt = dueInMs === null ? Infinity : this.now + dueInMs;
+    const { dueInMs, ...marks } = readinessOf(this.view(lane));
+    Object.assign(lane, marks, { dueAt: dueInMs === null ? Infinity : this.now + dueInMs });
   }
 
   become(batch: SimulatedBatch, to: SubmissionStatus, notBeforeMs = 0): void {
