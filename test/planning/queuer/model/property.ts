@@ -1,0 +1,13 @@
+import fc from 'fast-check';
+import { anyCommands, anyLanes, type Model } from './commands';
+import { checkEnd, drain } from './invariants';
+import { type LaneOptions, type Planner, Simulation } from './simulation';
+
+/** Random batches, sets, dependencies, statuses and crashes over random lanes; then calm. */
+export const queuerProperty = (planner: Planner, lanes: fc.Arbitrary<LaneOptions[]> = anyLanes) =>
+  fc.property(lanes, anyCommands, (options, commands) => {
+    const simulation = new Simulation(planner, options);
+    fc.modelRun(() => ({ model: { accepted: 0 } satisfies Model, real: simulation }), commands);
+    drain(simulation);
+    checkEnd(simulation);
+  });
