@@ -87,25 +87,35 @@ where b.id = any($1::bigint[]) order by b.id, u.place`,
   return rows;
 };
 
+/** A call about to be made: `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+export interface Mark {
+  id: number;
+  attempt: number;
+  dispatch: number;
+  timeoutMs: number;
+}
+
 /**
  * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
  * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
  * `state + 0`: hides the partial indexes of open batches, of which a plan made on a small table would read all.
  */
-export const markAttempts = async (
-  db: Queryable,
-  marks: readonly { id: number; attempt: number }[],
-  by: { dispatch: number; node: string; timeoutMs: number },
-): Promise<Set<number>> => {
+export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: string): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'mark-attempts',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $4, attempt_until = clock() + $5 * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::smallint[]) m (id, attempt), target t, handler h
-where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = $3 and b.attempt_until is null
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t, handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
   and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
-    values: [marks.map((mark) => mark.id), marks.map((mark) => mark.attempt), by.dispatch, by.node, by.timeoutMs],
+    values: [
+      marks.map((mark) => mark.id),
+      marks.map((mark) => mark.attempt),
+      marks.map((mark) => mark.dispatch),
+      marks.map((mark) => mark.timeoutMs),
+      node,
+    ],
   });
   return new Set(rows.map((row) => row.id));
 };
