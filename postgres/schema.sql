@@ -258,6 +258,8 @@ create table target (
   key text not null,
   leader_id integer not null,
   paused boolean not null default false,
+  paused_at timestamp with time zone,
+  pause_reason text,
   busy boolean not null default false,
   due_at timestamp with time zone,
   hold_until timestamp with time zone,
@@ -268,6 +270,7 @@ create table target (
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_allowed_check CHECK (allowed > 0),
+  constraint target_check CHECK (paused = (paused_at IS NOT NULL)),
   constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
 ) with (fillfactor=60);
 

@@ -61,14 +61,16 @@ export const setTargetPaused = async (
   db: Queryable,
   handler: string,
   key: string,
-  paused: boolean,
+  /** Why; null: it goes on. Pausing again keeps the first time and takes the new reason. */
+  reason: string | null,
 ): Promise<number | null> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'set-target-paused',
     text: `
-update target t set paused = $3, hold_until = case when $3 then t.hold_until end
+update target t set paused = $3::text is not null, paused_at = case when $3 is not null then coalesce(t.paused_at, clock()) end, pause_reason = $3,
+  hold_until = case when $3 is not null then t.hold_until end
 from handler h where h.id = t.handler_id and h.name = $1 and t.key = $2 returning t.id`,
-    values: [handler, key, paused],
+    values: [handler, key, reason],
   });
   return rows[0]?.id ?? null;
 };

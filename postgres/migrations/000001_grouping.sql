@@ -46,13 +46,13 @@ create table target (
   handler_id int not null references handler,
   key text not null check (octet_length(key) between 1 and 512),
   leader_id int not null references leader,
-  paused bool not null default false,
+  paused bool not null default false, paused_at timestamptz, pause_reason text,
   busy bool not null default false,                  -- its calls in flight are at the limit: outside the ring until one ends
   due_at timestamptz, hold_until timestamptz,
   flush_seq bigint,                                  -- everything up to this is due now (G6)
   overrides jsonb,                                   -- lingerMs, quietPeriodMs, maxItems, minItems (G5)
   paces float8[] not null default '{}', allowed int check (allowed > 0),
-  unique (handler_id, key)) with (fillfactor = 60);
+  unique (handler_id, key), check (paused = (paused_at is not null))) with (fillfactor = 60);
 create index target_due on target (leader_id, due_at) where due_at is not null and not paused and not busy;
 create index target_busy on target (leader_id) where busy;
 

@@ -23,7 +23,7 @@ const errands = (name: string, lingerMs: number, timeoutMs = 30_000): Handler =>
     idempotency: { by: 'batch' },
     submit: async (batch) => {
       calls.push(...batch.tasks.map(({ id }) => id));
-      await Promise.all(batch.tasks.map(({ id }) => gates.get(id)));
+      await Promise.all(batch.tasks.map(({ id }) => gates.get(id) ?? Promise.resolve()));
       return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
     },
   });
