@@ -6,6 +6,7 @@ import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import { recoverAllowed } from '../postgres/backPressure';
+import { withRetries } from '../postgres/errors';
 import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
@@ -118,7 +119,7 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
     pages: call.pages.rest(),
     notices,
   });
-  if (batch.reduced && written) await recoverAllowed(deps.pool, [batch.targetId]);
+  if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
   return { written, kind: 'finish', ring: keyed, againInMs: null, accepted: false, notices: notices.length > 0 };
 };
 
