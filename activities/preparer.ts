@@ -2,6 +2,7 @@ import type { Mark, MemberTask } from '../postgres/batch';
 import { markAttempts, readMembers } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
+import { Gatherer } from './gatherer';
 
 export interface Prepared {
   /** In batch and member order. */
@@ -23,8 +24,11 @@ const MOST_BATCHES = 64;
  * on their way the next ones gather and share the following two. A lone batch waits for nobody.
  */
 class Preparer {
-  private waiting: Waiting[] = [];
-  private working = false;
+  private readonly gatherer = new Gatherer<Waiting>(takeGroup, async (group) => {
+    await this.run(group).catch((error: unknown) => {
+      for (const one of group) one.reject(error);
+    });
+  });
 
   constructor(
     private readonly pool: Pool,
@@ -32,32 +36,7 @@ class Preparer {
   ) {}
 
   prepare(marks: readonly Mark[]): Promise<Prepared> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ marks, resolve, reject });
-      if (!this.working) void this.drain();
-    });
-  }
-
-  private async drain(): Promise<void> {
-    this.working = true;
-    while (this.waiting.length > 0) {
-      const group = this.takeGroup();
-      try {
-        await this.run(group);
-      } catch (error) {
-        for (const one of group) one.reject(error);
-      }
-    }
-    this.working = false;
-  }
-
-  private takeGroup(): Waiting[] {
-    let count = 1;
-    for (let sum = this.waiting[0]!.marks.length; count < this.waiting.length; count++) {
-      sum += this.waiting[count]!.marks.length;
-      if (sum > MOST_BATCHES) break;
-    }
-    return this.waiting.splice(0, count);
+    return new Promise((resolve, reject) => this.gatherer.add({ marks, resolve, reject }));
   }
 
   private async run(group: readonly Waiting[]): Promise<void> {
@@ -80,6 +59,15 @@ class Preparer {
     group.forEach((one, i) => one.resolve(answers[i]!));
   }
 }
+
+const takeGroup = (waiting: Waiting[]): Waiting[] => {
+  let count = 1;
+  for (let sum = waiting[0]!.marks.length; count < waiting.length; count++) {
+    sum += waiting[count]!.marks.length;
+    if (sum > MOST_BATCHES) break;
+  }
+  return waiting.splice(0, count);
+};
 
 const preparers = new WeakMap<Pool, Map<string, Preparer>>();
 
