@@ -85,7 +85,7 @@ export interface Rate {
 export interface Limits {
   /** Most tasks in one batch, 1 to 100,000. */
   maxItems: number;
-  /** Most bytes of the encoded call: sum of `bytesOf(payload)` + `overheadBytes` (H6). */
+  /** Most bytes of the encoded call: sum of `bytesOf(payload, id)` + `overheadBytes` (H6). */
   maxBytes?: number;
   overheadBytes?: number;
   /** Most weight in one batch: sum of `weightOf(payload)`. */
@@ -116,8 +116,8 @@ export interface HandlerOptions<P = unknown> {
   schema?: ZodType<P>;
   /** The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch. */
   target: (payload: P) => string;
-  /** Encoded size of one task in bytes; default: of its JSON. */
-  bytesOf?: (payload: P) => number;
+  /** Encoded size of one task in bytes, with its id where the call carries that; default: of its payload's JSON. */
+  bytesOf?: (payload: P, id: string) => number;
   /** Default 1 a task. */
   weightOf?: (payload: P) => number;
   /** Equal keys of a target never share a batch nor two batches in flight, and keep their order (H6). */
@@ -166,7 +166,7 @@ export interface Handler<P = unknown> {
   readonly description: string;
   readonly schema: ZodType<P>;
   target(payload: P): string;
-  bytesOf(payload: P): number;
+  bytesOf(payload: P, id: string): number;
   weightOf(payload: P): number;
   distinctBy?(payload: P): string;
   readonly limits: {
