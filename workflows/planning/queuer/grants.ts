@@ -46,7 +46,10 @@ export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
     lanes: changed,
     round,
     dueInMs: dues.length === 0 ? null : Math.min(...dues),
-    again: grants.length < slots && (cut || state.more || failures.length > 0) && grants.length + changed.length > 0,
+    again:
+      grants.length < slots &&
+      (cut || state.more || failures.length > 0) &&
+      grants.length + changed.length + failures.length > 0,
   };
 };
 
