@@ -197,6 +197,16 @@ describe('a plan', () => {
     expect(idsOf(planGrants(buildState({ lanes, more: false }), 4))).toEqual([10, 20, 11, 21]);
   });
 
+  test('C21: single: a lane whose head is in flight does not keep the submitters idle', () => {
+    const open = [
+      buildBatch({ id: 1, status: 'pending', writes: ['a'] }),
+      buildBatch({ id: 2, writes: ['a'] }),
+      buildBatch({ id: 9, writes: ['b'] }),
+    ];
+    const lane = buildLane({ id: 1, approach: 'parallel', open, pending: 1 });
+    expect(idsOf(planGrants(buildState({ strategy: 'single', lanes: [lane], more: true }), 1))).toEqual([9]);
+  });
+
   test('is not asked for again where nothing came of it', () => {
     const stuck = buildLane({ id: 1, paused: true, open: waiting(1, 1) });
     expect(planGrants(buildState({ lanes: [stuck], more: true }), 4).again).toBe(false);
