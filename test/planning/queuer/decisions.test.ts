@@ -1,6 +1,7 @@
 import { checkPendingLimit, isSaturated, PENDING_LIMIT } from '../../../workflows/planning/queuer/backPressure';
 import { decidePending, OVERDUE_MAX } from '../../../workflows/planning/queuer/pendingDeadline';
 import { DELAY_MS, nextTry, TRIES_MAX } from '../../../workflows/planning/queuer/tries';
+import { checkWeight } from '../../../workflows/planning/queuer/weights';
 import { decideUnknown, LOOK_UPS_MAX, type UnknownFacts } from '../../../workflows/planning/queuer/unknown';
 
 describe('table: 503, 503, 200', () => {
@@ -77,4 +78,12 @@ test('C9: pending past its deadline: asked for, then unknown, and after some dea
     kind: 'park',
     reason: 'pending for ever: it passed its deadline 3 times without an end',
   });
+});
+
+test('C22: bad input: a weight that is 0, negative, no whole number, or too large', () => {
+  for (const weight of [0, -1, 1.5, NaN, Infinity, 1_000_001])
+    expect(() => checkWeight('lane "po-17"', weight)).toThrow(
+      `weight of lane "po-17": expected a whole number from 1 to 1000000, got ${weight}; to stop a lane, pause it`,
+    );
+  for (const weight of [1, 1_000_000]) expect(() => checkWeight('lane "po-17"', weight)).not.toThrow();
 });
