@@ -81,9 +81,9 @@ test('C9: pending past its deadline: asked for, then unknown, and after some dea
 });
 
 test('C22: bad input: a weight that is 0, negative, no whole number, or too large', () => {
-  for (const weight of [0, -1, 1.5, NaN, Infinity, 1_000_001])
+  for (const weight of [0, -1, 1.5, NaN, Infinity, 10_001])
     expect(() => checkWeight('lane "po-17"', weight)).toThrow(
-      `weight of lane "po-17": expected a whole number from 1 to 1000000, got ${weight}; to stop a lane, pause it`,
+      `weight of lane "po-17": expected a whole number from 1 to 10000, got ${weight}; to stop a lane, pause it`,
     );
-  for (const weight of [1, 1_000_000]) expect(() => checkWeight('lane "po-17"', weight)).not.toThrow();
+  for (const weight of [1, 10_000]) expect(() => checkWeight('lane "po-17"', weight)).not.toThrow();
 });
