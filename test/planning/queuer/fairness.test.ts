@@ -171,8 +171,8 @@ describe('many grants at once', () => {
 
   test('C22: heavy batches cost no empty turns, and places stay whole numbers', () => {
     const backlog = new Backlog('per-service');
-    backlog.add('heavy', 500, { batchWeight: 50_000 });
-    backlog.add('heavier', 500, { batchWeight: 70_000, weight: 2 });
+    backlog.add('heavy', 500, { batchWeight: 5_000 });
+    backlog.add('heavier', 500, { batchWeight: 7_000, weight: 2 });
     const shares = sharesOf(backlog.grants(600, 8));
     expect(shares['heavier']! / shares['heavy']!).toBeCloseTo(2, 1);
     expect(Number.isSafeInteger(backlog.round)).toBe(true);

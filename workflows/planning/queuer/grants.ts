@@ -1,5 +1,6 @@
 import { isSaturated } from './backPressure';
 import { LaneWalk } from './eligibility';
+import { isInFlight } from './statuses';
 import { ROUND, strategyOf } from './strategies';
 import type {
   Accounting,
@@ -46,7 +47,10 @@ export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
     lanes: changed,
     round,
     dueInMs: dues.length === 0 ? null : Math.min(...dues),
-    again: grants.length < slots && (cut || state.more || failures.length > 0) && grants.length + changed.length > 0,
+    again:
+      grants.length < slots &&
+      (cut || state.more || failures.length > 0) &&
+      grants.length + changed.length + failures.length > 0,
   };
 };
 
@@ -76,7 +80,8 @@ const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entran
   });
   // Nobody is served who comes after the last lane given: a lane that was not given may come before.
   const last = state.more ? entrants.at(-1) : undefined;
-  const horizon = last?.lane.open[0] === undefined ? null : turnOf(last, last.lane.open[0]);
+  const lastWaiting = last?.lane.open.find(({ status }) => !isInFlight(status));
+  const horizon = last === undefined || lastWaiting === undefined ? null : turnOf(last, lastWaiting);
   const queue = new TurnQueue<Entrant>(strategy.compare);
   for (const entrant of entrants) if (entrant.next !== null) queue.add(turnOf(entrant, entrant.next), entrant);
 
@@ -86,7 +91,8 @@ const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entran
     const first = queue.take();
     if (first === null) break;
     const { turn, item: entrant } = first;
-    if (horizon !== null && strategy.compare(turn, horizon) > 0) break;
+    // The first goes in any case: in `single` what may go first of a lane may come after what only waits in all of them.
+    if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
     const entered = strategy.enter({ ...entrant.accounting, weight: entrant.lane.weight }, round);
     round = Math.max(round, entered.served);
     grants.push(grant(entrant, strategy, entered, round));

@@ -56,6 +56,8 @@ export class Simulation {
   strategy: StrategyName = 'one-round';
   now = 0;
   round = 0;
+  /** How often each status was entered: whether the runs meet what they are about. */
+  readonly entered = new Map<SubmissionStatus, number>();
   /** What went wrong, where only the deed shows it. */
   readonly faults: string[] = [];
 
@@ -138,6 +140,7 @@ export class Simulation {
     const { lane } = batch;
     lane.pending += Number(isInFlight(to)) - Number(isInFlight(batch.status));
     batch.status = to;
+    this.entered.set(to, (this.entered.get(to) ?? 0) + 1);
     batch.notBeforeAt = this.now + notBeforeMs;
     if (to === 'invalid') batch.refusedKnown = true;
     if (to === 'parked' || (lane.onInvalid === 'halt' && isEnded(to) && to !== 'committed' && to !== 'skipped'))
@@ -166,7 +169,7 @@ export class Simulation {
     const ready = this.lanes
       .filter((lane) => lane.ready && !lane.paused && lane.haltedBy === null)
       .map((lane) => this.view(lane));
-    const firstOf = (lane: Lane) => lane.open[0]?.sequence ?? 0;
+    const firstOf = ({ open }: Lane) => open.find(({ status }) => !isInFlight(status))?.sequence ?? 0;
     ready.sort((one, other) =>
       this.strategy === 'single' ? firstOf(one) - firstOf(other) : one.served - other.served || one.id - other.id,
     );
@@ -195,6 +198,7 @@ export class Simulation {
 
   private send(batch: SimulatedBatch, resolving: boolean): void {
     batch.status = 'submitted';
+    this.entered.set('submitted', (this.entered.get('submitted') ?? 0) + 1);
     batch.resolving = resolving;
     if (resolving) return;
     if (batch.refusedKnown) this.faults.push(`C11: batch ${batch.id} was refused and is sent again`);
