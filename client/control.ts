@@ -1,4 +1,5 @@
-import { problemsOf, settings, whole } from '../activities/handlers/checks';
+import { MAX_LINGER_MS, problemsOf, settings, whole } from '../activities/handlers/checks';
+import { withRetries } from '../postgres/errors';
 import { pauseHandler, resumeHandler } from '../postgres/handler';
 import { wakeResumedLeaders } from '../postgres/leader';
 import { findTargetsWithWork } from '../postgres/resume';
@@ -21,7 +22,7 @@ export const flush = async (
   target?: string,
 ): Promise<{ targets: number; tasks: number }> => {
   await findScope(client, handler, target);
-  const flushed = await flushTargets(client.pool, handler, target ?? null);
+  const flushed = await withRetries(() => flushTargets(client.pool, handler, target ?? null));
   await client.ring(flushed.map(({ id }) => id));
   return { targets: flushed.length, tasks: flushed.reduce((sum, { tasks }) => sum + tasks, 0) };
 };
@@ -73,10 +74,9 @@ export const resume = async (
   return { resumed: true };
 };
 
-const DAY_MS = 86_400_000;
 const overridesSchema = settings({
-  lingerMs: whole(0, DAY_MS, 'milliseconds').optional(),
-  quietPeriodMs: whole(1, DAY_MS, 'milliseconds').optional(),
+  lingerMs: whole(0, MAX_LINGER_MS, 'milliseconds').optional(),
+  quietPeriodMs: whole(1, MAX_LINGER_MS, 'milliseconds').optional(),
   maxItems: whole(1, 100_000, 'tasks').optional(),
   minItems: whole(1, 100_000, 'tasks').optional(),
 });

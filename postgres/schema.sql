@@ -38,6 +38,7 @@ create table batch (
   members bigint[] not null,
   bytes bigint not null,
   weight double precision not null,
+  fresh boolean not null default false,
   error text,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
@@ -98,8 +99,8 @@ create table handler (
   overhead_bytes integer not null default 0,
   max_weight double precision,
   min_items integer not null default 1,
-  linger_ms integer not null,
-  quiet_ms integer,
+  linger_ms bigint not null,
+  quiet_ms bigint,
   per_target integer not null,
   per_handler integer not null,
   weight_per_target double precision,
@@ -307,6 +308,7 @@ CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
+CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;

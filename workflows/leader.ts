@@ -131,12 +131,14 @@ class LeaderRun {
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
     });
     this.live.set(dispatch.no, null);
+    const { turn } = this;
     submitBatches({ leaderId, handler, epoch, no: dispatch.no, slots: dispatch.slots })
       .then(
         (answer) => {
           this.batches += answer.batches;
           this.tasks += answer.tasks;
-          if (answer.released && !this.woken) this.released = true;
+          // It stepped down for the turn that started it. A turn since (a late wake, for nothing) has published anew, and is to be taken back by another.
+          if (answer.released && !this.woken && turn === this.turn) this.released = true;
         },
         () => undefined, // a died or refused submission: the next turn adopts its batches
       )

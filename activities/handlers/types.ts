@@ -123,6 +123,7 @@ export interface HandlerOptions<P = unknown> {
   /** Equal keys of a target never share a batch nor two batches in flight, and keep their order (H6). */
   distinctBy?: (payload: P) => string;
   limits: Limits;
+  /** Milliseconds, at most 30 days each (A12). */
   linger?: { lingerMs?: number; quietPeriodMs?: number };
   /** Most calls in flight at once. */
   concurrency?: { perTarget?: number; perHandler?: number };

@@ -20,7 +20,7 @@ create table handler (
   -- settings, as the last worker or client registered them: the store needs them where no handler code runs
   leaders int not null check (leaders >= 0),         -- 0: one a target
   max_items int not null check (max_items > 0), max_bytes bigint, overhead_bytes int not null default 0, max_weight float8,
-  min_items int not null default 1, linger_ms int not null check (linger_ms >= 0), quiet_ms int,
+  min_items int not null default 1, linger_ms bigint not null check (linger_ms >= 0), quiet_ms bigint,   -- bigint: 30 days of ms are above an int
   per_target int not null check (per_target > 0), per_handler int not null check (per_handler > 0),
   weight_per_target float8, weight_per_handler float8, rates jsonb not null default '[]', keyed bool not null default false,
   queued_per_target int, queued_per_handler int, retention_ms bigint not null, timeout_ms int not null
@@ -39,6 +39,7 @@ create table leader (                                -- who may form batches: ri
   last_reason smallint, unique (handler_id, name),
   check ((state = 2) = (wake_at is not null)), check (state = 0 or expires_at is not null)) with (fillfactor = 50);
 create index leader_expired on leader (expires_at) where state <> 0;
+create index leader_blocked on leader (handler_id) where blocked;
 
 create table target (
   id int generated always as identity primary key,
@@ -93,6 +94,7 @@ create table batch (
   unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow (H3)
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
+  fresh bool not null default false,                 -- no member was tried before it joined: its member rows need not be read
   error text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
   check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);

@@ -272,7 +272,7 @@ describe('with time skipping', () => {
       hours < 0.5 ? [] : ids.map((id) => ({ id, state: 'succeeded' }));
     await withMuster({ accepted: { ends: [], foreign: ['slow'] }, ends }, async (asked) => {
       expect(await (await start({})).result()).toEqual({ id: 'slow', state: 'succeeded' });
-      expect(asked[0]! * 3_600).toBeLessThan(4);
+      expect(asked[0]! * 60).toBeLessThan(1); // soon: in the first minute
       expect(asked.length).toBeGreaterThan(28);
       expect(asked.length).toBeLessThan(40);
     });

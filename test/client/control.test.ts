@@ -90,7 +90,7 @@ test('G5: bad settings: every one is named, with what was expected and what came
   await expect(set({ lingerMs: -1, maxItems: '7' })).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
     message:
-      'overrides.lingerMs: expected a whole number of milliseconds from 0 to 86,400,000, got -1\n' +
+      'overrides.lingerMs: expected a whole number of milliseconds from 0 to 2,592,000,000, got -1\n' +
       'overrides.maxItems: expected a whole number of tasks from 1 to 100,000, got "7"',
   });
   await expect(set({ linger: 5 })).rejects.toThrow(/^overrides\.linger: unknown setting/);

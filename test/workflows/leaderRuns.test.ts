@@ -57,7 +57,7 @@ const closed = (handler: string): Promise<true> =>
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
   muster.client.submit(handler, ids.map((id) => ({ id, payload: { to: 'se' } }))); // prettier-ignore
 
-test('a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
+test('DESIGN 4, G12: a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
   await muster.startNode();
   const submitted = Date.now();
   await submit('lone', 'l-0', 'l-1');
