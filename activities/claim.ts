@@ -23,6 +23,12 @@ const MAX_TASKS = 20_000;
 /** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
 const BATCHES_PER_SLOT = 64;
 
+/**
+ * A process that is stopped between two statements of a turn holds its leader's row, and for a moment its handler's: the server ends its
+ * session after this long. A turn's own pauses are milliseconds, and one that was ended is taken again.
+ */
+const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
+
 export interface ClaimDeps {
   pool: Pool;
   leaseMs: number;
@@ -55,9 +61,10 @@ class SlotsGoneError extends Error {}
 
 const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
   for (let attempt = 1; ; attempt++) {
-    const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input)));
+    const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input), BEGIN));
     try {
-      return await withRetries(() => inTransaction(deps.pool, (client) => takeTurn(client, deps, input, reserved)));
+      const take = (client: Client): Promise<Turn> => takeTurn(client, deps, input, reserved);
+      return await withRetries(() => inTransaction(deps.pool, take, BEGIN));
     } catch (error) {
       if (!(error instanceof SlotsGoneError) || attempt >= 5) throw error;
     }

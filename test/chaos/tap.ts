@@ -72,7 +72,7 @@ const hold = async (
   session: string[] | null,
 ): Promise<unknown> => {
   const name = query.name ?? query.text;
-  if (name === 'begin') session?.splice(0);
+  if (name.startsWith('begin')) session?.splice(0);
   const transaction = session === null ? null : [...session];
   const statement: Statement = { name, values: query.values ?? [], transaction, rows: 0 };
   await hooks.before?.(statement);
