@@ -9,7 +9,6 @@ type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 /** After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes (store.md section 1). */
 export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length === 0) return;
-  // Two rings that meet may deadlock: a submission that failed of it would leave all its batches to be adopted.
   await withRetries(() => lowerDue(deps.pool, targetIds));
   await wake(deps, await withRetries(() => wakeLeaders(deps.pool, targetIds, WAKE_LEASE_MS)));
 };

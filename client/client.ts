@@ -43,7 +43,13 @@ export interface ClientOptions {
 
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
-const STREAM_CHUNK = 1_000;
+/** Tasks of one transaction of a stream: from here on a bigger one is no faster. */
+const STREAM_CHUNK = 5_000;
+/**
+ * A submit of so many resolves with its commit, and its ring follows behind it, shared with later ones' (`close` waits for it): a ring looks
+ * at every target touched, and a producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script may end.
+ */
+const RING_BEHIND_FROM = 50;
 
 export interface SubmitOptions {
   /** Accept the valid ones and answer the problems of the others; without it nothing of a bad call is accepted. */
@@ -100,9 +106,14 @@ export class Client {
     return this.temporalMemo;
   }
 
-  /** Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks, bounded memory). Resolves when accepted: committed. */
-  async submit(handlerName: string, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
-    const handler = this.handler(handlerName);
+  /**
+   * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks, bounded memory). Resolves when accepted:
+   * committed. Given the handler itself in place of its name, the compiler checks the payloads.
+   */
+  submit<P>(handler: Handler<P>, tasks: TaskSource<NoInfer<P>>, options?: SubmitOptions): Promise<SubmitResult>;
+  submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
+  async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
+    const handler = this.handler(typeof named === 'string' ? named : named.name);
     await this.ready();
     if (isAsyncIterable(tasks)) return this.submitStream(handler, tasks, options);
     return this.submitCall(
@@ -207,7 +218,9 @@ export class Client {
     this.options.onRingFailure?.(error);
   }
 
+  /** Waits for rings that are still on their way, then closes the connections that it opened itself. */
   async close(): Promise<void> {
+    await this.ringer.idle();
     if (this.options.temporal?.client === undefined)
       await (await this.temporalMemo?.catch(() => null))?.connection.close();
     if (this.options.pool === undefined) await this.pool.end();
@@ -230,7 +243,10 @@ export class Client {
       ...(options.tx === undefined ? {} : { tx: options.tx }),
     });
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
-    if (options.tx === undefined) await this.ring(stored.targetIds);
+    if (options.tx === undefined) {
+      const rung = this.ring(stored.targetIds);
+      if (tasks.length < RING_BEHIND_FROM) await rung;
+    }
     return { ...stored, refused: [...problems, ...stored.refused] };
   }
 
@@ -258,6 +274,7 @@ export class Client {
       if (chunk.length >= STREAM_CHUNK) await flush();
     }
     if (chunk.length > 0) await flush();
+    await this.ringer.idle();
     return { ...sum, targetIds: [...targetIds] };
   }
 

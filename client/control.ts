@@ -1,4 +1,5 @@
 import { MAX_LINGER_MS, problemsOf, settings, whole } from '../activities/handlers/checks';
+import { withRetries } from '../postgres/errors';
 import { pauseHandler, resumeHandler } from '../postgres/handler';
 import { wakeResumedLeaders } from '../postgres/leader';
 import { findTargetsWithWork } from '../postgres/resume';
@@ -21,14 +22,14 @@ export const flush = async (
   target?: string,
 ): Promise<{ targets: number; tasks: number }> => {
   await findScope(client, handler, target);
-  const flushed = await flushTargets(client.pool, handler, target ?? null);
+  const flushed = await withRetries(() => flushTargets(client.pool, handler, target ?? null));
   await client.ring(flushed.map(({ id }) => id));
   return { targets: flushed.length, tasks: flushed.reduce((sum, { tasks }) => sum + tasks, 0) };
 };
 
 export interface PauseOptions {
   target?: string;
-  /** Shown by `status` and `explain`; kept for a handler, a target has no place for it. */
+  /** Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default `paused by hand`. */
   reason?: string;
 }
 
@@ -45,7 +46,7 @@ export const pause = async (
     throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
   await findScope(client, handler, target);
   if (target === undefined) await pauseHandler(client.pool, handler, reason);
-  else await setTargetPaused(client.pool, handler, target, true);
+  else await setTargetPaused(client.pool, handler, target, reason);
   return { paused: true };
 };
 
@@ -58,7 +59,7 @@ export const resume = async (
   const { target } = options;
   await findScope(client, handler, target);
   if (target === undefined) await resumeHandler(client.pool, handler);
-  else await setTargetPaused(client.pool, handler, target, false);
+  else await setTargetPaused(client.pool, handler, target, null);
   // Each a statement of its own, after the commit (store.md R): what became eligible is due now, and every leader with work looks again.
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);

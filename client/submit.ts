@@ -53,7 +53,8 @@ export class Submitter {
     const distinct = this.dropTwins(tasks, refused, options.partial);
     const row = await this.handlerRow(handler);
     const ids = await this.targetIds(handler, row, distinct);
-    await this.checkBacklog(handler, row, distinct, ids);
+    const check = (db: Queryable): Promise<void> => checkBacklog(db, handler, row, distinct, ids);
+    if (options.tx === undefined) await check(this.pool);
     const initiatorIds = await this.initiatorIds(distinct);
     // Field by field: a spread costs as much as all the rest of this function.
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
@@ -70,7 +71,7 @@ export class Submitter {
     const twins = tasks.length - distinct.length - refused.length;
     const stored = options.tx === undefined
       ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
-      : await storeInTheirs(options.tx, this.schema, handler, distinct, rows, refused, options.partial); // prettier-ignore
+      : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial); // prettier-ignore
     const targetIds = [...new Set(rows.map((task) => task.targetId))];
     return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds };
   }
@@ -111,31 +112,6 @@ export class Submitter {
       for (const { key, id } of rows) known.set(key, id);
     }
     return known;
-  }
-
-  private async checkBacklog(
-    handler: Handler,
-    row: HandlerRow,
-    tasks: readonly CheckedTask[],
-    ids: ReadonlyMap<string, number>,
-  ): Promise<void> {
-    const { perHandler, perTarget } = handler.maxQueued;
-    if (perHandler !== undefined) {
-      const depth = await countQueued(this.pool, row.id, perHandler);
-      if (depth + tasks.length > perHandler) throw new BackloggedError(`handler "${handler.name}"`, depth, perHandler);
-    }
-    if (perTarget !== undefined) {
-      const added = new Map<number, { key: string; n: number }>();
-      for (const { target } of tasks) {
-        const id = ids.get(target)!;
-        added.set(id, { key: target, n: (added.get(id)?.n ?? 0) + 1 });
-      }
-      for (const { targetId, n } of await countQueuedOfTargets(this.pool, [...added.keys()], perTarget)) {
-        const more = added.get(targetId)!;
-        if (n + more.n > perTarget)
-          throw new BackloggedError(`target "${more.key}" of handler "${handler.name}"`, n, perTarget);
-      }
-    }
   }
 
   private async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
@@ -214,17 +190,48 @@ const storeFew = async (
   return { inserted: inserted.size, repeated: known.repeated, problems };
 };
 
+/** Of a caller's transaction: with what it has written itself. */
+const checkBacklog = async (
+  db: Queryable,
+  handler: Handler,
+  row: HandlerRow,
+  tasks: readonly CheckedTask[],
+  ids: ReadonlyMap<string, number>,
+): Promise<void> => {
+  const { perHandler, perTarget } = handler.maxQueued;
+  if (perHandler !== undefined) {
+    const depth = await countQueued(db, row.id, perHandler);
+    if (depth + tasks.length > perHandler) throw new BackloggedError(`handler "${handler.name}"`, depth, perHandler);
+  }
+  if (perTarget !== undefined) {
+    const added = new Map<number, { key: string; n: number }>();
+    for (const { target } of tasks) {
+      const id = ids.get(target)!;
+      added.set(id, { key: target, n: (added.get(id)?.n ?? 0) + 1 });
+    }
+    for (const { targetId, n } of await countQueuedOfTargets(db, [...added.keys()], perTarget)) {
+      const more = added.get(targetId)!;
+      if (n + more.n > perTarget)
+        throw new BackloggedError(`target "${more.key}" of handler "${handler.name}"`, n, perTarget);
+    }
+  }
+};
+
 /** Inside a caller's transaction (G14): accepted iff it commits; a refusal leaves it as it was. */
 const storeInTheirs = async (
   tx: Queryable,
   schema: string,
+  check: (db: Queryable) => Promise<void>,
   handler: Handler,
   tasks: readonly CheckedTask[],
   rows: readonly NewTask[],
   refused: TaskProblem[],
   partial: boolean,
 ): Promise<Stored> => {
-  const stored = await inCallersTransaction(tx, schema, (db) => storeFew(db, handler, tasks, rows, partial));
+  const stored = await inCallersTransaction(tx, schema, async (db) => {
+    await check(db);
+    return storeFew(db, handler, tasks, rows, partial);
+  });
   refused.push(...stored.problems);
   return { accepted: stored.inserted, repeated: stored.repeated };
 };

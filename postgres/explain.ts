@@ -31,7 +31,7 @@ const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not 
   'slotsTaken', (select coalesce(sum(d.slots), 0) from dispatch d where d.handler_id = h.id), 'weightPerTarget', h.weight_per_target,
   'served', exists (select from node n where h.name = any(n.handlers) and not n.draining and n.seen_at > clock() - $2 * interval '1 ms'))`;
 
-const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'busy', t.busy, 'holdInMs', ${inMs('t.hold_until')}, 'dueInMs', ${inMs('t.due_at')},
+const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason', t.pause_reason, 'busy', t.busy, 'holdInMs', ${inMs('t.hold_until')}, 'dueInMs', ${inMs('t.due_at')},
   'inFlight', (select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is not null),
   'weight', (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1),
   'maxItems', o.max_items, 'minItems', o.min_items, 'lingerMs', o.linger_ms, 'quietMs', o.quiet_ms)`;

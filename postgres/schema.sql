@@ -38,6 +38,7 @@ create table batch (
   members bigint[] not null,
   bytes bigint not null,
   weight double precision not null,
+  fresh boolean not null default false,
   error text,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
@@ -257,6 +258,8 @@ create table target (
   key text not null,
   leader_id integer not null,
   paused boolean not null default false,
+  paused_at timestamp with time zone,
+  pause_reason text,
   busy boolean not null default false,
   due_at timestamp with time zone,
   hold_until timestamp with time zone,
@@ -267,6 +270,7 @@ create table target (
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_allowed_check CHECK (allowed > 0),
+  constraint target_check CHECK (paused = (paused_at IS NOT NULL)),
   constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
 ) with (fillfactor=60);
 
@@ -302,6 +306,7 @@ CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;

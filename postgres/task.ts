@@ -169,12 +169,12 @@ export const registerInitiator = async (
   return rows[0]!.id;
 };
 
-/** How many tasks wait, counted up to `limit + 1`: of one handler, or of each of the targets. */
+/** `::int`: a caller's own client reads int8 as text. How many tasks wait, counted up to `limit + 1`: of one handler, or of each of the targets. */
 export const countQueued = async (db: Queryable, handlerId: number, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'count-queued',
     text: `
-select count(*) as n from (
+select count(*)::int as n from (
   select from target t cross join lateral (
     select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id) w
   where t.handler_id = $1 limit $2 + 1) w`,
@@ -192,7 +192,7 @@ export const countQueuedOfTargets = async (
     name: 'count-queued-of-targets',
     text: `
 select t.id as "targetId", w.n from unnest($1::int[]) t (id) cross join lateral (
-  select count(*) as n from (select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id limit $2 + 1) x) w`,
+  select count(*)::int as n from (select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id limit $2 + 1) x) w`,
     values: [targetIds, limit],
   });
   return rows;

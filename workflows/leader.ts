@@ -3,6 +3,7 @@ import {
   ApplicationFailure,
   condition,
   continueAsNew,
+  makeContinueAsNewFunc,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -72,7 +73,7 @@ class LeaderRun {
     for (;;) {
       const draining = this.isDraining();
       // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted (DESIGN section 4.3).
-      if (draining && this.live.size === 0) await continueAsNew<typeof leader>({ ...this.input, dueInMs: 0 });
+      if (draining && this.live.size === 0) await this.continueAsNew();
       this.looked = this.looks;
       const { ended } = this; // as it was before: a submission may end while a slow turn is taken, and is not to be waited for then
       const answer = await this.takeTurn(!draining);
@@ -83,8 +84,17 @@ class LeaderRun {
     }
   }
 
+  /** A new version became the current one: this run hands over as soon as nothing is in flight (DESIGN section 4, versions). */
   private isDraining(): boolean {
-    return this.turn >= this.turnsPerRun || workflowInfo().continueAsNewSuggested;
+    const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
+    return this.turn >= this.turnsPerRun || continueAsNewSuggested || targetWorkerDeploymentVersionChanged;
+  }
+
+  /** The next run begins on the current version. A server refuses a behaviour from a worker that is not versioned. */
+  private async continueAsNew(): Promise<never> {
+    const input = { ...this.input, dueInMs: 0 };
+    if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof leader>(input);
+    return makeContinueAsNewFunc<typeof leader>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(input);
   }
 
   private async takeTurn(mayClaim: boolean): Promise<TurnAnswer> {
@@ -121,12 +131,14 @@ class LeaderRun {
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
     });
     this.live.set(dispatch.no, null);
+    const { turn } = this;
     submitBatches({ leaderId, handler, epoch, no: dispatch.no, slots: dispatch.slots })
       .then(
         (answer) => {
           this.batches += answer.batches;
           this.tasks += answer.tasks;
-          if (answer.released && !this.woken) this.released = true;
+          // It stepped down for the turn that started it. A turn since (a late wake, for nothing) has published anew, and is to be taken back by another.
+          if (answer.released && !this.woken && turn === this.turn) this.released = true;
         },
         () => undefined, // a died or refused submission: the next turn adopts its batches
       )

@@ -39,19 +39,20 @@ create table leader (                                -- who may form batches: ri
   last_reason smallint, unique (handler_id, name),
   check ((state = 2) = (wake_at is not null)), check (state = 0 or expires_at is not null)) with (fillfactor = 50);
 create index leader_expired on leader (expires_at) where state <> 0;
+create index leader_blocked on leader (handler_id) where blocked;
 
 create table target (
   id int generated always as identity primary key,
   handler_id int not null references handler,
   key text not null check (octet_length(key) between 1 and 512),
   leader_id int not null references leader,
-  paused bool not null default false,
+  paused bool not null default false, paused_at timestamptz, pause_reason text,
   busy bool not null default false,                  -- its calls in flight are at the limit: outside the ring until one ends
   due_at timestamptz, hold_until timestamptz,
   flush_seq bigint,                                  -- everything up to this is due now (G6)
   overrides jsonb,                                   -- lingerMs, quietPeriodMs, maxItems, minItems (G5)
   paces float8[] not null default '{}', allowed int check (allowed > 0),
-  unique (handler_id, key)) with (fillfactor = 60);
+  unique (handler_id, key), check (paused = (paused_at is not null))) with (fillfactor = 60);
 create index target_due on target (leader_id, due_at) where due_at is not null and not paused and not busy;
 create index target_busy on target (leader_id) where busy;
 
@@ -89,6 +90,7 @@ create table batch (
   unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow (H3)
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
+  fresh bool not null default false,                 -- no member was tried before it joined: its member rows need not be read
   error text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
   check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);

@@ -58,7 +58,7 @@ describe('with a whole Muster', () => {
   let running: Promise<void>;
   let taskQueue: string;
   beforeAll(async () => {
-    muster = await startMuster([jobs as never]);
+    muster = await startMuster([jobs]);
     taskQueue = `${muster.prefix}-user`;
     connection = await NativeConnection.connect({ address: temporalAddress() });
     // The user's own worker: Muster's activities are not in it, and it replays on every workflow task.

@@ -51,7 +51,7 @@ const files = defineHandler<{ to: string }>({
 
 let muster: TestMuster;
 beforeAll(async () => {
-  muster = await startMuster([files as never]);
+  muster = await startMuster([files]);
 });
 afterAll(() => muster.stop());
 

@@ -17,7 +17,7 @@ const jobs = defineHandler<{ to: string }>({
 
 let muster: TestMuster;
 beforeAll(async () => {
-  muster = await startMuster([jobs as never]);
+  muster = await startMuster([jobs]);
 });
 afterAll(() => muster.stop());
 

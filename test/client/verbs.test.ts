@@ -1,5 +1,5 @@
 import { defineHandler, HaltError } from '../../activities/handlers';
-import type { Batch, Handler, SubmitAnswer } from '../../activities/handlers';
+import type { Batch, SubmitAnswer } from '../../activities/handlers';
 import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -28,15 +28,15 @@ const jobs = defineHandler<Job>({
   linger: { lingerMs: 20 },
   bisect: false,
   submit,
-}) as Handler;
+});
 const slow = defineHandler<Job>({
   ...common,
   name: 'slow',
   limits: { maxItems: 20 },
   linger: { lingerMs: 600_000 },
   submit,
-}) as Handler;
-const keyed = defineHandler<Job>({ ...common, name: 'keyed', limits: { maxItems: 20 }, linger: { lingerMs: 20 }, distinctBy: (job) => job.key!, submit }) as Handler; // prettier-ignore
+});
+const keyed = defineHandler<Job>({ ...common, name: 'keyed', limits: { maxItems: 20 }, linger: { lingerMs: 20 }, distinctBy: (job) => job.key!, submit }); // prettier-ignore
 
 let muster: TestMuster;
 beforeAll(async () => {

@@ -162,7 +162,7 @@ const handlerOf = (a: string, b: string): Handler => {
         }),
       };
     },
-  }) as unknown as Handler;
+  });
 };
 
 beforeAll(async () => {
@@ -260,7 +260,7 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
       return { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) };
     },
   });
-  const own = await startMuster([handler as never]);
+  const own = await startMuster([handler]);
   const tasks = Array.from({ length: 150 }, (_, n) => ({ id: `l-${n}`, payload: { n } }));
   await own.client.submit('limits', tasks);
   await own.client.waitFor(tasks.map((task) => task.id), { timeoutMs: 60_000 }); // prettier-ignore

@@ -31,8 +31,8 @@ describe('the defaults', () => {
 
   test('count bytes as UTF-8 of the JSON and weigh each task 1', () => {
     const handler = defineHandler(good);
-    expect(handler.bytesOf({ a: 'ü' })).toBe(10);
-    expect(handler.bytesOf(undefined)).toBe(4);
+    expect(handler.bytesOf({ a: 'ü' }, 'id')).toBe(10);
+    expect(handler.bytesOf(undefined, 'id')).toBe(4);
     expect(handler.weightOf({})).toBe(1);
     expect(handler.schema.parse({ any: 'thing' })).toEqual({ any: 'thing' });
   });

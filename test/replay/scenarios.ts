@@ -187,4 +187,4 @@ export const handlerOf = (scenario: Scenario): Handler =>
     linger: { lingerMs: 200 },
     submit: async (batch) => ({ results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) }),
     ...scenario.handler,
-  }) as unknown as Handler;
+  });

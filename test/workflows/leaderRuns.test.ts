@@ -23,7 +23,7 @@ const errands = (name: string, maxItems: number, lingerMs: number): Handler =>
       await gate;
       return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
     },
-  }) as Handler;
+  });
 const handlers = [
   errands('lone', 10, 200),
   errands('pairs', 2, 60_000),

@@ -1,7 +1,6 @@
 import { makeCall, prepare, settleOutcome } from '../../activities/submission';
 import type { CallerDeps } from '../../activities/submission';
 import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
 import { readDispatch } from '../../postgres/batch';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { Bench, Run } from './bench';
@@ -20,7 +19,7 @@ const orders = defineHandler<{ to: string }>({
     calls.push(batch.tasks.map(({ id }) => id));
     return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
   },
-}) as Handler;
+});
 
 let bench: Bench;
 beforeEach(async () => {

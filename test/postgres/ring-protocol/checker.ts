@@ -103,6 +103,9 @@ const twice = async (pool: Pool): Promise<Finding[]> => {
   return found;
 };
 
+/** How soon the sweeper is promised to find what was lost (G14). */
+const SWEEP_MS = 5_000;
+
 /** Moves the time on until every task has come to its end, or is parked (unknown); answers what never does. */
 export const drain = async (world: World, most = 500): Promise<Finding[]> => {
   for (let step = 0; step < most; step++) {
@@ -119,7 +122,7 @@ export const drain = async (world: World, most = 500): Promise<Finding[]> => {
       return [{ kind: 'stuck', what: `nothing will happen any more, open: ${JSON.stringify(open.rows)}` }];
     // Not beyond the next timer: what should have happened before it is then seen to be late.
     await world.clock.step(
-      Math.max(1, Math.min(timer === null ? Infinity : timer - world.clock.nowMs(), net ? 5_000 : Infinity)),
+      Math.max(1, Math.min(timer === null ? SWEEP_MS : timer - world.clock.nowMs(), net ? SWEEP_MS : Infinity)),
     );
     await world.rest();
     await world.sweep();

@@ -174,7 +174,7 @@ export const ringScenes: Scene[] = [
     name: 'a flush is rung',
     handler: { linger: { lingerMs: 60_000 } },
     without: noClientRing,
-    catches: 'lost',
+    catches: 'overdue',
     play: async (stage) => {
       await submitUnrung(stage, 'a', 'first');
       await stage.world.client.flush('errands', 'a');

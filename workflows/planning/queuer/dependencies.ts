@@ -1,0 +1,160 @@
+import { approachOf } from './approaches';
+import { isEnded } from './statuses';
+import type { SubmissionStatus } from './statuses';
+import type { Lane, QueuedBatch } from './types';
+
+/** A batch that one call submits, before it is stored. */
+export interface NewBatch extends Pick<QueuedBatch, 'reads' | 'writes'> {
+  id: string;
+  lane: Pick<Lane, 'service' | 'kind' | 'approach' | 'onInvalid'>;
+  /** Ids of batches of the same call or stored before (C18). */
+  dependsOn: readonly string[];
+}
+
+/** What a new batch waits for, and what it fails on at once (a dependency that ended in any way but committed). */
+export interface Dependencies {
+  waitsFor: string[];
+  failedOn: string | null;
+}
+
+/** Explicit dependencies of one batch: more says that a lane or a barrier batch is meant. */
+export const DEPENDENCIES_MAX = 1_000;
+
+/**
+ * Checks the dependencies of the batches of one call, in their order, and says what each waits for. `statusOf` knows the stored ones.
+ * Batches of one lane of the call also wait for each other as their lane's approach demands: a cycle through that order would lock
+ * both lanes for ever (C9), so it is refused too. Stored batches wait for no new one, so no cycle can lead through them.
+ * @throws Error naming the batch: too many, unknown, itself, a cycle (with its whole path), two batches of one id.
+ */
+export const checkDependencies = (
+  batches: readonly NewBatch[],
+  statusOf: (id: string) => SubmissionStatus | undefined,
+): Map<string, Dependencies> => {
+  const byId = new Map(batches.map((batch) => [batch.id, batch]));
+  if (byId.size < batches.length) throw new Error('batches: expected distinct ids in one call');
+  const checked = new Map(batches.map((batch) => [batch.id, lookUp(batch, byId, statusOf)]));
+  const cycle = findCycle(edgesOf(batches, byId));
+  if (cycle !== null)
+    throw new Error(`dependsOn: expected no cycle, got ${describe(cycle)}; leave one of these dependencies out`);
+  // A batch of the call that fails at once takes those with it that depend on it.
+  const dependents = new Map<string, string[]>();
+  for (const { id, dependsOn } of batches)
+    for (const needed of dependsOn) dependents.set(needed, [...(dependents.get(needed) ?? []), id]);
+  const failed = [...checked].filter(([, { failedOn }]) => failedOn !== null).map(([id]) => id);
+  for (const { id, on } of failureClosure(failed, (id) => dependents.get(id) ?? []))
+    checked.set(id, { waitsFor: [], failedOn: on });
+  return checked;
+};
+
+const lookUp = (
+  { id, dependsOn }: NewBatch,
+  byId: ReadonlyMap<string, NewBatch>,
+  statusOf: (id: string) => SubmissionStatus | undefined,
+): Dependencies => {
+  if (dependsOn.length > DEPENDENCIES_MAX)
+    throw new Error(`dependsOn of batch ${id}: expected at most ${DEPENDENCIES_MAX} batches, got ${dependsOn.length}`);
+  const waitsFor: string[] = [];
+  let failedOn: string | null = null;
+  for (const needed of new Set(dependsOn)) {
+    if (needed === id) throw new Error(`dependsOn of batch ${id}: expected other batches, got itself`);
+    const status = byId.has(needed) ? 'unsubmitted' : statusOf(needed);
+    if (status === undefined)
+      throw new Error(
+        `dependsOn of batch ${id}: expected ids of batches accepted before or of this call, got ${needed}`,
+      );
+    if (!isEnded(status)) waitsFor.push(needed);
+    else if (status !== 'committed') failedOn ??= needed;
+  }
+  return { waitsFor, failedOn };
+};
+
+interface Edge {
+  to: string;
+  why: string;
+}
+
+/** To whom each batch of the call must wait: what it names, and what its lane puts before it. */
+const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatch>): Map<string, Edge[]> => {
+  const lanes = new Map<string, NewBatch[]>();
+  const edges = new Map<string, Edge[]>();
+  for (const batch of batches) {
+    const { service } = batch.lane;
+    const earlier = lanes.get(service) ?? [];
+    const named = batch.dependsOn.filter((id) => byId.has(id)).map((to) => ({ to, why: 'depends on' }));
+    const inLane = orderedBehind(batch, earlier).map((to) => ({ to, why: `comes in lane ${service} after` }));
+    edges.set(batch.id, [...named, ...inLane]);
+    earlier.push(batch);
+    lanes.set(service, earlier);
+  }
+  return edges;
+};
+
+/** Of the call's earlier batches of its lane, those it waits for: the one before stands for all before that. */
+const orderedBehind = (batch: NewBatch, earlier: readonly NewBatch[]): string[] => {
+  const { approach, kind } = approachOf(batch.lane);
+  if (approach.name !== 'parallel') earlier = earlier.slice(-1);
+  const asOpen = (one: NewBatch): QueuedBatch => ({ ...OPEN, reads: one.reads, writes: one.writes });
+  return earlier
+    .filter((one) => approach.blockedBy(asOpen(batch), [asOpen(one)], [], kind) !== null)
+    .map(({ id }) => id);
+};
+const OPEN: QueuedBatch = {
+  id: 0,
+  sequence: 0,
+  part: 0,
+  status: 'unsubmitted',
+  reads: [],
+  writes: [],
+  weight: 1,
+  notBeforeInMs: null,
+  waitsFor: [],
+  failedOn: null,
+};
+
+/** The first cycle found, as the edges along it; null: none. Depth first without recursion: chains may be long. */
+const findCycle = (edges: ReadonlyMap<string, readonly Edge[]>): (Edge & { from: string })[] | null => {
+  const done = new Set<string>();
+  for (const start of edges.keys()) {
+    if (done.has(start)) continue;
+    const path = [{ id: start, next: 0 }];
+    const onPath = new Set([start]);
+    while (path.length > 0) {
+      const here = path.at(-1)!;
+      const edge = edges.get(here.id)?.[here.next];
+      here.next += 1;
+      if (edge === undefined) {
+        done.add(here.id);
+        onPath.delete(here.id);
+        path.pop();
+      } else if (onPath.has(edge.to)) {
+        const from = path.findIndex(({ id }) => id === edge.to);
+        return path.slice(from).map(({ id, next }) => ({ ...edges.get(id)![next - 1]!, from: id }));
+      } else if (!done.has(edge.to)) {
+        path.push({ id: edge.to, next: 0 });
+        onPath.add(edge.to);
+      }
+    }
+  }
+  return null;
+};
+
+const describe = (cycle: readonly (Edge & { from: string })[]): string =>
+  `${cycle[0]!.from}${cycle.map(({ why, to }) => ` ${why} ${to}`).join(', which')}`;
+
+/** Who fails with these, directly or through others (C18), each once, with what it fails on; nearest first. */
+export const failureClosure = <Id>(
+  failed: readonly Id[],
+  dependentsOf: (id: Id) => readonly Id[],
+): { id: Id; on: Id }[] => {
+  const seen = new Set(failed);
+  const all: { id: Id; on: Id }[] = [];
+  const queue = [...failed];
+  for (let at = 0; at < queue.length; at += 1)
+    for (const id of dependentsOf(queue[at]!)) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      all.push({ id, on: queue[at]! });
+      queue.push(id);
+    }
+  return all;
+};

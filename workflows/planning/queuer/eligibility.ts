@@ -1,0 +1,93 @@
+import { approachOf } from './approaches';
+import { isInFlight } from './statuses';
+import type { Blocker, Lane, QueuedBatch } from './types';
+
+/** Why a batch does not go now, or that it may (C26). */
+export type Verdict =
+  | { kind: 'may-go' }
+  | { kind: 'in-flight' }
+  | { kind: 'parked' }
+  | { kind: 'not-before'; inMs: number }
+  | { kind: 'dependency'; on: readonly number[] }
+  | { kind: 'failed'; on: number }
+  | { kind: 'unknown-first'; batch: QueuedBatch }
+  | ({ kind: 'blocked' } & Blocker);
+
+/**
+ * Which batches of a lane may go, in order; pause, halt, hold and back pressure are the plan's to see. Walks forward once: a grant never
+ * frees what was passed over, it only blocks more.
+ */
+export class LaneWalk {
+  private readonly passed: QueuedBatch[] = [];
+  private at = 0;
+  /** The earliest time at which something passed over may go by time alone. */
+  dueInMs: number | null = null;
+  /** A parked batch at which it stopped: it halts the lane, if it does not yet. */
+  parked: number | null = null;
+  readonly failures: { batchId: number; on: number }[] = [];
+  /** It stopped before the end of what was given: nothing further back may go. */
+  private closed = false;
+
+  constructor(private readonly lane: Lane) {}
+
+  /** The next batch that may go; the caller grants it. Null: none. Failed ones on the way are noted in `failures`. */
+  next(): QueuedBatch | null {
+    const { open, onInvalid } = this.lane;
+    while (!this.closed && this.at < open.length) {
+      const batch = open[this.at]!;
+      const verdict = judge(this.lane, batch, this.passed, this.at);
+      // In halt mode its failure halts the lane, which must wait until everything before it has ended.
+      if (verdict.kind === 'failed' && (onInvalid !== 'halt' || this.passed.length === 0)) {
+        this.failures.push({ batchId: batch.id, on: verdict.on });
+        this.closed = onInvalid === 'halt';
+        this.at += 1;
+        continue;
+      }
+      if (verdict.kind === 'not-before') this.dueInMs = Math.min(this.dueInMs ?? Infinity, verdict.inMs);
+      if (verdict.kind === 'parked') this.parked = batch.id;
+      const goes = verdict.kind === 'may-go';
+      this.passed.push(goes ? { ...batch, status: 'submitted' } : batch);
+      this.at += 1;
+      // Lost or parked: nothing of the lane goes before it is resolved (C17), one after the other. And where order alone blocks one
+      // batch, it blocks all that follow.
+      this.closed =
+        batch.status === 'unknown' || batch.status === 'parked' || (verdict.kind === 'blocked' && verdict.key === null);
+      if (goes) return batch;
+    }
+    return null;
+  }
+
+  /** Nothing behind what it was given may go. */
+  get sawAll(): boolean {
+    return this.closed || !this.lane.openMore;
+  }
+}
+
+/** What becomes of `batch`, given the open batches before it in its lane; `at` is its place in `lane.open`. */
+const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], at: number): Verdict => {
+  if (isInFlight(batch.status)) return { kind: 'in-flight' };
+  if (batch.status === 'parked') return { kind: 'parked' };
+  if (batch.failedOn !== null && batch.status === 'unsubmitted') return { kind: 'failed', on: batch.failedOn };
+  if (batch.status === 'unsubmitted' && batch.waitsFor.length > 0) return { kind: 'dependency', on: batch.waitsFor };
+  const unknown = earlier.find(({ status }) => status === 'unknown' || status === 'parked');
+  if (unknown !== undefined) return { kind: 'unknown-first', batch: unknown };
+  const { approach, kind } = approachOf(lane);
+  const later = lane.open.slice(at + 1).filter(({ status }) => isInFlight(status));
+  const blocker = approach.blockedBy(batch, earlier, later, kind) ?? resolvedBefore(batch, earlier);
+  if (blocker !== null) return { kind: 'blocked', ...blocker };
+  if (batch.notBeforeInMs !== null && batch.notBeforeInMs > 0) return { kind: 'not-before', inMs: batch.notBeforeInMs };
+  return { kind: 'may-go' };
+};
+
+/** Of several unknown ones only the oldest goes: the one before may be on its way to be looked up. */
+const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Blocker | null => {
+  if (batch.status !== 'unknown') return null;
+  const sent = earlier.find(({ status }) => status === 'submitted');
+  return sent === undefined ? null : { batch: sent, key: null };
+};
+
+/** The verdict on the batch with this id, all before it as they are. Null: it is not among the lane's open batches given. */
+export const verdictOn = (lane: Lane, batchId: number): Verdict | null => {
+  const at = lane.open.findIndex(({ id }) => id === batchId);
+  return at < 0 ? null : judge(lane, lane.open[at]!, lane.open.slice(0, at), at);
+};

@@ -1,0 +1,192 @@
+import { approachOf } from './approaches';
+import { conflictOn } from './conflicts';
+import { verdictOn, type Verdict } from './eligibility';
+import { inWords, keyInWords, placeInWords, batchesInWords } from './laneWords';
+import { isInFlight, type SubmissionStatus } from './statuses';
+import type { Lane, QueuedBatch } from './types';
+
+/** What `explain` knows about a batch in a lane: rows of one statement. Times are milliseconds. */
+export interface LaneFacts {
+  batchId: number;
+  status: SubmissionStatus;
+  /** Its place among the open batches of its lane, 1 = first; 0 = it has ended. */
+  place: number;
+  /** With its first open batches; this one need not be among them. */
+  lane: Lane;
+  /** Since each open batch given came to the status that it has. */
+  ageMs: ReadonlyMap<number, number>;
+  /** Everything is paused; a live worker serves the queuer; submitter slots, and lanes that are due before this one. */
+  queuer: { paused: boolean; served: boolean; slots: number; slotsTaken: number; lanesBefore: number };
+  /** Why the lane was paused or halted; the batch's last error. */
+  reason: string | null;
+  error: string | null;
+}
+
+export type LaneWaitsFor =
+  | 'pause'
+  | 'halt'
+  | 'back-pressure'
+  | 'commit'
+  | 'call'
+  | 'order'
+  | 'conflict'
+  | 'dependency'
+  | 'delay'
+  | 'resolution'
+  | 'submitter'
+  | 'worker';
+export interface LaneExplanation {
+  text: string;
+  waitsFor: LaneWaitsFor | null;
+  /** Earliest next step, 0 = now, null = nobody can tell, or it has ended. */
+  inMs: number | null;
+}
+
+/** Where a batch of a lane is and what it waits for: "third in lane po-17, waits for commit of batch 81 (4 s)". Pure. */
+export const explainLane = (facts: LaneFacts): LaneExplanation => {
+  const { place, lane } = facts;
+  if (place === 0) return { text: `${ended(facts)}.`, waitsFor: null, inMs: null };
+  const where = `${placeInWords(place)} in lane ${lane.service}`;
+  const { text, ...rest } = stopped(facts) ?? waits(facts);
+  return { text: `${where}, ${text}.`, ...rest };
+};
+
+const ended = ({ status, lane, error }: LaneFacts): string => {
+  const because = error === null ? '' : `: ${error}`;
+  switch (status) {
+    case 'committed':
+      return `committed in lane ${lane.service}`;
+    case 'invalid':
+      return `refused for good in lane ${lane.service}${because}; it is never sent again`;
+    case 'failed-dependency':
+      return `failed in lane ${lane.service} without being sent${because}`;
+    default:
+      return `${status} in lane ${lane.service}${because}`;
+  }
+};
+
+/** What stops the whole lane. What is in flight goes on all the same. */
+const stopped = ({ lane, queuer, status, reason }: LaneFacts): LaneExplanation | null => {
+  if (isInFlight(status)) return null;
+  const because = reason === null ? '' : `: ${reason}`;
+  if (queuer.paused) return { waitsFor: 'pause', inMs: null, text: `the queuer is paused${because}` };
+  if (lane.paused) return { waitsFor: 'pause', inMs: null, text: `the lane is paused${because}; resume it` };
+  if (lane.haltedBy !== null)
+    return {
+      waitsFor: 'halt',
+      inMs: null,
+      text: `the lane is halted by batch ${lane.haltedBy}${because}; skip or fix that one`,
+    };
+  if (lane.holdInMs !== null && lane.holdInMs > 0)
+    return {
+      waitsFor: 'back-pressure',
+      inMs: lane.holdInMs,
+      text: `the downstream asked this service to wait ${inWords(lane.holdInMs)} more`,
+    };
+  if (!lane.saturated || lane.pendingLimit === null) return null;
+  const { stopAt, resumeBelow } = lane.pendingLimit;
+  return {
+    waitsFor: 'back-pressure',
+    inMs: null,
+    text: `${lane.pending} of the service are pending; it goes on below ${resumeBelow} (limit ${stopAt})`,
+  };
+};
+
+const waits = (facts: LaneFacts): LaneExplanation => {
+  const { lane, batchId } = facts;
+  const verdict = verdictOn(lane, batchId);
+  const head = lane.open[0];
+  if (verdict !== null) return byVerdict(facts, verdict);
+  if (head === undefined)
+    return { waitsFor: 'order', inMs: null, text: 'it was being moved while this was read; ask again' };
+  return { waitsFor: 'order', inMs: null, text: `waits behind ${batchesInWords([head.id])} and those after it` };
+};
+
+const byVerdict = (facts: LaneFacts, verdict: Verdict): LaneExplanation => {
+  switch (verdict.kind) {
+    case 'may-go':
+      return next(facts);
+    case 'in-flight':
+      return inFlight(facts);
+    case 'parked':
+      return { waitsFor: 'halt', inMs: null, text: `its outcome is unknown${said(facts)}; resolve it by hand` };
+    case 'not-before':
+      return { waitsFor: 'delay', inMs: verdict.inMs, text: `is sent again in ${inWords(verdict.inMs)}${said(facts)}` };
+    case 'dependency':
+      return { waitsFor: 'dependency', inMs: null, text: `depends on ${batchesInWords(verdict.on)}` };
+    case 'failed':
+      return {
+        waitsFor: null,
+        inMs: 0,
+        text: `fails without being sent: batch ${verdict.on}, on which it depends, was not applied`,
+      };
+    case 'unknown-first':
+      return {
+        waitsFor: 'resolution',
+        inMs: null,
+        text: `waits until the unknown outcome of batch ${verdict.batch.id}${age(facts, verdict.batch)} is resolved`,
+      };
+    case 'blocked':
+      return blocked(facts, verdict.batch, verdict.key);
+  }
+};
+
+const said = ({ error }: LaneFacts): string => (error === null ? '' : ` (${error})`);
+
+const age = ({ ageMs }: LaneFacts, { id }: QueuedBatch): string => {
+  const ms = ageMs.get(id);
+  return ms === undefined ? '' : ` (${inWords(ms)})`;
+};
+
+const inFlight = ({ status, ageMs, batchId }: LaneFacts): LaneExplanation => {
+  const ms = ageMs.get(batchId);
+  const since = ms === undefined ? '' : ` for ${inWords(ms)}`;
+  if (status === 'submitted') return { waitsFor: 'call', inMs: null, text: `is with a submitter${since}` };
+  const text =
+    status === 'valid' ? `was found valid and waits for its commit${since}` : `was accepted and is pending${since}`;
+  return { waitsFor: 'commit', inMs: null, text };
+};
+
+/** Behind another one, by order or by a state key. */
+const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): LaneExplanation => {
+  const { lane } = facts;
+  const waitsFor = { submitted: 'call', pending: 'commit', valid: 'commit', unknown: 'resolution' } as const;
+  const what = {
+    submitted: 'answer to',
+    pending: 'commit of',
+    valid: 'commit of',
+    unknown: 'resolution of',
+  } as const;
+  const status = other.status as keyof typeof what;
+  const text = `waits for ${what[status] ?? 'its turn behind'} batch ${other.id}${age(facts, other)}`;
+  if (key !== null)
+    return { waitsFor: waitsFor[status] ?? 'conflict', inMs: null, text: `${text}, conflicts on ${keyInWords(key)}` };
+  return { waitsFor: waitsFor[status] ?? 'order', inMs: null, text: `${text}${asParallel(facts, lane)}` };
+};
+
+/** Whether the parallel approach would help a batch of a serial lane. */
+const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
+  const { approach } = approachOf(lane);
+  if (approach.name !== 'serial' || lane.onInvalid === 'halt') return '';
+  const at = lane.open.findIndex(({ id }) => id === batchId);
+  const batch = lane.open[at]!;
+  for (const other of lane.open.slice(0, at)) {
+    const key = conflictOn(other, batch);
+    if (key !== null) return `, parallel would conflict on ${keyInWords(key)}`;
+  }
+  return ', parallel would let it go now';
+};
+
+/** It may go, and has not been granted yet. */
+const next = ({ queuer, lane }: LaneFacts): LaneExplanation => {
+  const { served, slots, slotsTaken, lanesBefore } = queuer;
+  if (!served)
+    return { waitsFor: 'worker', inMs: null, text: 'may go, but no live worker serves the queuer; start one' };
+  const before =
+    lanesBefore === 0
+      ? ''
+      : `, ${lanesBefore} ${lanesBefore === 1 ? 'lane is' : 'lanes are'} due before ${lane.service}`;
+  if (slotsTaken >= slots)
+    return { waitsFor: 'submitter', inMs: null, text: `may go and waits for one of ${slots} submitters${before}` };
+  return { waitsFor: 'submitter', inMs: 0, text: `may go and is granted next${before}` };
+};

@@ -1,0 +1,170 @@
+import { isSaturated } from './backPressure';
+import { LaneWalk } from './eligibility';
+import { isInFlight } from './statuses';
+import { ROUND, strategyOf } from './strategies';
+import type {
+  Accounting,
+  DependencyFailure,
+  Grant,
+  GrantPlan,
+  Lane,
+  LaneUpdate,
+  QueuedBatch,
+  QueuerState,
+  Strategy,
+  Turn,
+} from './types';
+import { TurnQueue } from './turnQueue';
+
+/** A lane while a plan is made. */
+interface Entrant {
+  lane: Lane;
+  walk: LaneWalk;
+  accounting: Accounting;
+  pending: number;
+  saturated: boolean;
+  granted: number;
+  /** What it would send next. */
+  next: QueuedBatch | null;
+}
+
+/** See `PlanGrants`. */
+export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
+  if (slots <= 0 || state.paused)
+    return { grants: [], failures: [], lanes: [], round: state.round, dueInMs: null, again: false };
+  const strategy = strategyOf(state.strategy);
+  const entrants = state.lanes.map(enter);
+  const { grants, round, cut } = serve(state, strategy, entrants, slots);
+  const failures = entrants.flatMap(({ lane, walk }) =>
+    walk.failures.map((failure): DependencyFailure => ({ ...failure, laneId: lane.id })),
+  );
+  const lanes = entrants.map((entrant) => updateOf(entrant));
+  const changed = lanes.filter((update, at) => differs(entrants[at]!.lane, update));
+  const dues = lanes.flatMap(({ dueInMs }) => (dueInMs === null ? [] : [dueInMs]));
+  return {
+    grants,
+    failures,
+    lanes: changed,
+    round,
+    dueInMs: dues.length === 0 ? null : Math.min(...dues),
+    again:
+      grants.length < slots &&
+      (cut || state.more || failures.length > 0) &&
+      grants.length + changed.length + failures.length > 0,
+  };
+};
+
+const enter = (lane: Lane): Entrant => {
+  const saturated = isSaturated(lane.pending, lane.pendingLimit, lane.saturated);
+  const walk = new LaneWalk(lane);
+  const { deficit, served, pending } = lane;
+  const isStopped = lane.paused || lane.haltedBy !== null || (lane.holdInMs ?? 0) > 0 || saturated;
+  return {
+    lane,
+    walk,
+    accounting: { deficit, served },
+    pending,
+    saturated,
+    granted: 0,
+    next: isStopped ? null : walk.next(),
+  };
+};
+
+const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entrant[], slots: number) => {
+  let round = state.round;
+  const turnOf = ({ lane, accounting }: Entrant, batch: QueuedBatch): Turn => ({
+    laneId: lane.id,
+    due: accounting.served,
+    sequence: batch.sequence,
+    part: batch.part,
+  });
+  // Nobody is served who comes after the last lane given: a lane that was not given may come before.
+  const last = state.more ? entrants.at(-1) : undefined;
+  const lastWaiting = last?.lane.open.find(({ status }) => !isInFlight(status));
+  const horizon = last === undefined || lastWaiting === undefined ? null : turnOf(last, lastWaiting);
+  const queue = new TurnQueue<Entrant>(strategy.compare);
+  for (const entrant of entrants) if (entrant.next !== null) queue.add(turnOf(entrant, entrant.next), entrant);
+
+  const grants: Grant[] = [];
+  let cut = false;
+  while (grants.length < slots) {
+    const first = queue.take();
+    if (first === null) break;
+    const { turn, item: entrant } = first;
+    // The first goes in any case: in `single` what may go first of a lane may come after what only waits in all of them.
+    if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
+    const entered = strategy.enter({ ...entrant.accounting, weight: entrant.lane.weight }, round);
+    round = Math.max(round, entered.served);
+    grants.push(grant(entrant, strategy, entered, round));
+    if (entrant.next === null) continue;
+    if (entrant.granted < strategy.grantsPerLane(state.depth)) queue.add(turnOf(entrant, entrant.next), entrant);
+    else cut = true;
+  }
+  return { grants, round, cut };
+};
+
+/** Grants the entrant's next batch and looks for the one after. */
+const grant = (entrant: Entrant, strategy: Strategy, entered: Accounting, round: number): Grant => {
+  const { lane, next: batch } = entrant;
+  if (batch === null) throw new Error(`lane ${lane.id}: expected a batch that may go, got none`);
+  entrant.accounting = strategy.charge({ ...entered, weight: lane.weight }, batch.weight);
+  entrant.granted += 1;
+  entrant.pending += 1;
+  entrant.saturated = isSaturated(entrant.pending, lane.pendingLimit, entrant.saturated);
+  entrant.next = entrant.saturated ? null : entrant.walk.next();
+  const { id: laneId, service } = lane;
+  const purpose = batch.status === 'unknown' ? 'resolve' : 'send';
+  return {
+    batchId: batch.id,
+    laneId,
+    service,
+    from: batch.status,
+    purpose,
+    weight: batch.weight,
+    round: Math.floor(round / ROUND),
+  };
+};
+
+const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next }: Entrant): LaneUpdate => {
+  const halting = lane.onInvalid === 'halt' ? walk.failures[0]?.batchId : undefined;
+  const isStopped = lane.paused || lane.haltedBy !== null;
+  const holdInMs = lane.holdInMs !== null && lane.holdInMs > 0 ? lane.holdInMs : null;
+  // Where all that was given is done with, what comes after may go as well.
+  const mayHaveMore = granted + walk.failures.length > 0 && !saturated && !walk.sawAll;
+  return {
+    laneId: lane.id,
+    ...accounting,
+    pending,
+    saturated,
+    haltedBy: lane.haltedBy ?? halting ?? walk.parked,
+    // A stopped lane was not walked: it keeps its mark, which the index does not look at meanwhile.
+    ready: isStopped || next !== null || mayHaveMore,
+    dueInMs: isStopped || saturated ? null : (holdInMs ?? walk.dueInMs),
+  };
+};
+
+const differs = (lane: Lane, update: LaneUpdate): boolean =>
+  !update.ready ||
+  update.dueInMs !== null ||
+  update.pending !== lane.pending ||
+  update.saturated !== lane.saturated ||
+  update.haltedBy !== lane.haltedBy ||
+  update.deficit !== lane.deficit ||
+  update.served !== lane.served;
+
+/** What a lane's row says of its batches. `haltedBy`: stays, or is the next parked one when an operator has resolved the one before. */
+export type Readiness = Pick<LaneUpdate, 'ready' | 'dueInMs' | 'haltedBy' | 'saturated'>;
+
+/**
+ * Whether a lane has a batch that may go now (or is to fail now), and if not, when by time alone: for whoever rings it (submit, answer,
+ * commit, resume, skip, fix). Stored with the lane; its time is what the queuer waits for. A lane that is paused or halted is looked at
+ * all the same, so that its mark is right when it goes on.
+ */
+export const readinessOf = (lane: Lane): Readiness => {
+  const entrant = enter({ ...lane, paused: false, haltedBy: null });
+  const { ready, dueInMs, haltedBy, saturated } = updateOf(entrant);
+  const failures = entrant.walk.failures.length;
+  // A failure that would halt the lane is the plan's to write.
+  const halts = failures > 0 ? null : haltedBy;
+  return { ready: ready || failures > 0, dueInMs, haltedBy: lane.haltedBy ?? halts, saturated };
+};

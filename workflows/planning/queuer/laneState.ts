@@ -1,0 +1,44 @@
+import { verdictOn } from './eligibility';
+import { isInFlight } from './statuses';
+import type { Lane } from './types';
+
+/** A lane's state in one word, as `lanes` and `lane <service>` show it. */
+export type LaneState =
+  | 'empty'
+  | 'free'
+  | 'in flight'
+  | 'waiting for commit'
+  | 'waiting for dependency'
+  | 'delayed'
+  | 'unknown'
+  | 'back pressure'
+  | 'paused'
+  | 'halted';
+
+/**
+ * By what stops it first: an operator, the lane's halt, back pressure; else by its head. `free`: its first open batch may go now.
+ * `in flight`: the head is with a submitter; `waiting for commit`: the downstream has it.
+ */
+export const laneStateOf = (lane: Lane): LaneState => {
+  if (lane.paused) return 'paused';
+  if (lane.haltedBy !== null) return 'halted';
+  if (lane.saturated || (lane.holdInMs ?? 0) > 0) return 'back pressure';
+  const waiting = lane.open.filter(({ status }) => !isInFlight(status));
+  const mayGo = waiting.some(({ id }) => verdictOn(lane, id)?.kind === 'may-go');
+  if (mayGo && waiting[0]?.status !== 'unknown') return 'free';
+  const head = lane.open[0];
+  if (head === undefined) return 'empty';
+  switch (head.status) {
+    case 'submitted':
+      return 'in flight';
+    case 'pending':
+    case 'valid':
+      return 'waiting for commit';
+    case 'unknown':
+      return 'unknown';
+    case 'parked':
+      return 'halted';
+    default:
+      return head.waitsFor.length > 0 ? 'waiting for dependency' : 'delayed';
+  }
+};

@@ -1,0 +1,73 @@
+import type { Strategy, StrategyName, Turn } from './types';
+
+/**
+ * Places in a round: who is served takes the queuer's place and is due one round later, behind everybody who waits now. With more ready
+ * lanes than this the order of service stays, and only weights lose accuracy. Small enough for places to stay exact whole numbers.
+ */
+export const ROUND = 16_384;
+
+/**
+ * Where a new lane enters: behind everybody who waits, as if it had been served now. So a late batch waits for at most one turn of each
+ * other lane, and an endless row of new services starves nobody.
+ */
+export const newLaneServed = (round: number): number => round + ROUND;
+
+/** Whoever is due first, which is who was served least recently; the older lane of two new ones. */
+const byPlace = (one: Turn, other: Turn): number => one.due - other.due || one.laneId - other.laneId;
+
+const bySequence = (one: Turn, other: Turn): number =>
+  one.sequence - other.sequence || one.part - other.part || one.laneId - other.laneId;
+
+/** All in the order in which they were given (C21): who submits most is served most. Leaves no trace in the lanes' places. */
+const single: Strategy = {
+  name: 'single',
+  grantsPerLane: () => Infinity,
+  compare: bySequence,
+  enter: ({ deficit, served }) => ({ deficit, served }),
+  charge: ({ deficit, served }) => ({ deficit, served }),
+};
+
+/** The oldest of each service, whatever it weighs, and again when all have had theirs (C23). */
+const oneRound: Strategy = {
+  name: 'one-round',
+  grantsPerLane: () => Infinity,
+  compare: byPlace,
+  enter: ({ served }, round) => ({ deficit: 0, served: Math.max(served, round + 1) }),
+  charge: ({ served }) => ({ deficit: 0, served: served + ROUND }),
+};
+
+/** `depth` rounds at a time (C24), of which nothing is kept: a lane that comes later is due before the second round of the others. */
+const multiRound: Strategy = { ...oneRound, name: 'multi-round', grantsPerLane: (depth) => depth };
+
+/**
+ * Weighted deficit round robin (C22). In each round a lane gets its weight as credit and sends while some is left; the batch that takes
+ * it to zero or below ends its turn, and what it overdrew is paid by sitting out rounds. Those are not played one by one: the lane's next
+ * place is reckoned at once, so that heavy batches cost no empty turns and the lane to serve is always the one due first.
+ * Credit is not saved up: who was idle or blocked for a round starts afresh, with one round's credit.
+ */
+const perService: Strategy = {
+  name: 'per-service',
+  grantsPerLane: () => Infinity,
+  compare: byPlace,
+  enter: ({ weight, deficit, served }, round) => {
+    if (round - served >= ROUND) return { served: round + 1, deficit: weight };
+    // A weight lowered since leaves neither more credit than a round's nor a debt that a round does not pay.
+    return deficit > 0
+      ? { served, deficit: Math.min(deficit, weight) }
+      : { served: Math.max(served, round + 1), deficit: Math.max(1, deficit + weight) };
+  },
+  charge: ({ weight, deficit, served }, batchWeight) => {
+    const left = deficit - batchWeight;
+    if (left > 0) return { served, deficit: left };
+    const sitsOut = Math.floor(-left / weight);
+    return { served: served + ROUND * (1 + sitsOut), deficit: left + sitsOut * weight };
+  },
+};
+
+const strategies: Readonly<Record<StrategyName, Strategy>> = {
+  single,
+  'per-service': perService,
+  'one-round': oneRound,
+  'multi-round': multiRound,
+};
+export const strategyOf = (name: StrategyName): Strategy => strategies[name];
