@@ -82,7 +82,7 @@ export class Theatre {
     });
     let stage: Stage | null = null;
     const fate = scene.fate?.(() => stage!) ?? {};
-    const world = await World.open(this.database, this.clock, [handler as Handler], wrong ? scene.without : {}, fate);
+    const world = await World.open(this.database, this.clock, [handler], wrong ? scene.without : {}, fate);
     stage = this.stage(world, answers, found);
     try {
       await scene.play(stage, wrong);
