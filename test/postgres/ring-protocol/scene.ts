@@ -1,4 +1,4 @@
-import type { Batch, Handler, HandlerOptions, SubmitAnswer } from '../../../activities/handlers';
+import type { Batch, HandlerOptions, SubmitAnswer } from '../../../activities/handlers';
 import { defineHandler } from '../../../activities/handlers';
 import { createDatabase } from '../../helpers/database';
 import type { TestDatabase } from '../../helpers/database';
