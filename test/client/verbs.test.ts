@@ -171,7 +171,7 @@ test('G9: failed tasks are redriven with fresh attempts, alone or with their who
   expect((await muster.client.status('jobs'))[0]).toMatchObject({ counts: { failed: 0 }, identityHolds: true });
 });
 
-test('G9 H3: parked tasks: redriven, resolved as created, as succeeded, as failed', async () => {
+test('G9 G11 H3: parked tasks: redriven, resolved as created, as succeeded, as failed', async () => {
   const ids = name('parked', 8);
   answer = () => {
     throw new Error('connection reset');

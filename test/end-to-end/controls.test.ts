@@ -217,7 +217,7 @@ where h.name = $1 group by b.id order by b.id`,
   };
 };
 
-test(`all ${pairs.length} pairs end with every task accounted for, and keep what each control promises`, async () => {
+test(`G1: all ${pairs.length} pairs end with every task accounted for, and keep what each control promises`, async () => {
   const until = await Promise.all(pairs.map(([a, b]) => submit(a, b)));
   const ids = pairs.flatMap(([a, b]) => NAMES.map((name) => `${nameOf(a, b)}/${name}`));
   await muster.client.waitFor(ids, { timeoutMs: 200_000 });

@@ -87,7 +87,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     const tasks = Array.from({ length: 10_001 }, (_, i) => good(`many-${i}`));
     await expect(client.submit('orders', tasks)).rejects.toThrow(/expected at most 10000 in one call, got 10001/);
   });
-  test('the same id with other content, in one call and against an accepted one; few and many', async () => {
+  test('A1: the same id with other content, in one call and against an accepted one; few and many', async () => {
     await expect(client.submit('orders', [good('twin'), good('twin', 'b')])).rejects.toThrow(
       /"twin".*task 0 of the same call/s,
     );

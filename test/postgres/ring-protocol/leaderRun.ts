@@ -117,7 +117,8 @@ export class LeaderRun {
       void this.world
         .submit({ leaderId, handler, epoch: answer.epoch, no, slots })
         .then(({ released }) => {
-          if (released && !(this.variant.heedsWakes !== false && this.woken)) this.released = true;
+          if (released && turn === this.turn && !(this.variant.heedsWakes !== false && this.woken))
+            this.released = true;
         })
         .catch(() => undefined) // it died: the next turn adopts its batches
         .finally(() => {
