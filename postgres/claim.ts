@@ -176,7 +176,8 @@ export interface NewBatch {
 
 /**
  * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place. Throws when a task was not there.
- * The queue rows are taken where the claim has just read them: looking each up again is a quarter of the statement.
+ * The queue rows are taken where the claim has just read them: looking each up again is a quarter of the statement. `seq + 0`: hides the
+ * index, by which a plan made on a small table would read a target's whole queue for every task.
  */
 export const insertBatches = async (
   db: Queryable,
@@ -196,8 +197,8 @@ formed as (
   select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, fresh, bytes, weight, clock(), to_timestamp(start_at_ms / 1000) from cut),
 taken as (
   delete from queue q using (
-    select m.at, m.seq, c.target_id, c.id from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no) join cut c on c.no = m.no) m
-  where q.ctid = m.at and q.seq = m.seq and q.target_id = m.target_id returning q.seq, q.target_id, q.attempts, q.key, m.id),
+    select m.at, m.seq, c.id from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no) join cut c on c.no = m.no) m
+  where q.ctid = m.at and q.seq + 0 = m.seq returning q.seq, q.target_id, q.attempts, q.key, m.id),
 joined as (insert into member (seq, batch_id, attempts) select seq, id, attempts from taken returning seq),
 held as (insert into busy_key (target_id, key, seq) select target_id, key, seq from taken where $6 and key is not null
   on conflict (target_id, key) do update set seq = excluded.seq where busy_key.seq = excluded.seq)
@@ -219,10 +220,10 @@ select count(*) as moved from joined`,
     throw new Error(`claim: expected to move ${tasks.length} tasks, moved ${rows[0]?.moved}; rolled back`);
 };
 
-const toRecord = ({ targetId, reason, tasks, bytes, weight, startAtMs }: NewBatch, no: number): object => ({
+const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBatch, no: number): object => ({
+  ...batch,
   no,
   target_id: targetId,
-  reason,
   seqs: tasks.map((task) => task.seq),
   fresh: tasks.every((task) => task.attempts === 0),
   bytes,
