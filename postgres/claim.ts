@@ -1,9 +1,8 @@
 import type { WaitingTask } from '../workflows/planning/plans';
 import type { Queryable } from './pool';
 
-/** The statements of one claim, in their order; `activities/claim.ts` runs them in one transaction under the leader's lock. */
 /**
- * Batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
+ * The statements of one claim, in their order; `activities/claim.ts` runs them in one transaction under the leader's lock. First: batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
  * One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
  */
 export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
