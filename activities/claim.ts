@@ -5,7 +5,7 @@ import { FLUSH_REASONS } from '../workflows/planning/states';
 import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
 import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeBlockedLeaders } from '../postgres/leader';
-import { forgetDispatches, hasFreeSlot, useDispatch } from '../postgres/slots';
+import { forgetDispatches, hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
@@ -146,7 +146,7 @@ const planDue = async (
       weightPerHandler: leader.weightPerHandler,
       rates: leader.rates,
       paces: leader.paces,
-      weightInFlight: leader.weightPerHandler === null ? 0 : await claim.readHandlerWeight(client, leader.handlerId),
+      weightInFlight: leader.weightPerHandler === null ? 0 : await readHandlerWeight(client, leader.handlerId),
       targets: targets.map((target, i) => {
         const head = heads.get(target.id) ?? [];
         // The statement's own limit may have cut the last head short, and left out those after it.

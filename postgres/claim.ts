@@ -1,8 +1,10 @@
 import type { WaitingTask } from '../workflows/planning/plans';
 import type { Queryable } from './pool';
 
+/** The statements of one claim, in their order; `activities/claim.ts` runs them in one transaction under the leader's lock. */
+
 /**
- * The statements of one claim, in their order; `activities/claim.ts` runs them in one transaction under the leader's lock. First: batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
+ * Batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
  * One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
  */
 export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
@@ -261,17 +263,6 @@ update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_unti
 from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = any($2::int[]) and t.id = p.id`,
     values: [JSON.stringify(plans), plans.map(({ id }) => id)],
   });
-};
-
-/** Weight of all open batches of the handler (G4), under its lock. */
-export const readHandlerWeight = async (db: Queryable, handlerId: number): Promise<number> => {
-  const { rows } = await db.query<{ weight: number }>({
-    name: 'read-handler-weight',
-    text: `
-select coalesce(sum(b.weight), 0)::float8 as weight from leader l join batch b on b.leader_id = l.id and b.state = 1 where l.handler_id = $1`,
-    values: [handlerId],
-  });
-  return rows[0]!.weight;
 };
 
 /** The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead) when to look again. */

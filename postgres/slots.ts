@@ -1,6 +1,6 @@
 import type { Queryable } from './pool';
 
-/** The calls in flight of a handler (H5, A18): every live submission holds some of its slots, as a row of `dispatch`. */
+/** The calls in flight of a handler (H5, A18): every live submission holds some of its slots, as a row of `dispatch`. And the weight of its open batches. */
 
 /** Slots of submissions that the workflow does not know (never started, died, or of an earlier run) are free again. */
 export const forgetDispatches = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<void> => {
@@ -82,4 +82,15 @@ export const useDispatch = async (db: Queryable, leaderId: number, no: number, s
         },
   );
   return rowCount === 1;
+};
+
+/** Weight of all open batches of the handler (G4), under its lock. */
+export const readHandlerWeight = async (db: Queryable, handlerId: number): Promise<number> => {
+  const { rows } = await db.query<{ weight: number }>({
+    name: 'read-handler-weight',
+    text: `
+select coalesce(sum(b.weight), 0)::float8 as weight from leader l join batch b on b.leader_id = l.id and b.state = 1 where l.handler_id = $1`,
+    values: [handlerId],
+  });
+  return rows[0]!.weight;
 };
