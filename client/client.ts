@@ -17,9 +17,12 @@ import { InvalidTaskError, TemporalUnavailableError, TooManyTasksError, UnknownH
 import * as explains from './explain';
 import * as redrives from './redrive';
 import * as resolves from './resolve';
+import { LaneRinger } from './laneRinger';
+import { LaneVerbs } from './laneVerbs';
 import { Ringer } from './ringer';
 import * as reports from './status';
 import { Submitter } from './submit';
+import { submitStream } from './submitStream';
 import * as reads from './tasks';
 import * as verifies from './verify';
 import type * as views from './views';
@@ -43,7 +46,6 @@ export interface ClientOptions {
 
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
-const STREAM_CHUNK = 1_000;
 
 export interface SubmitOptions {
   /** Accept the valid ones and answer the problems of the others; without it nothing of a bad call is accepted. */
@@ -61,16 +63,19 @@ export interface SubmitResult {
 
 export type TaskSource<P = unknown> = TaskInput<P> | readonly TaskInput<P>[] | AsyncIterable<TaskInput<P>>;
 
-export class Client {
+export class Client extends LaneVerbs {
   readonly pool: Pool;
   readonly prefix: string;
   readonly handlers: ReadonlyMap<string, Handler>;
-  private readonly submitter: Submitter;
+  protected readonly submitter: Submitter;
   private readonly ringer: Ringer;
+  protected readonly laneRinger: LaneRinger;
+  protected readonly schema: string;
   private schemaChecked: Promise<void> | null = null;
   private temporalMemo: Promise<TemporalClient> | null = null;
 
   constructor(private readonly options: ClientOptions) {
+    super();
     this.pool =
       options.pool ??
       createPool({
@@ -81,12 +86,19 @@ export class Client {
       });
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.submitter = new Submitter(this.pool, options.schema ?? 'muster');
+    this.schema = options.schema ?? 'muster';
+    this.submitter = new Submitter(this.pool, this.schema);
     this.ringer = new Ringer(
       this.pool,
       () => this.temporal(),
       this.prefix,
       WAKE_LEASE_MS,
+      options.onRingFailure ?? (() => undefined),
+    );
+    this.laneRinger = new LaneRinger(
+      this.pool,
+      () => this.temporal(),
+      this.prefix,
       options.onRingFailure ?? (() => undefined),
     );
   }
@@ -104,7 +116,7 @@ export class Client {
   async submit(handlerName: string, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
     const handler = this.handler(handlerName);
     await this.ready();
-    if (isAsyncIterable(tasks)) return this.submitStream(handler, tasks, options);
+    if (isAsyncIterable(tasks)) return submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
     return this.submitCall(
       handler,
       Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput],
@@ -232,33 +244,6 @@ export class Client {
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
     if (options.tx === undefined) await this.ring(stored.targetIds);
     return { ...stored, refused: [...problems, ...stored.refused] };
-  }
-
-  private async submitStream(
-    handler: Handler,
-    tasks: AsyncIterable<TaskInput>,
-    options: SubmitOptions,
-  ): Promise<SubmitResult> {
-    const sum: SubmitResult = { accepted: 0, repeated: 0, refused: [], targetIds: [] };
-    const targetIds = new Set<number>();
-    let chunk: TaskInput[] = [];
-    let offset = 0;
-    const flush = async (): Promise<void> => {
-      const part = await this.submitCall(handler, chunk, options);
-      sum.accepted += part.accepted;
-      sum.repeated += part.repeated;
-      for (const id of part.targetIds) targetIds.add(id);
-      for (const problem of part.refused)
-        if (sum.refused.length < 1_000) sum.refused.push({ ...problem, index: problem.index + offset });
-      offset += chunk.length;
-      chunk = [];
-    };
-    for await (const task of tasks) {
-      chunk.push(task);
-      if (chunk.length >= STREAM_CHUNK) await flush();
-    }
-    if (chunk.length > 0) await flush();
-    return { ...sum, targetIds: [...targetIds] };
   }
 
   private async connectTemporal(): Promise<TemporalClient> {

@@ -15,6 +15,7 @@ import {
   registerInitiator,
 } from '../postgres/task';
 import { leaderIndex } from '../workflows/planning/hash';
+import { LaneBindings } from './laneBindings';
 import type { Callback, CheckedTask } from './checkTasks';
 import type { TaskProblem } from './errors';
 import { BackloggedError, InvalidTaskError } from './errors';
@@ -38,9 +39,10 @@ export class Submitter {
   private readonly targets = new Map<string, Map<string, number>>();
   private readonly initiators = new Map<string, number>();
   private expectRepeats = false;
+  readonly lanes = new LaneBindings();
 
   constructor(
-    private readonly pool: Pool,
+    readonly pool: Pool,
     private readonly schema = 'muster',
   ) {}
 
@@ -113,6 +115,17 @@ export class Submitter {
     return known;
   }
 
+  /** Lanes and targets of some batches, registered and bound, each in a commit of its own before the batches. */
+  async bindLanes(
+    handler: Handler,
+    batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
+  ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
+    const row = await this.handlerRow(handler);
+    const targets = await this.targetIds(handler, row, batches.flatMap(({ tasks }) => tasks.slice(0, 1))); // prettier-ignore
+    const bound = await this.lanes.bind(this.pool, handler, row.id, batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! }))); // prettier-ignore
+    return bound.map((laneId, i) => ({ laneId, targetId: targets.get(batches[i]!.target)!, handlerId: row.id }));
+  }
+
   private async checkBacklog(
     handler: Handler,
     row: HandlerRow,
@@ -138,7 +151,7 @@ export class Submitter {
     }
   }
 
-  private async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+  async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
     const ids: (number | null)[] = [];
     for (const { callback } of tasks) ids.push(callback === null ? null : await this.initiatorId(callback));
     return ids;
@@ -258,7 +271,8 @@ const conflict = (task: CheckedTask, what: string): TaskProblem => ({
   message: `expected an id that no other content has, but ${what} has it with another payload. The same id with the same payload is the same task.`,
 });
 
-const sameJson = (a: string, b: string): boolean => a === b || canonical(JSON.parse(a)) === canonical(JSON.parse(b));
+export const sameJson = (a: string, b: string): boolean =>
+  a === b || canonical(JSON.parse(a)) === canonical(JSON.parse(b));
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

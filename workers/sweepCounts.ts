@@ -8,6 +8,7 @@ export interface SweepCounts {
   stuckTargets: number;
   notifierWakes: number;
   monitorWakes: number;
+  queuerWakes: number;
   strandedHalves: number;
   deletedTasks: number;
   deletedNodes: number;
@@ -23,6 +24,7 @@ export const noCounts = (): SweepCounts => ({
   stuckTargets: 0,
   notifierWakes: 0,
   monitorWakes: 0,
+  queuerWakes: 0,
   strandedHalves: 0,
   deletedTasks: 0,
   deletedNodes: 0,

@@ -35,7 +35,7 @@ test('every path has a stored history', () => {
 
 describe('a changed workflow fails the replay', () => {
   const changes: [string, string, string, string][] = [
-    ['a timer before the first turn', 'linger-flush.leader.0.json', 'async takeTurn(mayClaim) {', 'async takeTurn(mayClaim) { await this.wait(5);'],
+    ['a timer before the first turn', 'linger-flush.leader.0.json', 'async takeTurn(turn) {', 'async takeTurn(turn) { await this.wait(5);'],
     ['no submission is started', 'size-flush.leader.0.json', 'if (answer.dispatch !== null)', 'if (false)'],
     ['no continue-as-new', files.find((file) => readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))!, 'return this.turn >= this.turnsPerRun', 'return false'],
   ]; // prettier-ignore
