@@ -99,7 +99,6 @@ const hand = (client: Client, grants: readonly Grant[], submitter: number): Prom
 /** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
 const writePlan = async (client: Client, queuerId: number, look: Look, grants: readonly Grant[]): Promise<void> => {
   const { plan, lanes } = look;
-  if (plan.failures.length > 0) await failAll(client, plan.failures);
   const granted = new Map<number, number>();
   for (const { laneId } of grants) granted.set(laneId, (granted.get(laneId) ?? 0) + 1);
   if (plan.lanes.length > 0)
@@ -118,6 +117,8 @@ const writePlan = async (client: Client, queuerId: number, look: Look, grants: r
         halt_reason: lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null ? null : haltOf(plan.failures, lane.haltedBy), // prettier-ignore
       })),
     );
+  // After the lanes: those of their dependents are worth a look now.
+  if (plan.failures.length > 0) await failAll(client, plan.failures);
   if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
 };
 

@@ -106,7 +106,7 @@ export const failDependents = async (client: Client, batchId: number, on: number
     name: 'fail-dependent',
     text: `
 with over as (
-  update submission set status = 13, changed_at = clock() where batch_id = $1 and status = 0 returning batch_id)
+  update submission set status = 13, changed_at = clock() where batch_id = $1 and status = 0 returning batch_id),
 failed as (
   update batch b set state = 5, dispatch = null, retry_at = null, error = $2, finished_at = clock() from over o where b.id = o.batch_id and b.state = 1
   returning b.id, b.target_id, b.members)
