@@ -25,7 +25,16 @@ export class LaneRinger {
   private async ringNow(ids: readonly number[]): Promise<void> {
     try {
       await markReady(this.pool, ids);
-      const woken = await wakeQueuers(this.pool, await queuersOf(this.pool, ids), WAKE_LEASE_MS);
+      await this.wake(await queuersOf(this.pool, ids));
+    } catch (error) {
+      this.onFailure(error as Error);
+    }
+  }
+
+  /** R2 alone: what became eligible is marked already, or it is the submitters that changed. */
+  async wake(queuerIds: readonly number[]): Promise<void> {
+    try {
+      const woken = await wakeQueuers(this.pool, queuerIds, WAKE_LEASE_MS);
       if (woken.length === 0) return;
       const failure = await wakeQueuerWorkflows(await this.temporal(), this.prefix, woken);
       if (failure !== null) this.onFailure(failure);

@@ -1,10 +1,13 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Handler } from '../activities/handlers/types';
 import { findLanes } from '../postgres/lane';
+import { setQueuersPaused } from '../postgres/laneControl';
 import type { Pool } from '../postgres/pool';
 import type { BatchInput } from './checkBatch';
 import type { TaskInput } from './checkTasks';
+import * as control from './laneControl';
 import type { LaneRinger } from './laneRinger';
+import * as views from './lanes';
 import type { Submitter } from './submit';
 import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
@@ -52,5 +55,84 @@ export abstract class LaneVerbs {
   async ringLanes(services: readonly string[]): Promise<void> {
     const lanes = await findLanes(this.pool, services).catch(() => []);
     await this.laneRinger.ring(lanes.map(({ id }) => id));
+  }
+
+  /** A page of lanes, by service: depth, age, state and why, share of the submitters (C12). */
+  async lanes(options?: views.LanesOptions): Promise<views.LaneView[]> {
+    await this.ready();
+    return views.lanes(this.pool, options);
+  }
+
+  async lane(
+    service: string,
+    options?: { batches?: number },
+  ): Promise<views.LaneView & { batches: views.LaneBatchView[] }> {
+    await this.ready();
+    return views.lane(this.pool, service, options);
+  }
+
+  /** Null: no batch of this id stands or stood in a lane. */
+  async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
+    await this.ready();
+    return views.batchStatus(this.pool, batch);
+  }
+
+  async queuer(): Promise<views.QueuerView[]> {
+    await this.ready();
+    return views.queuers(this.pool);
+  }
+
+  /** Nothing more of this service is sent, until it is resumed; what is in flight ends. */
+  async pauseLane(service: string, reason = 'paused by hand'): Promise<void> {
+    await this.ready();
+    await control.pauseLane(this.pool, service, reason);
+  }
+
+  async resumeLane(service: string): Promise<void> {
+    await this.ready();
+    await this.laneRinger.ring(await control.resumeLane(this.pool, service));
+  }
+
+  /** Everything: no lane is granted a submitter. */
+  async pauseQueuer(reason = 'paused by hand'): Promise<void> {
+    await this.ready();
+    await setQueuersPaused(this.pool, control.checkReason(reason));
+  }
+
+  async resumeQueuer(): Promise<void> {
+    await this.ready();
+    await this.laneRinger.wake(await setQueuersPaused(this.pool, null));
+  }
+
+  /** Share in `per-service`, a whole number from 1 to 1,000,000; counts from the next grant on (C22). */
+  async setLaneWeight(service: string, weight: number): Promise<void> {
+    await this.ready();
+    await control.setLaneWeight(this.pool, service, weight);
+  }
+
+  async setQueuer(settings: control.QueuerSettings): Promise<void> {
+    await this.ready();
+    await this.laneRinger.wake(await control.setQueuer(this.pool, settings));
+  }
+
+  /** A halted lane goes on without the batch that halts it (C19). */
+  async skipHead(service: string): Promise<{ batch: number }> {
+    await this.ready();
+    const { batch, laneIds } = await control.skipHead(this.pool, service);
+    await this.laneRinger.ring(laneIds);
+    return { batch };
+  }
+
+  /** A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in place of the invalid ones. */
+  async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
+    await this.ready();
+    const { pool, submitter } = this;
+    const { batch, laneIds } = await control.fixHead(
+      { pool, submitter, handler: (name) => this.handler(name) },
+      service,
+      fix,
+    );
+    await this.laneRinger.ring(laneIds);
+    return { batch };
   }
 }
