@@ -22,6 +22,8 @@ export class LaneWalk {
   private at = 0;
   /** The earliest time at which something passed over may go by time alone. */
   dueInMs: number | null = null;
+  /** A parked batch at which it stopped: it halts the lane, if it does not yet. */
+  parked: number | null = null;
   readonly failures: { batchId: number; on: number }[] = [];
   /** It stopped before the end of what was given: nothing further back may go. */
   private closed = false;
@@ -42,6 +44,7 @@ export class LaneWalk {
         continue;
       }
       if (verdict.kind === 'not-before') this.dueInMs = Math.min(this.dueInMs ?? Infinity, verdict.inMs);
+      if (verdict.kind === 'parked') this.parked = batch.id;
       const goes = verdict.kind === 'may-go';
       this.passed.push(goes ? { ...batch, status: 'submitted' } : batch);
       this.at += 1;

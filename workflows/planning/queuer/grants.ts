@@ -1,5 +1,6 @@
 import { isSaturated } from './backPressure';
 import { LaneWalk } from './eligibility';
+import { isInFlight } from './statuses';
 import { ROUND, strategyOf } from './strategies';
 import type {
   Accounting,
@@ -46,7 +47,10 @@ export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
     lanes: changed,
     round,
     dueInMs: dues.length === 0 ? null : Math.min(...dues),
-    again: grants.length < slots && (cut || state.more || failures.length > 0) && grants.length + changed.length > 0,
+    again:
+      grants.length < slots &&
+      (cut || state.more || failures.length > 0) &&
+      grants.length + changed.length + failures.length > 0,
   };
 };
 
@@ -76,7 +80,8 @@ const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entran
   });
   // Nobody is served who comes after the last lane given: a lane that was not given may come before.
   const last = state.more ? entrants.at(-1) : undefined;
-  const horizon = last?.lane.open[0] === undefined ? null : turnOf(last, last.lane.open[0]);
+  const lastWaiting = last?.lane.open.find(({ status }) => !isInFlight(status));
+  const horizon = last === undefined || lastWaiting === undefined ? null : turnOf(last, lastWaiting);
   const queue = new TurnQueue<Entrant>(strategy.compare);
   for (const entrant of entrants) if (entrant.next !== null) queue.add(turnOf(entrant, entrant.next), entrant);
 
@@ -86,7 +91,8 @@ const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entran
     const first = queue.take();
     if (first === null) break;
     const { turn, item: entrant } = first;
-    if (horizon !== null && strategy.compare(turn, horizon) > 0) break;
+    // The first goes in any case: in `single` what may go first of a lane may come after what only waits in all of them.
+    if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
     const entered = strategy.enter({ ...entrant.accounting, weight: entrant.lane.weight }, round);
     round = Math.max(round, entered.served);
     grants.push(grant(entrant, strategy, entered, round));
@@ -130,7 +136,7 @@ const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next }:
     ...accounting,
     pending,
     saturated,
-    haltedBy: lane.haltedBy ?? halting ?? null,
+    haltedBy: lane.haltedBy ?? halting ?? walk.parked,
     // A stopped lane was not walked: it keeps its mark, which the index does not look at meanwhile.
     ready: isStopped || next !== null || mayHaveMore,
     dueInMs: isStopped || saturated ? null : (holdInMs ?? walk.dueInMs),
@@ -146,12 +152,19 @@ const differs = (lane: Lane, update: LaneUpdate): boolean =>
   update.deficit !== lane.deficit ||
   update.served !== lane.served;
 
+/** What a lane's row says of its batches. `haltedBy`: stays, or is the next parked one when an operator has resolved the one before. */
+export type Readiness = Pick<LaneUpdate, 'ready' | 'dueInMs' | 'haltedBy' | 'saturated'>;
+
 /**
  * Whether a lane has a batch that may go now (or is to fail now), and if not, when by time alone: for whoever rings it (submit, answer,
- * commit, resume). Stored with the lane as `ready`, and its time as what the queuer waits for.
+ * commit, resume, skip, fix). Stored with the lane; its time is what the queuer waits for. A lane that is paused or halted is looked at
+ * all the same, so that its mark is right when it goes on.
  */
-export const readinessOf = (lane: Lane): { ready: boolean; dueInMs: number | null } => {
+export const readinessOf = (lane: Lane): Readiness => {
   const entrant = enter({ ...lane, paused: false, haltedBy: null });
-  const { ready, dueInMs } = updateOf(entrant);
-  return { ready: ready || entrant.walk.failures.length > 0, dueInMs };
+  const { ready, dueInMs, haltedBy, saturated } = updateOf(entrant);
+  const failures = entrant.walk.failures.length;
+  // A failure that would halt the lane is the plan's to write.
+  const halts = failures > 0 ? null : haltedBy;
+  return { ready: ready || failures > 0, dueInMs, haltedBy: lane.haltedBy ?? halts, saturated };
 };

@@ -1,8 +1,8 @@
 import type { Strategy, StrategyName, Turn } from './types';
 
 /**
- * Places in a round: who is served takes the queuer's place and is due one round later, behind everybody who waits now. More lanes than
- * this merely make a round longer. Small enough for the place to stay a whole number over 10^11 rounds.
+ * Places in a round: who is served takes the queuer's place and is due one round later, behind everybody who waits now. With more ready
+ * lanes than this the order of service stays, and only weights lose accuracy. Small enough for places to stay exact whole numbers.
  */
 export const ROUND = 16_384;
 

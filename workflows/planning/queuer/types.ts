@@ -88,7 +88,7 @@ export interface QueuerState {
   paused: boolean;
   /**
    * Lanes that are `ready`, by (served, id) and as many as there are slots; for `single` by the sequence of their first
-   * open batch. Order and limit are exact: with `more`, nobody is granted who comes after the last lane given.
+   * batch that is not in flight. Order and limit are exact: with `more`, nobody is granted who comes after the last lane given.
    * Lanes with nothing to do are not among them, so that a grant does not pay for them.
    */
   lanes: readonly Lane[];

@@ -110,15 +110,23 @@ const passes = fc
   .constantFrom(500, 2_000, 15_000)
   .map((ms) => new Happening(`pass(${ms})`, (simulation) => void (simulation.now += ms)));
 
-const operates = fc.tuple(pick, fc.constantFrom('pause', 'resume', 'skip', 'fix', 'lighter', 'heavier')).map(
-  ([at, what]) =>
-    new Happening(`${what}(${at})`, (simulation) => {
-      const lane = laneOf(simulation, at);
-      if (what === 'pause' || what === 'resume') lane.paused = what === 'pause';
-      else if (what === 'lighter' || what === 'heavier') lane.weight = what === 'lighter' ? 1 : lane.weight + 3;
-      else operate(simulation, lane, what === 'skip');
-    }),
-);
+const operates = fc
+  .tuple(pick, fc.constantFrom('pause', 'resume', 'resume', 'skip', 'skip', 'fix', 'lighter', 'heavier'))
+  .map(
+    ([at, what]) =>
+      new Happening(`${what}(${at})`, (simulation) => {
+        const lane = laneOf(simulation, at);
+        if (what === 'pause' || what === 'resume') lane.paused = what === 'pause';
+        else if (what === 'lighter' || what === 'heavier') lane.weight = what === 'lighter' ? 1 : lane.weight + 3;
+        else {
+          const halted = pickOf(
+            simulation.lanes.filter(({ haltedBy }) => haltedBy !== null),
+            at,
+          );
+          if (halted !== undefined) operate(simulation, halted, what === 'skip');
+        }
+      }),
+  );
 
 const strategies = fc
   .constantFrom(...(Object.keys(STRATEGIES) as StrategyName[]))
@@ -146,7 +154,7 @@ export const anyCommands = fc.commands(
     operates,
     strategies,
   ],
-  { maxCommands: 40, size: 'max' },
+  { maxCommands: 60, size: 'max' },
 );
 
 const anyLane: fc.Arbitrary<LaneOptions> = fc

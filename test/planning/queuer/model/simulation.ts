@@ -1,5 +1,4 @@
 import { windowOf } from '../../../../workflows/planning/queuer/approaches';
-import { isSaturated } from '../../../../workflows/planning/queuer/backPressure';
 import { planGrants, readinessOf } from '../../../../workflows/planning/queuer/grants';
 import { checkTransition, isEnded, isInFlight } from '../../../../workflows/planning/queuer/statuses';
 import type { SubmissionStatus } from '../../../../workflows/planning/queuer/statuses';
@@ -57,6 +56,8 @@ export class Simulation {
   strategy: StrategyName = 'one-round';
   now = 0;
   round = 0;
+  /** How often each status was entered: whether the runs meet what they are about. */
+  readonly entered = new Map<SubmissionStatus, number>();
   /** What went wrong, where only the deed shows it. */
   readonly faults: string[] = [];
 
@@ -130,10 +131,8 @@ export class Simulation {
 
   /** Whatever may have made a lane's batch eligible: look, and store. */
   ring(lane: SimulatedLane): void {
-    lane.saturated = isSaturated(lane.pending, lane.pendingLimit, lane.saturated);
-    const { ready, dueInMs } = readinessOf(this.view(lane));
-    lane.ready = ready;
-    lane.dueAt = dueInMs === null ? Infinity : this.now + dueInMs;
+    const { dueInMs, ...marks } = readinessOf(this.view(lane));
+    Object.assign(lane, marks, { dueAt: dueInMs === null ? Infinity : this.now + dueInMs });
   }
 
   become(batch: SimulatedBatch, to: SubmissionStatus, notBeforeMs = 0): void {
@@ -141,6 +140,7 @@ export class Simulation {
     const { lane } = batch;
     lane.pending += Number(isInFlight(to)) - Number(isInFlight(batch.status));
     batch.status = to;
+    this.entered.set(to, (this.entered.get(to) ?? 0) + 1);
     batch.notBeforeAt = this.now + notBeforeMs;
     if (to === 'invalid') batch.refusedKnown = true;
     if (to === 'parked' || (lane.onInvalid === 'halt' && isEnded(to) && to !== 'committed' && to !== 'skipped'))
@@ -169,7 +169,7 @@ export class Simulation {
     const ready = this.lanes
       .filter((lane) => lane.ready && !lane.paused && lane.haltedBy === null)
       .map((lane) => this.view(lane));
-    const firstOf = (lane: Lane) => lane.open[0]?.sequence ?? 0;
+    const firstOf = ({ open }: Lane) => open.find(({ status }) => !isInFlight(status))?.sequence ?? 0;
     ready.sort((one, other) =>
       this.strategy === 'single' ? firstOf(one) - firstOf(other) : one.served - other.served || one.id - other.id,
     );
@@ -198,6 +198,7 @@ export class Simulation {
 
   private send(batch: SimulatedBatch, resolving: boolean): void {
     batch.status = 'submitted';
+    this.entered.set('submitted', (this.entered.get('submitted') ?? 0) + 1);
     batch.resolving = resolving;
     if (resolving) return;
     if (batch.refusedKnown) this.faults.push(`C11: batch ${batch.id} was refused and is sent again`);

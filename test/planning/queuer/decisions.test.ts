@@ -1,0 +1,89 @@
+import { checkPendingLimit, isSaturated, PENDING_LIMIT } from '../../../workflows/planning/queuer/backPressure';
+import { decidePending, OVERDUE_MAX } from '../../../workflows/planning/queuer/pendingDeadline';
+import { DELAY_MS, nextTry, TRIES_MAX } from '../../../workflows/planning/queuer/tries';
+import { checkWeight } from '../../../workflows/planning/queuer/weights';
+import { decideUnknown, LOOK_UPS_MAX, type UnknownFacts } from '../../../workflows/planning/queuer/unknown';
+
+describe('table: 503, 503, 200', () => {
+  test('waits 250 ms and 500 ms more each, at most 10 tries, then is delayed for 15 s', () => {
+    const waits = Array.from({ length: 10 }, (_, at) => nextTry(at + 1));
+    expect(waits.slice(0, 3)).toEqual([250, 750, 1_250].map((inMs) => ({ kind: 'try-again', inMs })));
+    expect(waits[8]).toEqual({ kind: 'try-again', inMs: 4_250 });
+    expect(waits[9]).toEqual({ kind: 'delay', inMs: DELAY_MS });
+    expect([TRIES_MAX, DELAY_MS]).toEqual([10, 15_000]);
+  });
+
+  test('what the downstream asks for counts where it is longer', () => {
+    expect(nextTry(1, 3_000)).toEqual({ kind: 'try-again', inMs: 3_000 });
+    expect(nextTry(3, 10)).toEqual({ kind: 'try-again', inMs: 1_250 });
+    expect(nextTry(10, 60_000)).toEqual({ kind: 'delay', inMs: 60_000 });
+  });
+});
+
+describe('table: pending limit', () => {
+  test('C14: stops at 30 and goes on below 15; between, as it was', () => {
+    const at = (pending: number, was: boolean) => isSaturated(pending, PENDING_LIMIT, was);
+    expect([at(29, false), at(30, false), at(29, true), at(15, true), at(14, true)]).toEqual([
+      false,
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(isSaturated(1e6, null, true)).toBe(false);
+    expect(() => checkPendingLimit({ stopAt: 5, resumeBelow: 6 })).toThrow(
+      /expected .* resumeBelow <= stopAt, got stopAt 5, resumeBelow 6/,
+    );
+  });
+});
+
+describe('C28: an unknown outcome', () => {
+  const decide = (facts: Partial<UnknownFacts>) =>
+    decideUnknown({ idempotent: false, canReconcile: true, found: null, lookUps: 1, ...facts });
+
+  test('is looked up first, where that can be done, also if idempotent', () => {
+    expect(decide({})).toEqual({ kind: 'look-up' });
+    expect(decide({ idempotent: true })).toEqual({ kind: 'look-up' });
+  });
+
+  test('is what was found; absent goes again at the front', () => {
+    expect(decide({ found: 'done' })).toEqual({ kind: 'settle' });
+    expect(decide({ found: 'accepted' })).toEqual({ kind: 'pending' });
+    expect(decide({ found: 'absent' })).toEqual({ kind: 'unsubmitted', because: 'absent' });
+  });
+
+  test('unsure: sent again only if idempotent; else looked up some times, then parked', () => {
+    expect(decide({ found: 'unsure', idempotent: true })).toEqual({ kind: 'unsubmitted', because: 'idempotent' });
+    expect(decide({ found: 'unsure' })).toMatchObject({ kind: 'wait' });
+    expect(decide({ found: 'unsure', lookUps: LOOK_UPS_MAX })).toMatchObject({
+      kind: 'park',
+      reason: expect.stringContaining('unknown: 5 look-ups'),
+    });
+  });
+
+  test('without a look-up: idempotent goes again, anything else halts its lane and is never sent blindly', () => {
+    expect(decide({ canReconcile: false, idempotent: true })).toEqual({ kind: 'unsubmitted', because: 'idempotent' });
+    expect(decide({ canReconcile: false })).toMatchObject({
+      kind: 'park',
+      reason: expect.stringMatching(/^unknown: /),
+    });
+  });
+});
+
+test('C9: pending past its deadline: asked for, then unknown, and after some deadlines its lane is parked and says so', () => {
+  expect(decidePending({ deadlineInMs: 400, askedSince: false, overdue: 0 })).toEqual({ kind: 'wait', inMs: 400 });
+  expect(decidePending({ deadlineInMs: 0, askedSince: false, overdue: 1 })).toEqual({ kind: 'ask' });
+  expect(decidePending({ deadlineInMs: -5, askedSince: true, overdue: 1 })).toEqual({ kind: 'unknown' });
+  expect(decidePending({ deadlineInMs: -5, askedSince: true, overdue: OVERDUE_MAX })).toEqual({
+    kind: 'park',
+    reason: 'pending for ever: it passed its deadline 3 times without an end',
+  });
+});
+
+test('C22: bad input: a weight that is 0, negative, no whole number, or too large', () => {
+  for (const weight of [0, -1, 1.5, NaN, Infinity, 10_001])
+    expect(() => checkWeight('lane "po-17"', weight)).toThrow(
+      `weight of lane "po-17": expected a whole number from 1 to 10000, got ${weight}; to stop a lane, pause it`,
+    );
+  for (const weight of [1, 10_000]) expect(() => checkWeight('lane "po-17"', weight)).not.toThrow();
+});

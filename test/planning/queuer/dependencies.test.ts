@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { checkSets, conflictOn, SET_KEYS_MAX } from '../../../workflows/planning/queuer/conflicts';
+import { checkDependencies, failureClosure, type NewBatch } from '../../../workflows/planning/queuer/dependencies';
+import type { SubmissionStatus } from '../../../workflows/planning/queuer/statuses';
+
+const lane = (service: string, approach: NewBatch['lane']['approach'] = 'unconstrained'): NewBatch['lane'] => ({
+  service,
+  kind: 'non-guaranteed',
+  approach,
+  onInvalid: 'continue',
+});
+const batch = (id: string, dependsOn: string[] = [], of: Partial<NewBatch> = {}): NewBatch => ({
+  id,
+  lane: lane(`lane of ${id}`),
+  dependsOn,
+  reads: [],
+  writes: [],
+  ...of,
+});
+const stored: Record<string, SubmissionStatus> = { old: 'committed', bad: 'invalid', gone: 'skipped', open: 'pending' };
+const check = (...batches: NewBatch[]) => checkDependencies(batches, (id) => stored[id]);
+
+describe('dependencies at submission', () => {
+  test('C18: waits for what is open, not for what is committed', () => {
+    expect(check(batch('b', ['old', 'open', 'a']), batch('a')).get('b')).toEqual({
+      waitsFor: ['open', 'a'],
+      failedOn: null,
+    });
+  });
+
+  test('C18: a cycle is refused and named', () => {
+    expect(() => check(batch('a', ['b']), batch('b', ['c']), batch('c', ['a']), batch('x', ['a']))).toThrow(
+      'dependsOn: expected no cycle, got a depends on b, which depends on c, which depends on a; leave one of these dependencies out',
+    );
+    expect(() => check(batch('a', ['a']))).toThrow('dependsOn of batch a: expected other batches, got itself');
+  });
+
+  test('C9: a cycle through the order of two serial lanes would lock both and is refused too; in parallel it is one only on a conflict', () => {
+    const crossed = (approach: 'serial' | 'parallel', key: string) =>
+      check(
+        batch('b', ['a'], { lane: lane('L', approach), writes: ['k'] }),
+        batch('c', [], { lane: lane('L', approach), writes: [key] }),
+        batch('d', ['c'], { lane: lane('M', approach), writes: ['k'] }),
+        batch('a', [], { lane: lane('M', approach), writes: ['k'] }),
+      );
+    expect(() => crossed('serial', 'other')).toThrow(
+      /got b depends on a, which comes in lane M after d, which depends on c, which comes in lane L after b;/,
+    );
+    expect(() => crossed('parallel', 'k')).toThrow(/expected no cycle/);
+    expect(() => crossed('parallel', 'other')).not.toThrow();
+  });
+
+  test('bad input: unknown, too many, one id twice', () => {
+    expect(() => check(batch('b', ['nobody']))).toThrow(
+      'dependsOn of batch b: expected ids of batches accepted before or of this call, got nobody',
+    );
+    expect(() =>
+      check(
+        batch(
+          'b',
+          Array.from({ length: 1_001 }, (_, n) => `${n}`),
+        ),
+      ),
+    ).toThrow(/expected at most 1000 batches, got 1001/);
+    expect(() => check(batch('b'), batch('b'))).toThrow('expected distinct ids');
+  });
+
+  test('C18: on an invalid or skipped one: fails at once, and takes with it what depends on it, transitively', () => {
+    const checked = check(
+      batch('a', ['bad']),
+      batch('b', ['a', 'open']),
+      batch('c', ['b']),
+      batch('d', ['gone']),
+      batch('e', ['old']),
+    );
+    expect(Object.fromEntries([...checked].map(([id, { failedOn }]) => [id, failedOn]))).toEqual({
+      a: 'bad',
+      b: 'a',
+      c: 'b',
+      d: 'gone',
+      e: null,
+    });
+    expect(failureClosure([1], (id) => ({ 1: [2, 3], 2: [3], 3: [1, 4] })[id] ?? [])).toEqual([
+      { id: 2, on: 1 },
+      { id: 3, on: 1 },
+      { id: 4, on: 3 },
+    ]);
+  });
+
+  test('C18: property: refused exactly when no order of the batches respects all dependencies', () => {
+    const graphs = fc.array(fc.uniqueArray(fc.nat(5), { maxLength: 3 }), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(graphs, (graph) => {
+        const edges = graph.map((needs, at) => needs.filter((need) => need < graph.length && need !== at));
+        const left = new Set(edges.keys());
+        for (let before = -1; before !== left.size;) {
+          before = left.size;
+          for (const at of left) if (edges[at]!.every((need) => !left.has(need))) left.delete(at);
+        }
+        const batches = edges.map((needs, at) => batch(`${at}`, needs.map(String)));
+        if (left.size === 0) expect(() => check(...batches)).not.toThrow();
+        else expect(() => check(...batches)).toThrow(/expected no cycle/);
+      }),
+    );
+  });
+
+  test('a chain of 20,000 is checked without recursion', () => {
+    const chain = Array.from({ length: 20_000 }, (_, n) => batch(`${n}`, n === 0 ? [] : [`${n - 1}`]));
+    expect(check(...chain.reverse()).size).toBe(20_000);
+  });
+});
+
+describe('read and write sets', () => {
+  const sets = (reads: string[], writes: string[]) => ({ reads, writes });
+  test('C25: read and read is no conflict; any write with the same key is, and none declared is with all', () => {
+    expect(conflictOn(sets(['a'], ['x']), sets(['a'], ['y']))).toBeNull();
+    expect(conflictOn(sets(['a'], []), sets(['a'], []))).toBeNull();
+    expect(conflictOn(sets(['a'], []), sets([], ['a']))).toBe('a');
+    expect(conflictOn(sets([], ['a']), sets(['a'], ['b']))).toBe('a');
+    expect(conflictOn(sets([], ['a']), sets([], ['b', 'a']))).toBe('a');
+    expect(conflictOn(sets([], []), sets(['b'], []))).toBe('*');
+  });
+
+  test('C25: property: it does not matter which of the two comes first', () => {
+    const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'));
+    fc.assert(
+      fc.property(keys, keys, keys, keys, (r1, w1, r2, w2) => {
+        const one = sets(r1, w1);
+        const other = sets(r2, w2);
+        expect(conflictOn(one, other) === null).toBe(conflictOn(other, one) === null);
+      }),
+    );
+  });
+
+  test('bad input: oversized sets, keys without or with too many bytes', () => {
+    const many = Array.from({ length: SET_KEYS_MAX + 1 }, (_, n) => `${n}`);
+    expect(() => checkSets(sets(many, []))).toThrow(/expected at most 1000 keys together, got 1001/);
+    expect(() => checkSets(sets([], ['']))).toThrow('writes: expected keys of 1 to 512 bytes, got one of 0');
+    expect(() => checkSets(sets(['€'.repeat(171)], []))).toThrow(
+      'reads: expected keys of 1 to 512 bytes, got one of 513',
+    );
+    expect(() => checkSets(sets(['€'.repeat(170)], many.slice(2)))).not.toThrow();
+  });
+});

@@ -1,0 +1,171 @@
+import { explainLane, type LaneFacts } from '../../../workflows/planning/queuer/explainLane';
+import { laneStateOf } from '../../../workflows/planning/queuer/laneState';
+import { placeInWords } from '../../../workflows/planning/queuer/laneWords';
+import type { Lane } from '../../../workflows/planning/queuer/types';
+import { buildBatch, buildLane } from './builders';
+
+const open = [
+  buildBatch({ id: 81, status: 'pending', reads: ['price'] }),
+  buildBatch({ id: 82, writes: ['size'] }),
+  buildBatch({ id: 83, writes: ['price'] }),
+];
+const facts = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): LaneFacts => {
+  const built = buildLane({ id: 1, service: 'po-17', open, ...lane });
+  const batchId = changes.batchId ?? 83;
+  const at = built.open.findIndex(({ id }) => id === batchId);
+  return {
+    batchId,
+    status: built.open[at]?.status ?? 'unsubmitted',
+    place: at + 1,
+    lane: built,
+    ageMs: new Map([[81, 4_000]]),
+    queuer: { paused: false, served: true, slots: 8, slotsTaken: 0, lanesBefore: 0 },
+    reason: null,
+    error: null,
+    ...changes,
+  };
+};
+const say = (changes: Partial<LaneFacts> = {}, lane: Partial<Lane> = {}): string =>
+  explainLane(facts(changes, lane)).text;
+
+describe('explain of a batch in a lane', () => {
+  test('C12: the words of the demand', () => {
+    expect(explainLane(facts())).toEqual({
+      text: 'third in lane po-17, waits for commit of batch 81 (4 s), parallel would conflict on key price.',
+      waitsFor: 'commit',
+      inMs: null,
+    });
+    expect(say({ batchId: 82 })).toBe(
+      'second in lane po-17, waits for commit of batch 81 (4 s), parallel would let it go now.',
+    );
+  });
+
+  test('C12, C25: in parallel it names the key; what is blocked by one that waits, that one', () => {
+    expect(say({}, { approach: 'parallel' })).toBe(
+      'third in lane po-17, waits for commit of batch 81 (4 s), conflicts on key price.',
+    );
+    const undeclared = [...open.slice(0, 2), buildBatch({ id: 83 })];
+    expect(say({}, { approach: 'parallel', open: undeclared })).toMatch(/conflicts on an undeclared set\.$/);
+    const waits = [buildBatch({ id: 81, waitsFor: [7], writes: ['price'] }), ...open.slice(1)];
+    expect(explainLane(facts({}, { approach: 'parallel', open: waits }))).toMatchObject({
+      text: 'third in lane po-17, waits for its turn behind batch 81 (4 s), conflicts on key price.',
+      waitsFor: 'conflict',
+    });
+  });
+
+  const head = (batch: Partial<Lane['open'][number]>): Partial<Lane> => ({
+    open: [buildBatch({ id: 81, ...batch }), ...open.slice(1)],
+  });
+  const rows: [string, Partial<LaneFacts>, Partial<Lane>, string, string | null][] = [
+    ['paused lane', { reason: 'month end' }, { paused: true }, 'the lane is paused: month end; resume it', 'pause'],
+    ['all paused', { queuer: { ...facts().queuer, paused: true } }, {}, 'the queuer is paused', 'pause'],
+    [
+      'halted',
+      { reason: 'unknown: no look-up' },
+      { haltedBy: 80 },
+      'the lane is halted by batch 80: unknown: no look-up; skip or fix that one',
+      'halt',
+    ],
+    ['hold', {}, { holdInMs: 3_000 }, 'the downstream asked this service to wait 3 s more', 'back-pressure'],
+    [
+      'full',
+      {},
+      { saturated: true, pending: 21, pendingLimit: { stopAt: 30, resumeBelow: 15 } },
+      '21 of the service are pending; it goes on below 15 (limit 30)',
+      'back-pressure',
+    ],
+    ['in flight', { batchId: 81 }, head({ status: 'submitted' }), 'is with a submitter for 4 s', 'call'],
+    ['pending', { batchId: 81 }, {}, 'was accepted and is pending for 4 s', 'commit'],
+    ['valid', { batchId: 81 }, head({ status: 'valid' }), 'was found valid and waits for its commit for 4 s', 'commit'],
+    [
+      'delayed',
+      { batchId: 81, error: '503' },
+      head({ status: 'delayed', notBeforeInMs: 9_000 }),
+      'is sent again in 9 s (503)',
+      'delay',
+    ],
+    ['parked', { batchId: 81 }, head({ status: 'parked' }), 'its outcome is unknown; resolve it by hand', 'halt'],
+    ['dependency', { batchId: 81 }, head({ waitsFor: [7, 9] }), 'depends on batches 7, 9', 'dependency'],
+    [
+      'failed',
+      { batchId: 81 },
+      head({ failedOn: 7 }),
+      'fails without being sent: batch 7, on which it depends, was not applied',
+      null,
+    ],
+    [
+      'unknown before it',
+      {},
+      head({ status: 'unknown' }),
+      'waits until the unknown outcome of batch 81 (4 s) is resolved',
+      'resolution',
+    ],
+    [
+      'in flight before it',
+      {},
+      head({ status: 'submitted', reads: ['x'] }),
+      'waits for answer to batch 81 (4 s), parallel would let it go now',
+      'call',
+    ],
+    ['goes', { batchId: 81 }, head({}), 'may go and is granted next', 'submitter'],
+    [
+      'no slot',
+      { batchId: 81, queuer: { paused: false, served: true, slots: 8, slotsTaken: 8, lanesBefore: 2 } },
+      head({}),
+      'may go and waits for one of 8 submitters, 2 lanes are due before po-17',
+      'submitter',
+    ],
+    [
+      'no worker',
+      { batchId: 81, queuer: { ...facts().queuer, served: false } },
+      head({}),
+      'may go, but no live worker serves the queuer; start one',
+      'worker',
+    ],
+    ['far behind', { batchId: 999, place: 140 }, {}, 'waits behind batch 81 and those after it', 'order'],
+  ];
+  test.each(rows)('C12: %s', (_case, changes, lane, expected, waitsFor) => {
+    const explained = explainLane(facts(changes, lane));
+    expect(explained.text).toMatch(/^(first|third|140th) in lane po-17, /);
+    expect(explained.text.replace(/^\S+ in lane po-17, /, '')).toBe(`${expected}.`);
+    expect(explained.waitsFor).toBe(waitsFor);
+  });
+
+  test('C12: what has ended says how; what is in flight in a paused lane goes on', () => {
+    expect(say({ place: 0, status: 'invalid', error: 'price below 0' })).toBe(
+      'refused for good in lane po-17: price below 0; it is never sent again.',
+    );
+    expect(say({ place: 0, status: 'committed' })).toBe('committed in lane po-17.');
+    expect(say({ place: 0, status: 'failed-dependency', error: 'batch 7 was not applied' })).toBe(
+      'failed in lane po-17 without being sent: batch 7 was not applied.',
+    );
+    expect(say({ batchId: 81 }, { paused: true })).toBe('first in lane po-17, was accepted and is pending for 4 s.');
+  });
+
+  test('places in words', () => {
+    expect([1, 9, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(placeInWords).join(' ')).toBe(
+      'first ninth 10th 11th 12th 13th 21st 22nd 23rd 101st 111th 112th',
+    );
+  });
+});
+
+describe('state of a lane in one word', () => {
+  const rows: [string, Partial<Lane>][] = [
+    ['empty', {}],
+    ['free', { open: [buildBatch({ id: 1 })] }],
+    ['in flight', { open: [buildBatch({ id: 1, status: 'submitted' }), buildBatch({ id: 2 })] }],
+    ['waiting for commit', { open }],
+    ['free', { open, approach: 'parallel' }],
+    ['waiting for dependency', { open: [buildBatch({ id: 1, waitsFor: [9] })] }],
+    ['delayed', { open: [buildBatch({ id: 1, status: 'delayed', notBeforeInMs: 5 })] }],
+    ['unknown', { open: [buildBatch({ id: 1, status: 'unknown' })] }],
+    ['halted', { open: [buildBatch({ id: 1, status: 'parked' })] }],
+    ['halted', { open, haltedBy: 1 }],
+    ['paused', { open, haltedBy: 1, paused: true }],
+    ['back pressure', { open, saturated: true }],
+    ['back pressure', { open, holdInMs: 1 }],
+  ];
+  test.each(rows)('C12: %s', (expected, lane) => {
+    expect(laneStateOf(buildLane({ id: 1, ...lane }))).toBe(expected);
+  });
+});
