@@ -23,7 +23,7 @@ import type { Submitter } from './submit';
 /** What an operator does about lanes: a row first, the ring after its commit (`LaneVerbs`). Answers the lanes to ring. */
 
 const REASON_MAX = 1_000;
-const WEIGHT_MAX = 1_000_000;
+const WEIGHT_MAX = 10_000;
 const SLOTS_MAX = 1_000;
 
 export const checkReason = (reason: unknown): string => {

@@ -104,7 +104,7 @@ export abstract class LaneVerbs {
     await this.laneRinger.wake(await setQueuersPaused(this.pool, null));
   }
 
-  /** Share in `per-service`, a whole number from 1 to 1,000,000; counts from the next grant on (C22). */
+  /** Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22). */
   async setLaneWeight(service: string, weight: number): Promise<void> {
     await this.ready();
     await control.setLaneWeight(this.pool, service, weight);

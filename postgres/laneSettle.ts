@@ -75,7 +75,7 @@ export const insertPart = async (
     text: `
 insert into submission (batch_id, lane_id, target_id, handler_id, seq, status, not_before, changed_at, weight, reads, writes)
 select c.id, s.lane_id, s.target_id, s.handler_id, s.seq + array_position(p.members, c.members[1]) - 1, $3::smallint, clock() + $4::float8 * interval '1 ms', clock(),
-  least(1000000, greatest(1, round(c.weight)))::int, s.reads, s.writes
+  least(10000, greatest(1, round(c.weight)))::int, s.reads, s.writes
 from submission s join batch p on p.id = s.batch_id join batch c on c.id = $1 where s.batch_id = $2`,
     values: [part.batchId, part.parentId, part.status, part.inMs],
   });

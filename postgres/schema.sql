@@ -196,7 +196,7 @@ create table lane_state (
   constraint lane_state_pkey PRIMARY KEY (lane_id),
   constraint lane_state_check CHECK ((halted_by IS NULL) = (halted_at IS NULL)),
   constraint lane_state_pending_check CHECK (pending >= 0),
-  constraint lane_state_weight_check CHECK (weight >= 1 AND weight <= 1000000)
+  constraint lane_state_weight_check CHECK (weight >= 1 AND weight <= 10000)
 ) with (fillfactor=50);
 
 create table leader (

@@ -43,7 +43,7 @@ formed as (
 joined as (insert into member (seq, batch_id, attempts) select n.seq, f.id, 0 from new n, formed f),
 placed as (
   insert into submission (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
-  select f.id, $8, $6, $9, coalesce($12::bigint, call.base), clock(), least(1000000, greatest(1, round(f.weight)))::int, $10, $11 from formed f, call)
+  select f.id, $8, $6, $9, coalesce($12::bigint, call.base), clock(), least(10000, greatest(1, round(f.weight)))::int, $10, $11 from formed f, call)
 select (select id from formed) as "batchId", call.base as seq from call`,
     values: [
       s.tasks.map((task) => task.id),

@@ -36,7 +36,7 @@ create table lane (
 
 create table lane_state (                            -- the moving half of a lane, one to one
   lane_id int primary key references lane, queuer_id smallint not null,
-  weight int not null default 1 check (weight between 1 and 1000000), deficit bigint not null default 0,
+  weight int not null default 1 check (weight between 1 and 10000), deficit bigint not null default 0,
   served bigint not null default 0,                  -- the round of its queuer in which it is due
   granted bigint not null default 0,                 -- how often, for its share
   ready bool not null default false,                 -- worth a look: written by whoever changes something, cleared by the grant that found nothing
