@@ -125,7 +125,8 @@ export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatc
   const batch = await store.readSubmission(pool, batchId);
   if (batch === null) return null;
   const row = await requireLane(pool, batch.service);
-  const [planned] = await withOpen(pool, [row]);
+  // All before it, so that what it waits for is among them.
+  const [planned] = await withOpen(pool, [row], Math.min(1_000, batch.place ?? 1));
   const [queuer] = await store.readQueuers(pool);
   return batchViewOf(batch, row, planned!, queuer!, await servedHandlers(pool, NODE_LIVE_MS));
 };
@@ -199,7 +200,7 @@ const batchViewOf = (
     status,
     place: isEnded(status) ? 0 : (batch.place ?? 0),
     lane: planned,
-    ageMs: new Map([[batch.batchId, batch.ageMs]]),
+    ageMs: new Map(planned.open.map((one) => [one.id, (one as { ageMs?: number }).ageMs ?? 0])),
     queuer: { paused: queuer.paused, served: served.includes(batch.handler), slots: queuer.slots, slotsTaken: queuer.taken, lanesBefore: Math.max(0, queuer.ready - 1) }, // prettier-ignore
     reason: row.haltReason ?? row.pauseReason ?? queuer.pauseReason,
     error: batch.error,

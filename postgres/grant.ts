@@ -158,6 +158,8 @@ export interface OpenBatch {
   /** Its handler or its target is; a resume rings the lane. */
   paused: boolean;
   n: number;
+  /** Since it came to its status. */
+  ageMs: number;
 }
 
 /** The first open batches of each lane, in their order and without a gap: after the lock, in a snapshot of its own. */
@@ -169,7 +171,7 @@ export const readOpenBatches = async (
   const { rows } = await db.query<OpenBatch>({
     name: 'read-open-batches',
     text: `
-select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, b.n,
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, b.n, extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
   array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 where d.batch_id = s.batch_id) as "waitsFor",
   (select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status > 10 where d.batch_id = s.batch_id limit 1) as "failedOn"

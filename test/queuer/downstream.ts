@@ -18,6 +18,8 @@ export interface Seen {
 }
 export class Downstream {
   readonly seen: Seen[] = [];
+  /** Ids of what was accepted, by reference. */
+  readonly results = new Map<string, string[]>();
   /** What it answers; by default everything is ok. */
   answer: (batch: Batch<Edit>, context: CallContext, times: number) => Promise<SubmitAnswer> | SubmitAnswer = (batch) =>
     okay(batch);
