@@ -17,7 +17,7 @@ import type { Call } from './settlement';
 
 const TICK_MS = 1_000;
 /** Between a mark and its call nothing is waited for: a process that was stopped there gives the mark up, and its call is not made. */
-const MARK_LATE_MS = 5_000;
+const MARK_LATE_MS = 2_000;
 
 /**
  * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles it, and grants itself the next one in

@@ -12,6 +12,8 @@ export type { PauseOptions } from './control';
 export type { RedriveOptions } from './redrive';
 export type { ResolveWhat, Verdict } from './resolve';
 export type { TargetsOptions } from './status';
+export type { StrategyName } from '../workflows/planning/queuer/types';
+export type { SubmissionStatus } from '../workflows/planning/queuer/statuses';
 export type { Explanation, ExplainFacts, WaitsFor } from '../workflows/planning/explain';
 export type { BatchState, FlushReason, LeaderState, TaskState } from '../workflows/planning/states';
 export * from './errors';

@@ -23,7 +23,7 @@ const { grantLanes } = proxyLocalActivities<Activities>({
 
 /** A submitter grants itself the next batch for as long as its soft deadline; a call in flight may still take the handler's timeout. */
 const SUBMITTER_LIMIT = '65 minutes';
-const HEARTBEAT = '10s';
+const HEARTBEAT = '5s';
 /** Nobody polls the handler's queue: its batches go back to their lanes. Shorter than the submitter's first lease. */
 const START_LIMIT = '20s';
 
