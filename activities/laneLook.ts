@@ -1,3 +1,4 @@
+import { cutLanes } from './laneCut';
 import type { LaneFacts, LockedQueuer, OpenBatch } from '../postgres/grant';
 import * as store from '../postgres/grant';
 import { servedHandlers } from '../postgres/node';
@@ -12,6 +13,8 @@ import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../workflows/pla
 const PAUSED_LOOK_MS = 3_600_000;
 /** No live worker has the handler: looked at again this soon. */
 const UNSERVED_LOOK_MS = 3_000;
+/** A lane whose next batch must wait until more batches were cut before it. */
+const BLOCKED_LOOK_MS = 1_000;
 /** Lanes looked at for one grant, beyond one a slot. */
 const MORE_LANES = 8;
 
@@ -36,8 +39,10 @@ export const lookAtLanes = async (
     slots + MORE_LANES,
     strategy === 'single',
   );
+  const queues = await cutLanes(client, found);
   const served = found.length === 0 ? [] : await servedHandlers(client, 30_000);
-  const bases = found.map(baseOf);
+  // Held for a moment: tasks that go before its next batch are in none yet.
+  const bases = found.map(baseOf).map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane)); // prettier-ignore
   const windows = bases.map((lane) => windowOf(lane));
   const open = found.length === 0 ? [] : await store.readOpenBatches(client, found.map(({ id }) => id), windows.map((n) => n + 1)); // prettier-ignore
   const ofLane = new Map<number, OpenBatch[]>();
@@ -48,6 +53,12 @@ export const lookAtLanes = async (
   });
   const { depth, round, paused } = queuer;
   const plan = planGrants({ strategy, depth, round, paused, lanes, more }, slots);
+  for (const update of plan.lanes) {
+    const queue = queues.get(update.laneId);
+    if (queue === undefined) continue;
+    update.ready ||= queue.ready;
+    if (queue.dueInMs !== null) update.dueInMs = Math.min(update.dueInMs ?? Infinity, queue.dueInMs);
+  }
   return {
     plan,
     lanes: new Map(lanes.map((lane) => [lane.id, lane])),

@@ -9,6 +9,7 @@ import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
+import { refuseOrderings } from './checkBatch';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
 import * as control from './control';
@@ -232,6 +233,7 @@ export class Client extends LaneVerbs {
   ): Promise<SubmitResult> {
     if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
     const problems: TaskProblem[] = [];
+    if (handler.service !== undefined) tasks.forEach((task, index) => refuseOrderings(task, index, problems));
     const checked = tasks
       .map((task, index) => checkTask(handler, task, index, problems))
       .filter((task): task is CheckedTask => task !== null);
@@ -242,8 +244,10 @@ export class Client extends LaneVerbs {
       ...(options.tx === undefined ? {} : { tx: options.tx }),
     });
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
-    if (options.tx === undefined) await this.ring(stored.targetIds);
-    return { ...stored, refused: [...problems, ...stored.refused] };
+    const { laneIds, ...answer } = stored;
+    if (options.tx === undefined)
+      await (laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds));
+    return { ...answer, refused: [...problems, ...stored.refused] };
   }
 
   private async connectTemporal(): Promise<TemporalClient> {

@@ -1,4 +1,5 @@
 import { readExplainFacts } from '../postgres/explain';
+import { findQueuedInLane } from '../postgres/laneQueue';
 import { findSubmissionOf } from '../postgres/laneView';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts } from '../workflows/planning/explain';
@@ -22,6 +23,11 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
     leader: { ...row.leader, state: leaderStateName(row.leader.state) },
   };
   const explained = explainFacts(facts as unknown as ExplainFacts);
+  const queued = facts.state === 'created' ? await findQueuedInLane(client.pool, id) : null;
+  if (queued !== null) {
+    const { service, ahead, batches } = queued;
+    return { ...explained, waitsFor: 'lane', text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.` }; // prettier-ignore
+  }
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.

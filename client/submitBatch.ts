@@ -12,7 +12,7 @@ import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from './errors';
 import type { Submitter } from './submit';
-import { sameJson } from './submit';
+import { sameJson } from './repeats';
 
 export interface SubmitBatchOptions {
   /** The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until then: other submits to them wait (C27). */

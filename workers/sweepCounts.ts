@@ -9,6 +9,7 @@ export interface SweepCounts {
   notifierWakes: number;
   monitorWakes: number;
   queuerWakes: number;
+  forgottenLanes: number;
   strandedHalves: number;
   deletedTasks: number;
   deletedNodes: number;
@@ -25,6 +26,7 @@ export const noCounts = (): SweepCounts => ({
   notifierWakes: 0,
   monitorWakes: 0,
   queuerWakes: 0,
+  forgottenLanes: 0,
   strandedHalves: 0,
   deletedTasks: 0,
   deletedNodes: 0,

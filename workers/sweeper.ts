@@ -4,6 +4,7 @@ import { ring, wake } from '../activities/ring';
 import { releaseTargets } from '../postgres/batch';
 import { wakeExpiredLeaders } from '../postgres/leader';
 import { acquireLease, releaseLease } from '../postgres/lease';
+import { markForgottenLanes } from '../postgres/laneQueue';
 import { deleteStaleNodes, servedHandlers } from '../postgres/node';
 import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
@@ -243,6 +244,7 @@ export class Sweeper {
   }
 
   private async wakeQueuers(): Promise<void> {
+    this.counts.forgottenLanes += await markForgottenLanes(this.options.pool, RING);
     const woken = await wakeExpiredQueuers(this.options.pool, this.options.leaseMs);
     if (woken.length === 0) return;
     this.counts.queuerWakes += woken.length;
