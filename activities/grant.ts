@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { withRetries } from '../postgres/errors';
 import * as store from '../postgres/grant';
 import type { LockedQueuer } from '../postgres/grant';
@@ -20,8 +21,16 @@ export const SUBMITTER_LEASE_MS = 10_000;
  * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it waits for; one transaction guarded by
  * `(run, epoch, turn)` as a leader's. Then, in a new snapshot, the ring's half of the handshake: is there something that it did not see?
  */
-export const grantLanes = async (deps: { pool: Pool; leaseMs: number }, input: GrantInput): Promise<GrantAnswer> => {
-  const answer = await withRetries(() => inTransaction(deps.pool, (client) => takeTurn(client, deps.leaseMs, input)));
+export const grantLanes = async (
+  deps: { pool: Pool; leaseMs: number; log: Pick<Logger, 'error'> },
+  input: GrantInput,
+): Promise<GrantAnswer> => {
+  const turn = (): Promise<GrantAnswer> => inTransaction(deps.pool, (client) => takeTurn(client, deps.leaseMs, input));
+  const answer = await withRetries(turn).catch((error: unknown) => {
+    // The workflow tries again without end: nobody else would say so.
+    deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
+    throw error;
+  });
   if (!answer.deposed && answer.next !== 'working' && (await hasUnseenWork(deps.pool, input.queuerId)))
     answer.again = true;
   return answer;

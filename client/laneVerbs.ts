@@ -51,6 +51,10 @@ export abstract class LaneVerbs {
     return stored.batches;
   }
 
+  ringLaneIds(laneIds: Iterable<number>): Promise<void> {
+    return this.laneRinger.ring(laneIds);
+  }
+
   /** Tells the queuer to look at these services; never throws. For after a `submitBatch` with `tx`. */
   async ringLanes(services: readonly string[]): Promise<void> {
     const lanes = await findLanes(this.pool, services).catch(() => []);

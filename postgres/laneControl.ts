@@ -127,3 +127,15 @@ select l.service from submission s join lane l on l.id = s.lane_id where s.statu
   });
   return rows[0]?.service ?? null;
 };
+
+/** The lanes that a handler's batches, or those of one target of it, stand in; for a resume. */
+export const lanesOfHandler = async (db: Queryable, handler: string, target: string | null): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'lanes-of-handler',
+    text: `
+select distinct t.lane_id as id from target t join handler h on h.id = t.handler_id
+where h.name = $1 and t.lane_id is not null and ($2::text is null or t.key = $2)`,
+    values: [handler, target],
+  });
+  return rows.map(({ id }) => id);
+};

@@ -121,3 +121,16 @@ test.each([
 ])('refused: %s', async (_, work, message) => {
   await expect(work()).rejects.toThrow(message);
 });
+
+test('H4: a paused handler sends nothing of its lanes; resumed, they go on at once', async () => {
+  const { client } = muster;
+  await reaches(await submit('h-1'), 'committed');
+  await client.pause('edits');
+  const batch = await submit('h-1');
+  await eventually(async () => (await client.queuer())[0]!.state === 'waiting');
+  expect((await client.batchStatus(batch))!.status).toBe('unsubmitted');
+  const resumedAt = performance.now();
+  await client.resume('edits');
+  await reaches(batch, 'committed');
+  expect(performance.now() - resumedAt).toBeLessThan(10_000);
+});
