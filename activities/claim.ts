@@ -1,17 +1,20 @@
 import type { TurnAnswer, TurnInput } from '../workflows/contracts';
 import { planClaim } from '../workflows/planning/claim';
-import { decideNext } from '../workflows/planning/next';
 import type { ClaimPlan } from '../workflows/planning/claim';
-import { grantSlots } from '../workflows/planning/slots';
-import { FLUSH_REASONS, LEADER_STATES } from '../workflows/planning/states';
+import { FLUSH_REASONS } from '../workflows/planning/states';
 import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
-import { isDueEarlier, lockLeader, publishTurn, wakeBlockedLeaders } from '../postgres/leader';
+import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeBlockedLeaders } from '../postgres/leader';
+import { forgetDispatches, hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
 import type { WokenLeader } from '../postgres/ring';
 import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
+import type { Claimed, Turn } from './publish';
+import { deposed, publish, repeated } from './publish';
+import type { Reservation } from './reserve';
+import { reserveSlots, standingOf } from './reserve';
 
 /** Most targets, batches and tasks of one claim: bounds its transaction and the time that its submission takes. */
 const MAX_TARGETS = 512;
@@ -19,10 +22,12 @@ const MAX_BATCHES = 512;
 const MAX_TASKS = 20_000;
 /** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
 const BATCHES_PER_SLOT = 64;
-/** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
-export const MAX_DISPATCHES = 8;
-/** dispatch.no = epoch * this + turn: never used twice by one leader. */
-const TURNS_PER_EPOCH = 1_000_000;
+
+/**
+ * A process that is stopped between two statements of a turn holds its leader's row, and for a moment its handler's: the server ends its
+ * session after this long. A turn's own pauses are milliseconds, and one that was ended is taken again.
+ */
+const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
 
 export interface ClaimDeps {
   pool: Pool;
@@ -32,82 +37,104 @@ export interface ClaimDeps {
 }
 
 /**
- * One turn of a leader (DESIGN section 4.3): adopts orphans, cuts what is due, hands it to a submission, publishes what it waits for;
- * one transaction guarded by `(run, epoch, turn)`. Then, in new snapshots, the ring's half of the handshake: is something due earlier?
+ * One turn of a leader (DESIGN section 4.3): takes slots, adopts orphans, cuts what is due, hands it to a submission, publishes what it
+ * waits for. Slots are taken in a short transaction before, under the handler's lock: the claims of one handler's leaders then run side by
+ * side (under one lock they were most of a backlog's time). The claim is one transaction guarded by `(run, epoch, turn)`. Then, in new
+ * snapshots, the ring's half of the handshake: is something due earlier, is a slot free that was not?
  */
 export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<TurnAnswer> => {
-  const turn = await withRetries(() => inTransaction(deps.pool, (client) => takeTurn(client, deps, input)));
-  if (turn.answer.deposed) return turn.answer;
+  const turn = await reserveAndTake(deps, input);
+  const { answer } = turn;
+  if (answer.deposed) return answer;
   // Whatever was committed while the claim ran saw the leader working: look for it now, in new snapshots (store.md R).
-  if (turn.touched.length > 0) await lowerDue(deps.pool, turn.touched);
-  if (turn.answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) turn.answer.again = true;
-  if (turn.woken.length > 0) await deps.wake(turn.woken);
-  return turn.answer;
+  if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
+  if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
+  if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
+  // Slots that were reserved and not used are offered to leaders that found none meanwhile, and to no others: two that wait for a rate would wake each other without end.
+  if (turn.slotsLeft)
+    await deps.wake(await wakeBlockedLeaders(deps.pool, turn.handlerId, input.leaderId, WAKE_LEASE_MS, true));
+  return answer;
 };
 
-interface Turn {
-  answer: TurnAnswer;
-  touched: number[];
-  woken: WokenLeader[];
-}
+/** Of two runs that reserve at once the later one forgets what the earlier one took: that one reserves again, if it leads then. */
+class SlotsGoneError extends Error {}
 
-const takeTurn = async (client: Client, deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
-  const leader = await lockLeader(client, input.leaderId);
+const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
+  for (let attempt = 1; ; attempt++) {
+    const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input), BEGIN));
+    try {
+      const take = (client: Client): Promise<Turn> => takeTurn(client, deps, input, reserved);
+      return await withRetries(() => inTransaction(deps.pool, take, BEGIN));
+    } catch (error) {
+      if (!(error instanceof SlotsGoneError) || attempt >= 5) throw error;
+    }
+  }
+};
+
+const takeTurn = async (
+  client: Client,
+  deps: ClaimDeps,
+  input: TurnInput,
+  reserved: Reservation | null,
+): Promise<Turn> => {
+  // Tokens of the handler other than slots are taken as they are used: under its lock, to the end.
+  const locked = reserved?.wholeHandler === true ? lockLeaderAndHandler : lockLeader;
+  const leader = await locked(client, input.leaderId);
   if (leader === null) throw new Error(`leader ${input.leaderId}: not in the store`);
-  const mine = leader.holder === input.runId;
-  // A later run holds the row: this is a zombie of an ended one. (The workflow id is the lock: runs start one after another.)
-  if (!mine && leader.runStartedAtMs !== null && leader.runStartedAtMs > input.runStartedAtMs) return deposed(leader);
-  if (mine && input.turn <= leader.turn) return repeated(leader, input);
-  const epoch = mine ? leader.epoch : leader.epoch + 1;
+  const standing = standingOf(leader, input);
+  if (standing.kind === 'deposed') return deposed(leader);
+  if (standing.kind === 'repeated') return repeated(leader, input);
+  const { epoch, live } = standing;
 
-  const live = mine ? input.live : [];
-  const adopted = await claim.adoptOrphans(client, input.leaderId, live);
+  const kept = reserved === null ? live : [...live, reserved.no];
+  await forgetDispatches(client, input.leaderId, kept);
+  const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
-  const claimed = await claimDue(client, leader, input, epoch, live.length);
+  const claimed = await claimDue(client, leader, input, epoch, reserved);
   const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
-  const published = await publish(client, deps, leader, input, epoch, live.length, claimed, touched);
-  // A freed slot is first offered to leaders that found none; woken after the commit.
-  const woken =
-    claimed.othersBlocked && claimed.slotsLeft
-      ? await wakeBlockedLeaders(client, leader.handlerId, input.leaderId, WAKE_LEASE_MS)
-      : [];
-  return { answer: published, touched, woken };
+  const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
+  const slotsLeft = (reserved?.slots ?? 0) > (claimed.dispatch?.slots ?? 0);
+  return { ...published, touched, handlerId: leader.handlerId, slotsLeft };
 };
-
-interface Claimed {
-  plan: ClaimPlan | null;
-  touched: number[];
-  dispatch: TurnAnswer['dispatch'];
-  slotsLeft: boolean;
-  othersBlocked: boolean;
-}
 
 const claimDue = async (
   client: Client,
   leader: LockedLeader,
   input: TurnInput,
   epoch: number,
-  live: number,
+  reserved: Reservation | null,
 ): Promise<Claimed> => {
-  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: true, othersBlocked: false };
-  if (leader.paused || leader.handlerHoldMs !== null || !input.mayClaim) return nothing;
-  const tokens = await claim.readTokens(client, leader.handlerId, input.leaderId);
-  const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
-  const ask = { limit, leader: input.leaderId, activeLeaders: tokens.active, othersBlocked: tokens.blocked > 0 };
-  const granted = live >= MAX_DISPATCHES ? 0 : grantSlots({ ...ask, granted: tokens.slots, wanted: limit });
-  const others = { slotsLeft: granted > 0, othersBlocked: tokens.blocked > 0 };
-  if (granted === 0) return { ...nothing, ...others };
-
-  const maxBatches = Math.min(MAX_BATCHES, granted * BATCHES_PER_SLOT);
+  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: reserved?.wanting !== true };
+  if (reserved === null || reserved.slots === 0) return nothing;
+  if (leader.paused || leader.handlerHoldMs !== null) {
+    await useDispatch(client, input.leaderId, reserved.no, 0);
+    return nothing;
+  }
+  const maxBatches = Math.min(MAX_BATCHES, reserved.slots * BATCHES_PER_SLOT);
   // Every due target gives a batch: more of them would be read, and written back, for nothing.
   const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, maxBatches));
-  if (targets.length === 0) return { ...nothing, ...others };
+  const { plan, heads } = await planDue(client, leader, targets, maxBatches);
+  const count = plan.take.length + plan.cut.length;
+  const slots = Math.min(reserved.slots, count);
+  const dispatch = count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots };
+  if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
+    throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
+  await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
+  return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
+};
+
+const planDue = async (
+  client: Client,
+  leader: LockedLeader,
+  targets: readonly claim.DueTarget[],
+  maxBatches: number,
+): Promise<{ plan: ClaimPlan; heads: Map<number, claim.HeadTask[]> }> => {
   const ids = targets.map((target) => target.id);
-  await claim.promoteDelayed(client, ids, MAX_TASKS);
-  const limits = targets.map((target) => Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)) + 1);
-  const floor = Math.max(...targets.map((target) => itemsOf(leader, target) + 1));
-  const wanted = targets.map((_, i) => Math.max(limits[i]!, itemsOf(leader, targets[i]!) + 1));
-  const total = Math.max(MAX_TASKS + MAX_TARGETS, floor);
+  if (ids.length > 0) await claim.promoteDelayed(client, ids, MAX_TASKS);
+  const wanted = targets.map(
+    (target) => Math.max(Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)), itemsOf(leader, target)) + 1,
+  );
+  const total = Math.max(MAX_TASKS + MAX_TARGETS, ...targets.map((target) => itemsOf(leader, target) + 1));
   const heads = await claim.readQueueHeads(client, ids, wanted, total, leader.keyed);
   const seen = [...heads.values()].reduce((sum, head) => sum + head.length, 0);
   const lastSeen = [...heads.keys()].at(-1);
@@ -119,25 +146,20 @@ const claimDue = async (
       weightPerHandler: leader.weightPerHandler,
       rates: leader.rates,
       paces: leader.paces,
-      weightInFlight: tokens.weight,
+      weightInFlight: leader.weightPerHandler === null ? 0 : await readHandlerWeight(client, leader.handlerId),
       targets: targets.map((target, i) => {
         const head = heads.get(target.id) ?? [];
         // The statement's own limit may have cut the last head short, and left out those after it.
         const cutShort = seen >= total && (target.id === lastSeen || !heads.has(target.id));
         return { ...target, head, more: head.length >= wanted[i]! || cutShort };
       }),
-      waiting: await claim.findReadyBatches(client, ids, maxBatches),
+      waiting: ids.length === 0 ? [] : await claim.findReadyBatches(client, ids, maxBatches),
       maxBatches,
       maxTasks: MAX_TASKS,
     },
     leader.nowMs,
   );
-  const count = plan.take.length + plan.cut.length;
-  const slots = Math.min(granted, count);
-  const dispatch =
-    count === 0 ? null : { no: epoch * TURNS_PER_EPOCH + input.turn, batches: count, tasks: plan.tasks, slots };
-  await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
-  return { plan, touched: ids, dispatch, slotsLeft: granted > slots, othersBlocked: others.othersBlocked };
+  return { plan, heads };
 };
 
 const writeClaim = async (
@@ -150,29 +172,21 @@ const writeClaim = async (
   heads: Awaited<ReturnType<typeof claim.readQueueHeads>>,
 ): Promise<void> => {
   if (dispatch !== null) {
-    await claim.insertDispatch(client, {
-      leaderId: input.leaderId,
-      no: dispatch.no,
-      handlerId: leader.handlerId,
-      slots: dispatch.slots,
-    });
     if (plan.take.length > 0) await claim.takeBatches(client, plan.take, dispatch.no);
     if (plan.cut.length > 0) {
       const by = { leaderId: input.leaderId, epoch, turn: input.turn, dispatch: dispatch.no, keyed: leader.keyed };
-      const priorities = new Map<number, number>();
-      for (const head of heads.values())
-        for (const task of head) if (task.priority !== 0) priorities.set(task.seq, task.priority);
+      const tasks = new Map<number, claim.HeadTask>();
+      for (const head of heads.values()) for (const task of head) tasks.set(task.seq, task);
       await claim.insertBatches(
         client,
         by,
-        plan.cut.map((batch) => ({
-          target_id: batch.targetId,
-          reason: FLUSH_REASONS[batch.reason],
-          seqs: batch.seqs,
-          priorities: batch.seqs.map((seq) => priorities.get(seq) ?? 0),
-          bytes: batch.bytes,
-          weight: batch.weight,
-          start_at_ms: batch.startAtMs,
+        plan.cut.map(({ targetId, reason, seqs, bytes, weight, startAtMs }) => ({
+          targetId,
+          reason: FLUSH_REASONS[reason],
+          tasks: seqs.map((seq) => tasks.get(seq)!),
+          bytes,
+          weight,
+          startAtMs,
         })),
       );
     }
@@ -190,81 +204,6 @@ const writeClaim = async (
     );
   if (leader.rates.some((rate) => rate.scope === 'handler') && dispatch !== null)
     await claim.updateHandlerPaces(client, leader.handlerId, plan.paces);
-};
-
-/** What the leader does next. Whoever publishes waiting or idle looks again after the commit: `claimBatches`. */
-const publish = async (
-  client: Client,
-  deps: ClaimDeps,
-  leader: LockedLeader,
-  input: TurnInput,
-  epoch: number,
-  liveBefore: number,
-  claimed: Claimed,
-  touched: readonly number[],
-): Promise<TurnAnswer> => {
-  const due = await claim.readNextDue(client, input.leaderId);
-  const live = liveBefore + (claimed.dispatch === null ? 0 : 1);
-  const next = decideNext(leader, claimed, due.dueAtMs, live, input.mayClaim);
-  const wakeAtMs = next.state === 'waiting' ? leader.nowMs + next.inMs : null;
-  const lastReason = claimed.plan?.cut.at(-1)?.reason ?? null;
-  const answer: TurnAnswer = {
-    deposed: false,
-    epoch,
-    dispatch: claimed.dispatch,
-    again: next.again,
-    next: next.state,
-    dueInMs: next.timer ? Math.ceil(next.inMs) : null,
-    lastReason,
-    heldBy: next.heldBy,
-  };
-  await publishTurn(client, {
-    leaderId: input.leaderId,
-    runId: input.runId,
-    runStartedAtMs: input.runStartedAtMs,
-    epoch,
-    turn: input.turn,
-    state: LEADER_STATES[next.state],
-    wakeAtMs,
-    blocked: next.blocked,
-    wantsSlots: next.wantsSlots,
-    answer: { ...answer, touched },
-    leaseMs: deps.leaseMs,
-    lastReason: lastReason === null ? null : FLUSH_REASONS[lastReason],
-  });
-  return answer;
-};
-
-const deposed = (leader: LockedLeader): Turn => ({
-  answer: {
-    deposed: true,
-    epoch: leader.epoch,
-    dispatch: null,
-    again: false,
-    next: 'idle',
-    dueInMs: null,
-    lastReason: null,
-    heldBy: null,
-  },
-  touched: [],
-  woken: [],
-});
-
-/**
- * The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was, but the workflow is to take
- * another turn at once. Several turns of one workflow task run again when its close is rejected or its worker dies, and only the last
- * one's answer is kept: what the earlier ones claimed was never started, and that next turn, which does not name it, adopts it.
- */
-const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
-  // What followed the commit of the first execution (the look at the touched targets) may never have run.
-  const { touched = [], ...last } = leader.answer as TurnAnswer & { touched?: number[] };
-  const answer: TurnAnswer =
-    input.turn === leader.turn
-      ? { ...last, again: true }
-      : { ...last, dispatch: null, again: true, next: 'working', dueInMs: null, heldBy: 'a repeated turn' };
-  if (answer.dueInMs !== null)
-    answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
-  return { answer, touched, woken: [] };
 };
 
 const itemsOf = (leader: LockedLeader, target: claim.DueTarget): number =>

@@ -1,3 +1,4 @@
+import { withRetries } from '../postgres/errors';
 import { lowerDue, WAKE_LEASE_MS, wakeLeaders } from '../postgres/ring';
 import type { WokenLeader } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
@@ -8,8 +9,8 @@ type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 /** After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes (store.md section 1). */
 export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length === 0) return;
-  await lowerDue(deps.pool, targetIds);
-  await wake(deps, await wakeLeaders(deps.pool, targetIds, WAKE_LEASE_MS));
+  await withRetries(() => lowerDue(deps.pool, targetIds));
+  await wake(deps, await withRetries(() => wakeLeaders(deps.pool, targetIds, WAKE_LEASE_MS)));
 };
 
 export const wake = async (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<void> => {

@@ -231,28 +231,35 @@ const finish = async (
           .slice(i, i + OUTCOME_CHUNK)
           .map((end) => ({ seq: seqOf(end), attempts: attemptsOf(end), in_ms: end.to === 'retry' ? end.inMs : 0 })),
       );
-  if (unknown.length > 0) {
-    const batchId = await settle.insertChild(client, batch.id, {
-      members: unknown.map(seqOf),
-      state: settlement.unknown === 'park' ? BATCH_STATES.unknown : BATCH_STATES.open,
-      reason: FLUSH_REASONS.split,
-      unconcluded: settlement.unknown === 'reconcile',
-      depth: 0,
-      error: unknown[0]!.error,
-    });
-    parts.push({
-      batchId,
-      status: settlement.unknown === 'park' ? 'parked' : 'unknown',
-      inMs: null,
-      error: unknown[0]!.error,
-    });
-  }
+  const parked = (end: MemberEnd): boolean =>
+    end.to === 'unknown' && (settlement.unknown === 'park' || end.parked === true);
+  const children: [MemberEnd[], number][] = [
+    [unknown.filter(parked), BATCH_STATES.unknown],
+    [unknown.filter((end) => !parked(end)), BATCH_STATES.open],
+  ];
+  for (const [some, state] of children)
+    if (some.length > 0) {
+      const inMs = state === BATCH_STATES.open ? settlement.unknownInMs : undefined;
+      const { error } = some[0]!;
+      const unconcluded = settlement.unknown === 'reconcile';
+      const child = {
+        members: some.map(seqOf),
+        state,
+        reason: FLUSH_REASONS.split,
+        unconcluded,
+        depth: 0,
+        error,
+        inMs,
+      };
+      const batchId = await settle.insertChild(client, batch.id, child);
+      parts.push({ batchId, status: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
+    }
   // Keys of members that share the batch's end; the others' went with their outcome, stay (retry), or stay with the child.
   if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
   const left = settlement.ends.length;
   await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);
   // Unknown members that are sent again or looked up are not at an end yet.
-  const told = settlement.unknown === 'park' ? settlement.ends : settlement.ends.filter((end) => end.to !== 'unknown');
+  const told = settlement.ends.filter((end) => end.to !== 'unknown' || parked(end));
   const rest = shared(members, settlement.ends);
   return settlement.state === 'failed'
     ? notify(client, call, rest, told, 'failed', settlement.error ?? null)

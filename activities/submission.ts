@@ -6,8 +6,10 @@ import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import { recoverAllowed } from '../postgres/backPressure';
+import { withRetries } from '../postgres/errors';
 import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
+import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
 import { lookAgainInLane } from './laneSettlement';
 import { isPlainSuccess, settleCall } from './settlement';
@@ -34,13 +36,11 @@ export interface CallerDeps extends ActivityDeps {
   successes: SuccessWriter;
 }
 
-/** Reads the members of batches that are about to be called and marks the calls, all in two statements. Batches that may not go are left out. */
+/** Reads the members of batches that are about to be called and marks the calls. Batches that may not go are left out. */
 export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
-  const by = { dispatch: deps.input.no, node: deps.node, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS };
-  const [members, marked] = await Promise.all([
-    store.readMembers(deps.pool, batches.map((batch) => batch.id)), // prettier-ignore
-    store.markAttempts(deps.pool, batches, by),
-  ]);
+  const by = { dispatch: deps.input.no, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS };
+  const marks = batches.map(({ id, attempt }) => ({ id, attempt, ...by }));
+  const { members, marked } = await preparerOf(deps.pool, deps.node).prepare(marks);
   const markedAtMs = performance.now();
   const byBatch = groupByBatch(members);
   return batches
@@ -121,7 +121,7 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
     pages: call.pages.rest(),
     notices,
   });
-  if (batch.reduced && written) await recoverAllowed(deps.pool, [batch.targetId]);
+  if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
   return {
     written,
     kind: 'finish',

@@ -16,6 +16,7 @@ import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
 import { LaneSubmission } from './laneSubmission';
+import { TURNS_PER_EPOCH } from './reserve';
 import { ring, wake } from './ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, prepare, settleOutcome } from './submission';
@@ -24,7 +25,6 @@ import { successWriterOf } from './successWriter';
 import type { Call } from './settlement';
 
 const TICK_MS = 1_000;
-const TURNS_PER_EPOCH = 1_000_000;
 
 /**
  * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at once as its slots allow, and settles each
@@ -247,9 +247,10 @@ class Submission {
     const { pool, input, temporal, prefix } = this.deps;
     if (this.notices) await wakeNotifier(temporal, prefix);
     if (this.accepted) await wakeMonitor(temporal, prefix, input.handler);
-    const freed = await endDispatch(pool, input.leaderId, input.no);
-    if (freed?.wanted === true)
-      await wake(this.deps, await wakeBlockedLeaders(pool, freed.handlerId, input.leaderId, WAKE_LEASE_MS));
+    const handlerId = await endDispatch(pool, input.leaderId, input.no);
+    // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads the slots after that likewise.
+    if (handlerId !== null)
+      await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, input.leaderId, WAKE_LEASE_MS));
     const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
     // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
     const released =

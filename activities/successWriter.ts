@@ -2,6 +2,7 @@ import type { Pool } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
 import type { Notice, ResultPage } from '../postgres/settle';
 import { settleSucceeded } from '../postgres/settle';
+import { Gatherer } from './gatherer';
 
 interface Success {
   batch: { id: number; attempt: number; counts: boolean; keyed?: boolean };
@@ -23,22 +24,9 @@ const MOST_BATCHES = 200;
  * following one. A lone batch waits for nobody. All submissions of a process share one writer (`successWriterOf`).
  */
 export class SuccessWriter {
-  private waiting: Waiting[] = [];
-  private writing = false;
-
-  constructor(private readonly pool: Pool) {}
-
-  write(success: Success): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ success, resolve, reject });
-      if (!this.writing) void this.drain();
-    });
-  }
-
-  private async drain(): Promise<void> {
-    this.writing = true;
-    while (this.waiting.length > 0) {
-      const group = this.waiting.splice(0, MOST_BATCHES);
+  private readonly gatherer = new Gatherer<Waiting>(
+    (waiting) => waiting.splice(0, MOST_BATCHES),
+    async (group) => {
       try {
         await this.settle(group);
       } catch (error) {
@@ -46,8 +34,13 @@ export class SuccessWriter {
         if (group.length === 1) group[0]!.reject(error);
         else for (const one of group) await this.settle([one]).catch(one.reject);
       }
-    }
-    this.writing = false;
+    },
+  );
+
+  constructor(private readonly pool: Pool) {}
+
+  write(success: Success): Promise<boolean> {
+    return new Promise((resolve, reject) => this.gatherer.add({ success, resolve, reject }));
   }
 
   private async settle(group: readonly Waiting[]): Promise<void> {

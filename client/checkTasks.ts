@@ -74,7 +74,7 @@ export const checkTask = (
     handler.distinctBy === undefined ? null : compute(() => handler.distinctBy!(content), 'distinctBy', reject);
   if (key !== null && key !== FAILED)
     checkText('distinctBy', 'INVALID_KEY', key, MAX_KEY_BYTES, reject, 'computed by the handler from the payload');
-  const bytes = compute(() => handler.bytesOf(content), 'bytesOf', reject);
+  const bytes = compute(() => handler.bytesOf(content, id ?? ''), 'bytesOf', reject);
   const weight = compute(() => handler.weightOf(content), 'weightOf', reject);
   if (bytes !== FAILED && weight !== FAILED) checkSize(handler, bytes, weight, reject);
   const priority = given.priority ?? 0;

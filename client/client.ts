@@ -47,6 +47,11 @@ export interface ClientOptions {
 
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
+/**
+ * A submit of so many resolves with its commit, and its ring follows behind it, shared with later ones' (`close` waits for it): a ring looks
+ * at every target touched, and a producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script may end.
+ */
+const RING_BEHIND_FROM = 50;
 
 export interface SubmitOptions {
   /** Accept the valid ones and answer the problems of the others; without it nothing of a bad call is accepted. */
@@ -113,16 +118,19 @@ export class Client extends LaneVerbs {
     return this.temporalMemo;
   }
 
-  /** Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks, bounded memory). Resolves when accepted: committed. */
-  async submit(handlerName: string, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
-    const handler = this.handler(handlerName);
+  /**
+   * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks, bounded memory). Resolves when accepted:
+   * committed. Given the handler itself in place of its name, the compiler checks the payloads.
+   */
+  submit<P>(handler: Handler<P>, tasks: TaskSource<NoInfer<P>>, options?: SubmitOptions): Promise<SubmitResult>;
+  submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
+  async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
+    const handler = this.handler(typeof named === 'string' ? named : named.name);
     await this.ready();
-    if (isAsyncIterable(tasks)) return submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
-    return this.submitCall(
-      handler,
-      Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput],
-      options,
-    );
+    if (!isAsyncIterable(tasks)) return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options); // prettier-ignore
+    const sum = await submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
+    await this.ringer.idle();
+    return sum;
   }
 
   handler(name: string): Handler {
@@ -220,7 +228,9 @@ export class Client extends LaneVerbs {
     this.options.onRingFailure?.(error);
   }
 
+  /** Waits for rings that are still on their way, then closes the connections that it opened itself. */
   async close(): Promise<void> {
+    await this.ringer.idle();
     if (this.options.temporal?.client === undefined)
       await (await this.temporalMemo?.catch(() => null))?.connection.close();
     if (this.options.pool === undefined) await this.pool.end();
@@ -245,8 +255,10 @@ export class Client extends LaneVerbs {
     });
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
     const { laneIds, ...answer } = stored;
-    if (options.tx === undefined)
-      await (laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds));
+    if (options.tx === undefined) {
+      const rung = laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds);
+      if (tasks.length < RING_BEHIND_FROM) await rung;
+    }
     return { ...answer, refused: [...problems, ...stored.refused] };
   }
 

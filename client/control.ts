@@ -1,4 +1,5 @@
-import { problemsOf, settings, whole } from '../activities/handlers/checks';
+import { MAX_LINGER_MS, problemsOf, settings, whole } from '../activities/handlers/checks';
+import { withRetries } from '../postgres/errors';
 import { pauseHandler, resumeHandler } from '../postgres/handler';
 import { lanesOfHandler } from '../postgres/laneControl';
 import { wakeResumedLeaders } from '../postgres/leader';
@@ -22,14 +23,14 @@ export const flush = async (
   target?: string,
 ): Promise<{ targets: number; tasks: number }> => {
   await findScope(client, handler, target);
-  const flushed = await flushTargets(client.pool, handler, target ?? null);
+  const flushed = await withRetries(() => flushTargets(client.pool, handler, target ?? null));
   await client.ring(flushed.map(({ id }) => id));
   return { targets: flushed.length, tasks: flushed.reduce((sum, { tasks }) => sum + tasks, 0) };
 };
 
 export interface PauseOptions {
   target?: string;
-  /** Shown by `status` and `explain`; kept for a handler, a target has no place for it. */
+  /** Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default `paused by hand`. */
   reason?: string;
 }
 
@@ -46,7 +47,7 @@ export const pause = async (
     throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
   await findScope(client, handler, target);
   if (target === undefined) await pauseHandler(client.pool, handler, reason);
-  else await setTargetPaused(client.pool, handler, target, true);
+  else await setTargetPaused(client.pool, handler, target, reason);
   return { paused: true };
 };
 
@@ -59,7 +60,7 @@ export const resume = async (
   const { target } = options;
   await findScope(client, handler, target);
   if (target === undefined) await resumeHandler(client.pool, handler);
-  else await setTargetPaused(client.pool, handler, target, false);
+  else await setTargetPaused(client.pool, handler, target, null);
   // Each a statement of its own, after the commit (store.md R): what became eligible is due now, and every leader with work looks again.
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);
@@ -75,10 +76,9 @@ export const resume = async (
   return { resumed: true };
 };
 
-const DAY_MS = 86_400_000;
 const overridesSchema = settings({
-  lingerMs: whole(0, DAY_MS, 'milliseconds').optional(),
-  quietPeriodMs: whole(1, DAY_MS, 'milliseconds').optional(),
+  lingerMs: whole(0, MAX_LINGER_MS, 'milliseconds').optional(),
+  quietPeriodMs: whole(1, MAX_LINGER_MS, 'milliseconds').optional(),
   maxItems: whole(1, 100_000, 'tasks').optional(),
   minItems: whole(1, 100_000, 'tasks').optional(),
 });

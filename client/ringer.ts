@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import { lowerDue, wakeLeaders } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
@@ -35,10 +36,15 @@ export class Ringer {
     await this.flight;
   }
 
+  /** Resolves when all rings that were asked for so far have ended. */
+  async idle(): Promise<void> {
+    while (this.flight !== null || this.waiting.size > 0) await this.ring([]);
+  }
+
   private async ringNow(ids: readonly number[]): Promise<void> {
     try {
-      await lowerDue(this.pool, ids);
-      const leaders = await wakeLeaders(this.pool, ids, this.leaseMs);
+      await withRetries(() => lowerDue(this.pool, ids));
+      const leaders = await withRetries(() => wakeLeaders(this.pool, ids, this.leaseMs));
       if (leaders.length === 0) return;
       const failure = await wakeLeaderWorkflows(await this.temporal(), this.prefix, leaders);
       if (failure !== null) this.onFailure(failure);

@@ -88,8 +88,9 @@ export const targets = async (
   const after = options.after === undefined ? null : checkName('after', options.after);
   const { handlerId } = await findScope(client, handler);
   const rows = await readTargets(client.pool, handlerId, { after, limit, dueOnly: options.dueOnly === true });
-  return rows.map((row) => ({
+  return rows.map(({ pausedAt, pauseReason, ...row }) => ({
     ...row,
+    paused: pausedAt === null ? null : { since: pausedAt.toISOString(), reason: pauseReason },
     holdInMs: roundMs(row.holdInMs),
     dueInMs: roundMs(row.dueInMs),
     lastFlushReason: row.lastFlushReason === null ? null : flushReasonName(row.lastFlushReason),

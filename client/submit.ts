@@ -6,7 +6,14 @@ import type { Pool, Queryable } from '../postgres/pool';
 import { inCallersTransaction, inTransaction } from '../postgres/pool';
 import { registerTargets } from '../postgres/target';
 import type { NewTask } from '../postgres/task';
-import { copyTasks, countQueued, countQueuedOfTargets, insertTasks, registerInitiator } from '../postgres/task';
+import {
+  copyTasks,
+  countQueued,
+  countQueuedOfTargets,
+  INITIATOR_MS,
+  insertTasks,
+  registerInitiator,
+} from '../postgres/task';
 import { leaderIndex } from '../workflows/planning/hash';
 import { LaneBindings } from './laneBindings';
 import { conflict, knownIds } from './repeats';
@@ -34,7 +41,7 @@ export interface Accepted {
 export class Submitter {
   private readonly handlers = new Map<string, HandlerRow>();
   private readonly targets = new Map<string, Map<string, number>>();
-  private readonly initiators = new Map<string, number>();
+  private readonly initiators = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
   readonly lanes = new LaneBindings();
 
@@ -52,7 +59,8 @@ export class Submitter {
     const distinct = this.dropTwins(tasks, refused, options.partial);
     const row = await this.handlerRow(handler);
     const ids = await this.targetIds(handler, row, distinct);
-    await this.checkBacklog(handler, row, distinct, ids);
+    const check = (db: Queryable): Promise<void> => checkBacklog(db, handler, row, distinct, ids);
+    if (options.tx === undefined) await check(this.pool);
     const lanes = handler.service === undefined ? null : await this.lanesOf(handler, row, distinct, ids);
     const initiatorIds = await this.initiatorIds(distinct);
     // Field by field: a spread costs as much as all the rest of this function.
@@ -83,7 +91,7 @@ export class Submitter {
     }
     const stored = options.tx === undefined
       ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
-      : await storeInTheirs(options.tx, this.schema, handler, distinct, rows, refused, options.partial); // prettier-ignore
+      : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial); // prettier-ignore
     return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds, laneIds };
   }
 
@@ -154,31 +162,6 @@ export class Submitter {
     return tasks.map(({ target }) => byTarget.get(target)!);
   }
 
-  private async checkBacklog(
-    handler: Handler,
-    row: HandlerRow,
-    tasks: readonly CheckedTask[],
-    ids: ReadonlyMap<string, number>,
-  ): Promise<void> {
-    const { perHandler, perTarget } = handler.maxQueued;
-    if (perHandler !== undefined) {
-      const depth = await countQueued(this.pool, row.id, perHandler);
-      if (depth + tasks.length > perHandler) throw new BackloggedError(`handler "${handler.name}"`, depth, perHandler);
-    }
-    if (perTarget !== undefined) {
-      const added = new Map<number, { key: string; n: number }>();
-      for (const { target } of tasks) {
-        const id = ids.get(target)!;
-        added.set(id, { key: target, n: (added.get(id)?.n ?? 0) + 1 });
-      }
-      for (const { targetId, n } of await countQueuedOfTargets(this.pool, [...added.keys()], perTarget)) {
-        const more = added.get(targetId)!;
-        if (n + more.n > perTarget)
-          throw new BackloggedError(`target "${more.key}" of handler "${handler.name}"`, n, perTarget);
-      }
-    }
-  }
-
   async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
     const ids: (number | null)[] = [];
     for (const { callback } of tasks) ids.push(callback === null ? null : await this.initiatorId(callback));
@@ -186,12 +169,12 @@ export class Submitter {
   }
   private async initiatorId(callback: Callback): Promise<number> {
     const key = JSON.stringify(callback);
-    let id = this.initiators.get(key);
-    if (id === undefined) {
-      id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
-      if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
-      this.initiators.set(key, id);
-    }
+    const known = this.initiators.get(key);
+    if (known !== undefined && performance.now() < known.until) return known.id;
+    const until = performance.now() + INITIATOR_MS;
+    const id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+    if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
+    this.initiators.set(key, { id, until });
     return id;
   }
 
@@ -255,17 +238,48 @@ const storeFew = async (
   return { inserted: inserted.size, repeated: known.repeated, problems };
 };
 
+/** Of a caller's transaction: with what it has written itself. */
+const checkBacklog = async (
+  db: Queryable,
+  handler: Handler,
+  row: HandlerRow,
+  tasks: readonly CheckedTask[],
+  ids: ReadonlyMap<string, number>,
+): Promise<void> => {
+  const { perHandler, perTarget } = handler.maxQueued;
+  if (perHandler !== undefined) {
+    const depth = await countQueued(db, row.id, perHandler);
+    if (depth + tasks.length > perHandler) throw new BackloggedError(`handler "${handler.name}"`, depth, perHandler);
+  }
+  if (perTarget !== undefined) {
+    const added = new Map<number, { key: string; n: number }>();
+    for (const { target } of tasks) {
+      const id = ids.get(target)!;
+      added.set(id, { key: target, n: (added.get(id)?.n ?? 0) + 1 });
+    }
+    for (const { targetId, n } of await countQueuedOfTargets(db, [...added.keys()], perTarget)) {
+      const more = added.get(targetId)!;
+      if (n + more.n > perTarget)
+        throw new BackloggedError(`target "${more.key}" of handler "${handler.name}"`, n, perTarget);
+    }
+  }
+};
+
 /** Inside a caller's transaction (G14): accepted iff it commits; a refusal leaves it as it was. */
 const storeInTheirs = async (
   tx: Queryable,
   schema: string,
+  check: (db: Queryable) => Promise<void>,
   handler: Handler,
   tasks: readonly CheckedTask[],
   rows: readonly NewTask[],
   refused: TaskProblem[],
   partial: boolean,
 ): Promise<Stored> => {
-  const stored = await inCallersTransaction(tx, schema, (db) => storeFew(db, handler, tasks, rows, partial));
+  const stored = await inCallersTransaction(tx, schema, async (db) => {
+    await check(db);
+    return storeFew(db, handler, tasks, rows, partial);
+  });
   refused.push(...stored.problems);
   return { accepted: stored.inserted, repeated: stored.repeated };
 };

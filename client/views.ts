@@ -67,7 +67,7 @@ export interface TargetStatus {
   leader: string;
   /** Of its leader. */
   epoch: number;
-  paused: boolean;
+  paused: { since: string; reason: string | null } | null;
   /** Its calls (or weight) in flight are at the limit. */
   busy: boolean;
   /** Back pressure or its own rate limit; null: not held. */

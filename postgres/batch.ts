@@ -73,38 +73,52 @@ export interface MemberTask {
   initiatorId: number | null;
 }
 
-/** The tasks of some batches, in member order (A15). */
+/** The tasks of some batches, in member order (A15). While all are there, and none was tried before, their member rows say nothing new. */
 export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
   const { rows } = await db.query<MemberTask>({
     name: 'read-members',
     text: `
 select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
-from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id join task k on k.seq = u.seq
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+cross join lateral (
+  select 0::smallint as attempts where b.fresh and b.n_left = 0
+  union all select m.attempts from member m where not (b.fresh and b.n_left = 0) and m.seq = u.seq and m.batch_id = b.id) m
+join task k on k.seq = u.seq
 where b.id = any($1::bigint[]) order by b.id, u.place`,
     values: [batchIds],
   });
   return rows;
 };
 
+/** A call about to be made: `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+export interface Mark {
+  id: number;
+  attempt: number;
+  dispatch: number;
+  timeoutMs: number;
+}
+
 /**
  * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
  * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
  * `state + 0`: hides the partial indexes of open batches, of which a plan made on a small table would read all.
  */
-export const markAttempts = async (
-  db: Queryable,
-  marks: readonly { id: number; attempt: number }[],
-  by: { dispatch: number; node: string; timeoutMs: number },
-): Promise<Set<number>> => {
+export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: string): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'mark-attempts',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $4, attempt_until = clock() + $5 * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::smallint[]) m (id, attempt), target t, handler h
-where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = $3 and b.attempt_until is null
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t, handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
   and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
-    values: [marks.map((mark) => mark.id), marks.map((mark) => mark.attempt), by.dispatch, by.node, by.timeoutMs],
+    values: [
+      marks.map((mark) => mark.id),
+      marks.map((mark) => mark.attempt),
+      marks.map((mark) => mark.dispatch),
+      marks.map((mark) => mark.timeoutMs),
+      node,
+    ],
   });
   return new Set(rows.map((row) => row.id));
 };
@@ -138,20 +152,14 @@ returning exists (select from leader l where l.handler_id = d.handler_id and l.b
   return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };
 };
 
-/** The submission is over: its slots are free. Answers whether another leader waits for some. */
-export const endDispatch = async (
-  db: Queryable,
-  leaderId: number,
-  no: number,
-): Promise<{ handlerId: number; wanted: boolean } | null> => {
-  const { rows } = await db.query<{ handlerId: number; wanted: boolean }>({
+/** The submission is over: its slots are free. Answers the handler; null: the row was gone. */
+export const endDispatch = async (db: Queryable, leaderId: number, no: number): Promise<number | null> => {
+  const { rows } = await db.query<{ handlerId: number }>({
     name: 'end-dispatch',
-    text: `
-delete from dispatch d where d.leader_id = $1 and d.no = $2
-returning d.handler_id as "handlerId", exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.id <> $1) as wanted`,
+    text: `delete from dispatch d where d.leader_id = $1 and d.no = $2 returning d.handler_id as "handlerId"`,
     values: [leaderId, no],
   });
-  return rows[0] ?? null;
+  return rows[0]?.handlerId ?? null;
 };
 
 /** Targets that this submission no longer holds back take part again; answers those that were held. */

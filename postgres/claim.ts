@@ -4,15 +4,10 @@ import type { Queryable } from './pool';
 /** The statements of one claim, in their order; `activities/claim.ts` runs them in one transaction under the leader's lock. */
 
 /**
- * Batches in the hands of submissions that the workflow does not know (their activity died, or belongs to an earlier run) come back to
- * the store; answers their targets, for the ring. One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
+ * Batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
+ * One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
  */
 export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
-  await db.query({
-    name: 'forget-dispatches',
-    text: 'delete from dispatch where leader_id = $1 and no <> all($2::bigint[])',
-    values: [leaderId, live],
-  });
   const { rows } = await db.query<{ targetId: number }>({
     name: 'adopt-orphans',
     text: `
@@ -43,6 +38,7 @@ where t.leader_id = $1 and t.busy and h.id = t.handler_id
 
 export interface DueTarget {
   id: number;
+  dueAtMs: number;
   overrides: { lingerMs?: number; quietPeriodMs?: number; maxItems?: number; minItems?: number } | null;
   flushSeq: number | null;
   paces: number[];
@@ -54,19 +50,24 @@ export interface DueTarget {
   weight: number;
 }
 
-/** The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one waits for the claim. */
+/**
+ * The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one waits for the claim. Locked in id order,
+ * as everywhere: two statements that take many targets in different orders would wait for each other.
+ */
 export const lockDueTargets = async (db: Queryable, leaderId: number, limit: number): Promise<DueTarget[]> => {
   const { rows } = await db.query<DueTarget>({
     name: 'lock-due-targets',
     text: `
-select t.id, t.overrides, t.flush_seq as "flushSeq", t.paces, t.allowed,
+with due as materialized (
+  select t.id from target t where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy order by t.due_at limit $2)
+select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq", t.paces, t.allowed,
   case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs", b.n as "inFlight", b.weight
 from target t cross join lateral (
   select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight from batch b where b.target_id = t.id and b.state = 1) b
-where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy order by t.due_at limit $2 for no key update of t`,
+where t.id = any(array(select id from due)) and t.due_at <= clock() and not t.paused and not t.busy order by t.id for no key update of t`,
     values: [leaderId, limit],
   });
-  return rows;
+  return rows.sort((a, b) => a.dueAtMs - b.dueAtMs);
 };
 
 export interface WaitingBatch {
@@ -109,6 +110,13 @@ select target_id, priority, seq, not_before, bytes, attempts, weight, key from d
   });
 };
 
+/** A queue row as the claim reads it. */
+export interface HeadTask extends WaitingTask {
+  /** Where the row is (ctid): good until the end of the claim's transaction, whose lock on the target keeps others from deleting it. */
+  place: string;
+  attempts: number;
+}
+
 /** The heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order, `total` in all. Rows as arrays: many of them. */
 export const readQueueHeads = async (
   db: Queryable,
@@ -116,11 +124,11 @@ export const readQueueHeads = async (
   limits: readonly number[],
   total: number,
   keyed: boolean,
-): Promise<Map<number, WaitingTask[]>> => {
+): Promise<Map<number, HeadTask[]>> => {
   const source = keyed ? KEYED_HEAD : PLAIN_HEAD;
   const { rows } = await db.query({ ...source, values: [targetIds, limits, total], rowMode: 'array' } as never);
-  const heads = new Map<number, WaitingTask[]>();
-  for (const [targetId, seq, priority, bytes, weight, readyAtMs, key] of rows as unknown as [
+  const heads = new Map<number, HeadTask[]>();
+  for (const [targetId, seq, priority, bytes, weight, readyAtMs, key, place, attempts] of rows as unknown as [
     number,
     number,
     number,
@@ -128,78 +136,101 @@ export const readQueueHeads = async (
     number | null,
     number,
     string | null,
+    string,
+    number,
   ][]) {
     let head = heads.get(targetId);
     if (head === undefined) heads.set(targetId, (head = []));
-    head.push({ seq, priority, bytes, weight: weight ?? 1, readyAtMs, key });
+    head.push({ seq, priority, bytes, weight: weight ?? 1, readyAtMs, key, place, attempts });
   }
   return heads;
 };
 const PLAIN_HEAD = {
   name: 'read-queue-heads',
   text: `
-select q.target_id, q.seq, q.priority, q.bytes, q.weight, extract(epoch from q.ready_at)::float8 * 1000, q.key
+select q.target_id, q.seq, q.priority, q.bytes, q.weight, extract(epoch from q.ready_at)::float8 * 1000, q.key, q.at, q.attempts
 from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join lateral (
-  select * from queue q where q.target_id = t.id order by q.priority, q.seq limit t.n) q
+  select q.ctid as at, q.* from queue q where q.target_id = t.id order by q.priority, q.seq limit t.n) q
 order by t.place, q.priority, q.seq limit $3`,
 };
 /** distinctBy: the first task of every key that no live task holds. The same window as `lowerDue` reads. */
 const KEYED_HEAD = {
   name: 'read-keyed-queue-heads',
   text: `
-select e.target_id, e.seq, e.priority, e.bytes, e.weight, extract(epoch from e.ready_at)::float8 * 1000, e.key
+select e.target_id, e.seq, e.priority, e.bytes, e.weight, extract(epoch from e.ready_at)::float8 * 1000, e.key, e.at, e.attempts
 from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) join target g on g.id = t.id join handler h on h.id = g.handler_id cross join lateral (
-  select distinct on (q.key) q.* from (select * from queue q where q.target_id = t.id order by q.priority, q.seq limit 4 * h.max_items + 1000) q
+  select distinct on (q.key) q.* from (select q.ctid as at, q.* from queue q where q.target_id = t.id order by q.priority, q.seq limit 4 * h.max_items + 1000) q
   where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
   order by q.key, q.priority, q.seq) e
 order by t.place, e.priority, e.seq limit $3`,
 };
 
 export interface NewBatch {
-  target_id: number;
+  targetId: number;
   reason: number;
-  seqs: number[];
-  priorities: number[];
+  tasks: readonly HeadTask[];
   bytes: number;
   weight: number;
   /** Unix ms; null: at once. A paced batch starts then. */
-  start_at_ms: number | null;
+  startAtMs: number | null;
 }
 
 /**
  * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place. Throws when a task was not there.
- * Each row is looked up by itself: a plain join, planned on a small table, reads the target's whole queue for every batch.
+ * The queue rows are taken where the claim has just read them: looking each up again is a quarter of the statement. `seq + 0`: hides the
+ * index, by which a plan made on a small table would read a target's whole queue for every task.
  */
 export const insertBatches = async (
   db: Queryable,
   by: { leaderId: number; epoch: number; turn: number; dispatch: number; keyed: boolean },
   batches: readonly NewBatch[],
 ): Promise<void> => {
+  const tasks = batches.flatMap((batch) => batch.tasks);
   const { rows } = await db.query<{ moved: number }>({
     name: 'insert-batches',
     text: `
 with cut as materialized (
   select nextval('batch_id_seq') as id, x.* from json_to_recordset($1) x
-    (target_id int, reason smallint, seqs bigint[], priorities smallint[], bytes bigint, weight float8, start_at_ms float8)),
+    (no int, target_id int, reason smallint, seqs bigint[], fresh bool, bytes bigint, weight float8, start_at_ms float8)),
 formed as (
-  insert into batch (id, target_id, leader_id, epoch, turn, dispatch, reason, n, members, bytes, weight, created_at, retry_at)
+  insert into batch (id, target_id, leader_id, epoch, turn, dispatch, reason, n, members, fresh, bytes, weight, created_at, retry_at)
   overriding system value
-  select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, bytes, weight, clock(), to_timestamp(start_at_ms / 1000) from cut),
+  select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, fresh, bytes, weight, clock(), to_timestamp(start_at_ms / 1000) from cut),
 taken as (
   delete from queue q using (
-    select c.id, h.at from cut c cross join lateral unnest(c.seqs, c.priorities) u (seq, priority) cross join lateral (
-      select h.ctid as at from queue h where h.target_id = c.target_id and h.priority = u.priority and h.seq = u.seq limit 1) h) m
-  where q.ctid = m.at returning q.seq, q.target_id, q.attempts, q.key, m.id),
+    select m.at, m.seq, c.id from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no) join cut c on c.no = m.no) m
+  where q.ctid = m.at and q.seq + 0 = m.seq returning q.seq, q.target_id, q.attempts, q.key, m.id),
 joined as (insert into member (seq, batch_id, attempts) select seq, id, attempts from taken returning seq),
 held as (insert into busy_key (target_id, key, seq) select target_id, key, seq from taken where $6 and key is not null
   on conflict (target_id, key) do update set seq = excluded.seq where busy_key.seq = excluded.seq)
 select count(*) as moved from joined`,
-    values: [JSON.stringify(batches), by.leaderId, by.epoch, by.turn, by.dispatch, by.keyed],
+    values: [
+      JSON.stringify(batches.map(toRecord)),
+      by.leaderId,
+      by.epoch,
+      by.turn,
+      by.dispatch,
+      by.keyed,
+      // Literals of arrays: the driver's own are made element by element.
+      tasks.length === 0 ? '{}' : `{"${tasks.map((task) => task.place).join('","')}"}`,
+      `{${tasks.map((task) => task.seq).join(',')}}`,
+      `{${batches.map((batch, no) => batch.tasks.map(() => no).join(',')).join(',')}}`,
+    ],
   });
-  const expected = batches.reduce((sum, batch) => sum + batch.seqs.length, 0);
-  if (rows[0]?.moved !== expected)
-    throw new Error(`claim: expected to move ${expected} tasks, moved ${rows[0]?.moved}; rolled back`);
+  if (rows[0]?.moved !== tasks.length)
+    throw new Error(`claim: expected to move ${tasks.length} tasks, moved ${rows[0]?.moved}; rolled back`);
 };
+
+const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBatch, no: number): object => ({
+  ...batch,
+  no,
+  target_id: targetId,
+  seqs: tasks.map((task) => task.seq),
+  fresh: tasks.every((task) => task.attempts === 0),
+  bytes,
+  weight,
+  start_at_ms: startAtMs,
+});
 
 /** Waiting batches go with this submission. */
 export const takeBatches = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<void> => {
@@ -207,17 +238,6 @@ export const takeBatches = async (db: Queryable, ids: readonly number[], dispatc
     name: 'take-batches',
     text: 'update batch set dispatch = $2 where id = any($1::bigint[])',
     values: [ids, dispatch],
-  });
-};
-
-export const insertDispatch = async (
-  db: Queryable,
-  d: { leaderId: number; no: number; handlerId: number; slots: number },
-): Promise<void> => {
-  await db.query({
-    name: 'insert-dispatch',
-    text: 'insert into dispatch (leader_id, no, handler_id, slots, started_at, seen_at) values ($1, $2, $3, $4, clock(), clock())',
-    values: [d.leaderId, d.no, d.handlerId, d.slots],
   });
 };
 
@@ -243,33 +263,6 @@ update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_unti
 from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = any($2::int[]) and t.id = p.id`,
     values: [JSON.stringify(plans), plans.map(({ id }) => id)],
   });
-};
-
-/** Tokens of the handler as they stand under its lock. */
-export interface HandlerTokens {
-  slots: { leader: number; slots: number }[];
-  weight: number;
-  blocked: number;
-  active: number;
-}
-/**
- * `active` counts leaders that were woken, or whose time has come, too: or the first of those that come together takes all slots,
- * and the others wait for the whole of its submission.
- */
-export const readTokens = async (db: Queryable, handlerId: number, leaderId: number): Promise<HandlerTokens> => {
-  const { rows } = await db.query<HandlerTokens>({
-    name: 'read-tokens',
-    text: `
-select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'slots', d.slots)) from dispatch d join leader l on l.id = d.leader_id
-    where d.handler_id = $1 and (d.leader_id = $2 or l.expires_at > clock())), '[]') as slots,
-  (select case when h.weight_per_handler is null then 0 else coalesce((select sum(b.weight) from leader l join batch b on b.leader_id = l.id and b.state = 1
-    where l.handler_id = $1), 0) end from handler h where h.id = $1)::float8 as weight,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or (l.state = 1 or l.wake_at <= clock()) and l.expires_at > clock()
-    or exists (select from dispatch d where d.leader_id = l.id))) + 1 as active`,
-    values: [handlerId, leaderId],
-  });
-  return rows[0]!;
 };
 
 /** The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead) when to look again. */

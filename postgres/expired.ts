@@ -103,3 +103,17 @@ delete from notification where id in (
   });
   return rowCount ?? 0;
 };
+
+/** Who no task and no message refers to any more. An hour is far more than any client uses an id without registering it again (`INITIATOR_MS`). */
+export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-unused-initiators',
+    text: `
+delete from initiator where id in (
+  select i.id from initiator i where i.used_at < clock() - interval '1 hour'
+    and not exists (select from task k where k.initiator_id = i.id) and not exists (select from notification n where n.initiator_id = i.id)
+  order by i.used_at limit $1 for update of i skip locked)`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};

@@ -31,7 +31,7 @@ const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not 
   'slotsTaken', (select coalesce(sum(d.slots), 0) from dispatch d where d.handler_id = h.id), 'weightPerTarget', h.weight_per_target,
   'served', exists (select from node n where h.name = any(n.handlers) and not n.draining and n.seen_at > clock() - $2 * interval '1 ms'))`;
 
-const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'busy', t.busy, 'holdInMs', ${inMs('t.hold_until')}, 'dueInMs', ${inMs('t.due_at')},
+const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason', t.pause_reason, 'busy', t.busy, 'holdInMs', ${inMs('t.hold_until')}, 'dueInMs', ${inMs('t.due_at')},
   'inFlight', (select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is not null),
   'weight', (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1),
   'maxItems', o.max_items, 'minItems', o.min_items, 'lingerMs', o.linger_ms, 'quietMs', o.quiet_ms)`;
@@ -57,7 +57,7 @@ select s.id, s.state, s.attempts, coalesce(e.error, b.error) as error, ${HANDLER
   ${QUEUED} as queued, ${inMs('d.not_before')} as "delayedInMs", ${BATCH} as batch
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
 cross join lateral (select coalesce((t.overrides->>'maxItems')::int, h.max_items) as max_items, coalesce((t.overrides->>'minItems')::int, h.min_items) as min_items,
-  coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) as linger_ms, coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms) as quiet_ms) o
+  coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) as linger_ms, coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) as quiet_ms) o
 left join outcome e on e.seq = k.seq left join member m on m.seq = k.seq left join batch b on b.id = m.batch_id
 left join delayed d on d.seq = k.seq left join queue q on q.target_id = k.target_id and q.priority = k.priority and q.seq = k.seq
 left join lateral (

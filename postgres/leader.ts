@@ -1,7 +1,7 @@
 import type { Queryable } from './pool';
 import type { WokenLeader } from './ring';
 
-/** A leader and its handler, both locked for the length of the claim. Times are Unix ms of the database's clock. */
+/** A leader and its handler, locked for the length of the transaction. Times are Unix ms of the database's clock. */
 export interface LockedLeader {
   handlerId: number;
   handler: string;
@@ -35,11 +35,7 @@ export interface LockedLeader {
   keyed: boolean;
 }
 
-/** Locks the leader's row, then its handler's: claims of one handler take their tokens one after another. Null: no such leader. */
-export const lockLeader = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
-  const { rows } = await db.query<LockedLeader>({
-    name: 'lock-leader',
-    text: `
+const LEADER = `
 select h.id as "handlerId", h.name as handler, l.name, l.state, l.holder, extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs",
   l.epoch, l.turn, l.answer, extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
   h.paused_at is not null as paused, case when h.hold_until > clock() then extract(epoch from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
@@ -47,7 +43,19 @@ select h.id as "handlerId", h.name as handler, l.name, l.state, l.holder, extrac
     'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits,
   h.per_target as "perTarget", h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
   h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed
-from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of l, h`,
+from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of`;
+
+/** Locks the leader's row. Null: no such leader. */
+export const lockLeader = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
+  const { rows } = await db.query<LockedLeader>({ name: 'lock-leader', text: `${LEADER} l`, values: [leaderId] });
+  return rows[0] ?? null;
+};
+
+/** Locks the leader's row, then its handler's: those of one handler take its tokens one after another. */
+export const lockLeaderAndHandler = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
+  const { rows } = await db.query<LockedLeader>({
+    name: 'lock-leader-and-handler',
+    text: `${LEADER} l, h`,
     values: [leaderId],
   });
   return rows[0] ?? null;
@@ -111,19 +119,20 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1`,
 
 const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs"`;
 
-/** Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. */
+/** Leaders that wait for what another one held (slots, weight in flight), or only those that wait for slots: wake them when some of it is free. */
 export const wakeBlockedLeaders = async (
   db: Queryable,
   handlerId: number,
   exceptLeaderId: number | null,
   leaseMs: number,
+  forSlots = false,
 ): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-blocked-leaders',
     text: `
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
-    values: [handlerId, exceptLeaderId, leaseMs],
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and (l.wants_slots or not $4) and l.id is distinct from $2 ${WOKEN}`,
+    values: [handlerId, exceptLeaderId, leaseMs, forSlots],
   });
   return rows;
 };
@@ -168,6 +177,17 @@ update leader l set state = 1, wake_at = null, blocked = false, expires_at = clo
 from handler h where h.id = l.handler_id and l.id in (
   select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}`,
     values: [limit, leaseMs],
+  });
+  return rows;
+};
+
+/** All leaders that work or wait: a new version of the workers became the current one, and they are to look. */
+export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'open-leaders',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs" from leader l join handler h on h.id = l.handler_id
+where l.state <> 0 order by l.id`,
   });
   return rows;
 };

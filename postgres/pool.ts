@@ -65,12 +65,16 @@ export const createPool = (options: PoolOptions): Pool => {
   return pool;
 };
 
-/** Runs `work` in one READ COMMITTED transaction; any throw rolls it back. */
-export const inTransaction = async <T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> => {
+/** Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it back. */
+export const inTransaction = async <T>(
+  pool: Pool,
+  work: (client: Client) => Promise<T>,
+  begin = 'begin',
+): Promise<T> => {
   const client = await connect(pool);
   let broken: Error | undefined;
   try {
-    await client.query('begin');
+    await client.query(begin);
     const result = await work(client);
     await client.query('commit');
     return result;

@@ -6,6 +6,10 @@ const MARGIN_MS = 120_000;
 /** What could not go when its time came (a part, a retried member, a callback on its way) goes with the next full look. */
 const FULL_LOOK_MS = 3_600_000;
 
+/** It reads every initiator that is still in use: now and then, so many at once. */
+const INITIATORS_MS = 600_000;
+const INITIATORS = 5_000;
+
 interface Mark {
   batches: Date | null;
   outcomes: Date | null;
@@ -22,6 +26,7 @@ interface Mark {
 export class Retention {
   private marks = new Map<number, Mark>();
   private fullLookAt = -Infinity;
+  private initiatorsAt = -Infinity;
   private turn = 0;
 
   constructor(private readonly now: () => number = () => performance.now()) {}
@@ -41,6 +46,10 @@ export class Retention {
     }
     this.turn++;
     await expired.deleteExpiredNotifications(db, limit);
+    if (this.now() - this.initiatorsAt > INITIATORS_MS) {
+      // A full chunk: there may be more, so the next call goes on.
+      if ((await expired.deleteUnusedInitiators(db, INITIATORS)) < INITIATORS) this.initiatorsAt = this.now();
+    }
     return deleted;
   }
 

@@ -30,9 +30,9 @@ from (
       when w.n is null then least(next.not_before, open.ready_at)
       when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or w.bytes + h.overhead_bytes >= h.max_bytes or w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler)
         or w.first_seq <= t.flush_seq then clock()
-      else least(w.oldest + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms',
+      else least(w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
         case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items)
-          then w.newest + coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms) * interval '1 ms' end,
+          then w.newest + coalesce((t.overrides->>'quietPeriodMs')::bigint, h.quiet_ms) * interval '1 ms' end,
         next.not_before, open.ready_at) end due_at
   from target t join handler h on h.id = t.handler_id
   left join lateral (

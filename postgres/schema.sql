@@ -38,6 +38,7 @@ create table batch (
   members bigint[] not null,
   bytes bigint not null,
   weight double precision not null,
+  fresh boolean not null default false,
   error text,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
@@ -105,8 +106,8 @@ create table handler (
   overhead_bytes integer not null default 0,
   max_weight double precision,
   min_items integer not null default 1,
-  linger_ms integer not null,
-  quiet_ms integer,
+  linger_ms bigint not null,
+  quiet_ms bigint,
   per_target integer not null,
   per_handler integer not null,
   weight_per_target double precision,
@@ -132,6 +133,7 @@ create table initiator (
   id integer not null generated always as identity,
   kind text not null,
   address jsonb not null,
+  used_at timestamp with time zone not null,
   constraint initiator_pkey PRIMARY KEY (id),
   constraint initiator_address_key UNIQUE (address),
   constraint initiator_kind_check CHECK (kind = ANY (ARRAY['workflow'::text, 'webhook'::text]))
@@ -376,6 +378,8 @@ create table target (
   key text not null,
   leader_id integer not null,
   paused boolean not null default false,
+  paused_at timestamp with time zone,
+  pause_reason text,
   busy boolean not null default false,
   due_at timestamp with time zone,
   hold_until timestamp with time zone,
@@ -388,6 +392,7 @@ create table target (
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_lane UNIQUE (id, lane_id),
   constraint target_allowed_check CHECK (allowed > 0),
+  constraint target_check CHECK (paused = (paused_at IS NOT NULL)),
   constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
 ) with (fillfactor=60);
 
@@ -436,13 +441,16 @@ CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
 CREATE INDEX lane_halted ON lane_state USING btree (lane_id) WHERE halted_by IS NOT NULL;
 CREATE INDEX lane_ready ON lane_state USING btree (queuer_id, served, lane_id) WHERE ready AND paused_at IS NULL AND halted_by IS NULL;
+CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
+CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX submission_granted ON submission USING btree (submitter) WHERE status = 3;
@@ -452,6 +460,7 @@ CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
+CREATE INDEX task_initiator ON task USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 
 create view task_state as
  SELECT t.seq,

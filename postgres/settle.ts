@@ -167,6 +167,8 @@ export interface ChildBatch {
   unconcluded: boolean;
   depth: number;
   error: string | null;
+  /** Sent not before; left out: when its turn comes. */
+  inMs?: number | undefined;
 }
 
 /** A part of a batch as a batch of its own: the half of a bisect, or the members whose outcome is unknown. */
@@ -178,11 +180,21 @@ with part as (
   select p.*, (select coalesce(sum(t.bytes), 0) from task t where t.seq = any($2::bigint[])) as part_bytes,
     (select coalesce(sum(coalesce(t.weight, 1)), 0) from task t where t.seq = any($2::bigint[])) as part_weight from batch p where p.id = $1),
 formed as (
-  insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as, depth, n, members, bytes, weight, error, created_at, started_at)
+  insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as, depth, n, members, bytes, weight, error, created_at, started_at, retry_at)
   select target_id, leader_id, epoch, turn, $3::smallint, $4::smallint, case when $5::bool then 1 else 0 end, case when $5::bool then clock() end, id,
-    case when $4::smallint = 8 then coalesce(sent_as, id) end, $6::smallint, cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(), case when $4::smallint = 8 then started_at end from part returning id)
+    case when $4::smallint = 8 then coalesce(sent_as, id) end, $6::smallint, cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(), case when $4::smallint = 8 then started_at end,
+    clock() + $8::float8 * interval '1 ms' from part returning id)
 select id from formed`,
-    values: [parentId, child.members, child.state, child.reason, child.unconcluded, child.depth, child.error],
+    values: [
+      parentId,
+      child.members,
+      child.state,
+      child.reason,
+      child.unconcluded,
+      child.depth,
+      child.error,
+      child.inMs ?? null,
+    ],
   });
   const id = rows[0]!.id;
   await client.query({

@@ -41,7 +41,7 @@ with recursive page as (
   where p.n < $2),
 seen as (
   select p.target_id, not t.busy and not t.paused as open, t.due_at, t.hold_until,
-    greatest(t.hold_until, p.ready_at + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms') as bound
+    greatest(t.hold_until, p.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms') as bound
   from page p join target t on t.id = p.target_id join handler h on h.id = t.handler_id)
 select max(target_id) as last, count(*)::int as read,
   coalesce(array_agg(target_id) filter (where open and (due_at is null or due_at > bound + interval '1 s')), '{}') as forgotten,
@@ -68,7 +68,7 @@ export const sweepRecent = async (
     text: `
 with newest as materialized (select k.seq, k.target_id from task k where k.seq >= $1 order by k.seq desc limit $2),
 seen as (
-  select t.id, t.due_at, greatest(t.hold_until, q.ready_at + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms') as bound
+  select t.id, t.due_at, greatest(t.hold_until, q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms') as bound
   from (select distinct target_id from newest) n join target t on t.id = n.target_id and not t.busy and not t.paused join handler h on h.id = t.handler_id
   cross join lateral (select q.ready_at from queue q where q.target_id = t.id order by q.priority, q.seq limit 1) q)
 select coalesce((select max(seq) from newest), $1) as "newestSeq",

@@ -61,14 +61,16 @@ export const setTargetPaused = async (
   db: Queryable,
   handler: string,
   key: string,
-  paused: boolean,
+  /** Why; null: it goes on. Pausing again keeps the first time and takes the new reason. */
+  reason: string | null,
 ): Promise<number | null> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'set-target-paused',
     text: `
-update target t set paused = $3, hold_until = case when $3 then t.hold_until end
+update target t set paused = $3::text is not null, paused_at = case when $3 is not null then coalesce(t.paused_at, clock()) end, pause_reason = $3,
+  hold_until = case when $3 is not null then t.hold_until end
 from handler h where h.id = t.handler_id and h.name = $1 and t.key = $2 returning t.id`,
-    values: [handler, key, paused],
+    values: [handler, key, reason],
   });
   return rows[0]?.id ?? null;
 };
@@ -86,7 +88,10 @@ export const setTargetOverrides = async (
   });
 };
 
-/** Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings. */
+/**
+ * Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings, which
+ * then finds them due already (with `distinctBy` only it can tell whether a task may go). Targets are locked in id order, as everywhere.
+ */
 export const flushTargets = async (
   db: Queryable,
   handler: string,
@@ -95,11 +100,14 @@ export const flushTargets = async (
   const { rows } = await db.query<{ id: number; tasks: number }>({
     name: 'flush-targets',
     text: `
-update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last)
-from (select q.target_id, max(q.seq) as last, count(*) as tasks
-      from handler h join target g on g.handler_id = h.id join queue q on q.target_id = g.id
-      where h.name = $1 and ($2::text is null or g.key = $2) group by 1) w
-where t.id = w.target_id returning t.id, w.tasks`,
+with w as materialized (
+  select q.target_id, max(q.seq) as last, count(*) as tasks, h.keyed
+  from handler h join target g on g.handler_id = h.id join queue q on q.target_id = g.id
+  where h.name = $1 and ($2::text is null or g.key = $2) group by 1, h.keyed),
+locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id for no key update)
+update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last),
+  due_at = case when w.keyed or t.busy then t.due_at else greatest(t.hold_until, least(t.due_at, clock())) end
+from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.tasks`,
     values: [handler, key],
   });
   return rows;

@@ -4,7 +4,8 @@ export interface TargetFacts {
   key: string;
   leader: string;
   epoch: number;
-  paused: boolean;
+  pausedAt: Date | null;
+  pauseReason: string | null;
   busy: boolean;
   holdInMs: number | null;
   dueInMs: number | null;
@@ -27,7 +28,7 @@ export const readTargets = async (
     text: `
 with page as materialized (
   select t.* from target t where t.handler_id = $1 and ($2::text is null or t.key > $2) and (not $4::bool or t.due_at <= clock()) order by t.key limit $3)
-select t.key, l.name as leader, l.epoch, t.paused, t.busy,
+select t.key, l.name as leader, l.epoch, t.paused_at as "pausedAt", t.pause_reason as "pauseReason", t.busy,
   case when t.hold_until > clock() then (extract(epoch from t.hold_until - clock()) * 1000)::float8 end as "holdInMs",
   (extract(epoch from t.due_at - clock()) * 1000)::float8 as "dueInMs",
   (select count(*) from queue q where q.target_id = t.id) as queued, (select count(*) from delayed d where d.target_id = t.id) as delayed,

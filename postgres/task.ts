@@ -150,6 +150,9 @@ from task t join target g on g.id = t.target_id join handler h on h.id = g.handl
 };
 
 /** Who is told about a task's end; the same address is one row. */
+export const INITIATOR_MS = 300_000;
+
+/** To be registered again before it is used after `INITIATOR_MS`: one that nothing refers to is deleted some time later (`deleteUnusedInitiators`). */
 export const registerInitiator = async (
   db: Queryable,
   kind: 'workflow' | 'webhook',
@@ -158,7 +161,9 @@ export const registerInitiator = async (
   const values = [kind, JSON.stringify(address)];
   await db.query({
     name: 'register-initiator',
-    text: 'insert into initiator (kind, address) values ($1, $2::jsonb) on conflict do nothing',
+    text: `
+insert into initiator as i (kind, address, used_at) values ($1, $2::jsonb, clock())
+on conflict (address) do update set used_at = clock()`,
     values,
   });
   const { rows } = await db.query<{ id: number }>({
@@ -169,12 +174,12 @@ export const registerInitiator = async (
   return rows[0]!.id;
 };
 
-/** How many tasks wait, counted up to `limit + 1`: of one handler, or of each of the targets. */
+/** `::int`: a caller's own client reads int8 as text. How many tasks wait, counted up to `limit + 1`: of one handler, or of each of the targets. */
 export const countQueued = async (db: Queryable, handlerId: number, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'count-queued',
     text: `
-select count(*) as n from (
+select count(*)::int as n from (
   select from target t cross join lateral (
     select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id) w
   where t.handler_id = $1 limit $2 + 1) w`,
@@ -192,7 +197,7 @@ export const countQueuedOfTargets = async (
     name: 'count-queued-of-targets',
     text: `
 select t.id as "targetId", w.n from unnest($1::int[]) t (id) cross join lateral (
-  select count(*) as n from (select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id limit $2 + 1) x) w`,
+  select count(*)::int as n from (select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id limit $2 + 1) x) w`,
     values: [targetIds, limit],
   });
   return rows;

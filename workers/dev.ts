@@ -11,6 +11,7 @@ import type { EmbeddedPostgres, TemporalDev } from './embedded';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from './process';
 import type { RunningWorker } from './process';
 import { stopOnSignals } from './signals';
+import { defaultBuildId } from './versioning';
 
 export interface DevOptions {
   cwd: string;
@@ -50,7 +51,11 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
       log: log.logger,
       shutdownGraceMs: options.shutdownGraceMs,
       signal: stop.signal,
+      // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
+      versioning: { deploymentName: servers.prefix, buildId: defaultBuildId() },
+      setCurrent: true,
     });
+    await running.worker.current;
     writeDevFile(cwd, servers);
     running.written = true;
     options.onReady(servers, log.file);
@@ -85,32 +90,43 @@ const refuseSecond = async (cwd: string): Promise<void> => {
 };
 
 const startServers = async (running: Running, options: DevOptions, log: Logger): Promise<void> => {
-  const { dataDir, say } = options;
-  const preferred = async (name: keyof typeof USUAL): Promise<number | undefined> =>
-    options[name] ?? ((await isFree(USUAL[name])) ? USUAL[name] : undefined);
-  const [port, uiPort, databasePort] = await Promise.all([
-    preferred('temporalPort'),
-    preferred('uiPort'),
-    preferred('databasePort'),
-  ]);
+  const { dataDir, say, temporalPort, uiPort, databasePort } = options;
   const output = (server: string) => (line: string) => log.debug({ server }, line);
   const started = await Promise.allSettled([
-    startPostgres({ dataDir: path.join(dataDir, 'postgres'), port: databasePort, log: output('postgres') }).then(
-      (postgres) => (running.postgres = postgres),
-    ),
+    startPostgres({
+      dataDir: path.join(dataDir, 'postgres'),
+      port: databasePort,
+      usualPort: USUAL.databasePort,
+      log: output('postgres'),
+    }).then((postgres) => (running.postgres = postgres), named({ port: '--database-port' })),
     startTemporalDev({
       dbFilename: path.join(dataDir, 'temporal.db'),
       ui: true,
-      port,
+      port: temporalPort,
       uiPort,
+      usualPorts: { port: USUAL.temporalPort, uiPort: USUAL.uiPort },
       log: output('temporal'),
       binary: { log: say },
-    }).then((temporal) => (running.temporal = temporal)),
+    }).then((temporal) => (running.temporal = temporal), named({ port: '--temporal-port', uiPort: '--ui-port' })),
   ]);
   // Both are waited for, so that nothing is left behind by the one that came up.
-  for (const one of started)
-    if (one.status === 'rejected')
-      throw new MusterError('DEV_SERVER', (one.reason as Error).message, { cause: one.reason });
+  for (const one of started) if (one.status === 'rejected') throw one.reason;
+  const { postgres, temporal } = running;
+  sayIfOther(say, 'Temporal', options.temporalPort ?? USUAL.temporalPort, temporal!.address);
+  sayIfOther(say, 'the Web UI', options.uiPort ?? USUAL.uiPort, temporal!.uiUrl!);
+  sayIfOther(say, 'Postgres', options.databasePort ?? USUAL.databasePort, `127.0.0.1:${postgres!.port}`);
+};
+
+/** A port that was asked for and is taken is an error by the name of the flag. */
+const named =
+  (flags: Readonly<Record<string, string>>) =>
+  (error: Error): never => {
+    const message = error.message.replace(/^(\w+)(?=: )/, (field) => flags[field] ?? field);
+    throw new MusterError('DEV_SERVER', message, { cause: error });
+  };
+
+const sayIfOther = (say: DevOptions['say'], what: string, port: number, address: string): void => {
+  if (!address.endsWith(`:${port}`)) say(`Port ${port} is taken: ${what} is at ${address}.`);
 };
 
 const serversOf = ({ postgres, temporal }: Running, settings: Settings): DevServers => ({

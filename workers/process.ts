@@ -5,6 +5,7 @@ import { createPool } from '../postgres/pool';
 import type { Pool } from '../postgres/pool';
 import type { Settings } from './config';
 import { awaitStore, connectTemporal } from './connect';
+import { handOverLeaders } from './handOver';
 import { installRuntime } from './logging';
 import { startMetrics } from './metrics';
 import type { MetricsServer } from './metrics';
@@ -42,6 +43,8 @@ export interface RunningWorker {
   pool: Pool;
   /** Resolves when it has ended after `stop`, everything closed; rejects if a worker failed. */
   ended: Promise<void>;
+  /** With `setCurrent`: resolves when new runs go to this version, or when that failed and was logged. Otherwise at once. */
+  current: Promise<void>;
   /** Drains: no new work, running calls end within the grace. Returns at once; see `ended`. */
   stop(): void;
 }
@@ -118,10 +121,34 @@ const running = (
     await pool.end();
   });
   ended.catch(() => undefined); // told to whoever awaits it
-  if (options.versioning !== undefined && options.setCurrent === true)
-    setCurrentVersion(connection, settings.temporal.namespace, options.versioning, node.id).then(
-      () => options.log.info({ ...options.versioning }, 'this version is the current one now'),
-      (error: unknown) => options.log.error({ err: error }, 'new runs do not go to this version'),
-    );
-  return { node, pool, ended, stop: () => node.shutdown() };
+  const stopped = new AbortController();
+  const current = becomeCurrent({ node, connection }, settings, options, stopped.signal);
+  const stop = (): void => {
+    stopped.abort();
+    node.shutdown();
+  };
+  return { node, pool, ended, current, stop };
+};
+
+/** Then the leaders that wait are told, so that they go on with this version; those that cannot hear it, having no worker any more, are begun anew. */
+const becomeCurrent = async (
+  { node, connection }: Pick<Parts, 'node' | 'connection'>,
+  settings: Settings,
+  { versioning, setCurrent, log }: WorkerOptions,
+  stopped: AbortSignal,
+): Promise<void> => {
+  if (versioning === undefined || setCurrent !== true) return;
+  try {
+    await setCurrentVersion(connection, settings.temporal.namespace, versioning, node.id);
+    log.info({ ...versioning }, 'this version is the current one now');
+  } catch (error) {
+    log.error({ err: error }, 'new runs do not go to this version');
+    return;
+  }
+  handOverLeaders(node.deps, stopped).catch((error: unknown) =>
+    log.warn(
+      { err: error },
+      'not all leaders of other versions could be told; the sweeper will find those that are due',
+    ),
+  );
 };

@@ -14,6 +14,7 @@ import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
 import { Pace, Patience } from './patience';
+import { StuckLeaders } from './stuckLeaders';
 import { noCounts } from './sweepCounts';
 
 /**
@@ -78,8 +79,10 @@ export class Sweeper {
   private readonly failing = new Set<string>();
 
   private readonly retention = new Retention();
+  private readonly stuck: StuckLeaders;
 
   constructor(private readonly options: SweeperOptions) {
+    this.stuck = new StuckLeaders(options);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
   }
 
@@ -144,10 +147,13 @@ export class Sweeper {
 
   private async wakeExpired(): Promise<void> {
     const leaders = await wakeExpiredLeaders(this.options.pool, EXPIRED_LEADERS, this.options.leaseMs);
-    if (leaders.length === 0) return;
-    this.counts.expiredLeaders += leaders.length;
-    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
-    await wake(this.options, leaders);
+    if (leaders.length > 0) {
+      this.counts.expiredLeaders += leaders.length;
+      this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+      await wake(this.options, leaders);
+      this.stuck.suspect(leaders);
+    }
+    await this.stuck.look();
   }
 
   /** The newest tasks, with those of the last rounds once more: transactions commit out of order. */

@@ -1,6 +1,7 @@
 import {
   ActivityCancellationType,
   continueAsNew,
+  makeContinueAsNewFunc,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -46,8 +47,11 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     super(input.turnsPerRun ?? 500, 'next batch due');
   }
 
+  /** The next run begins on the current version. A server refuses a behaviour from a worker that is not versioned. */
   protected continueAsNew(): Promise<never> {
-    return continueAsNew<typeof leader>({ ...this.input, dueInMs: 0 });
+    const input = { ...this.input, dueInMs: 0 };
+    if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof leader>(input);
+    return makeContinueAsNewFunc<typeof leader>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(input);
   }
 
   protected async takeTurn(turn: Turn): Promise<TurnAnswer> {
@@ -70,12 +74,13 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
     });
+    const { turn } = this;
     this.track(
       dispatch.no,
       submitBatches({ leaderId, handler, epoch, no: dispatch.no, slots: dispatch.slots }).then((answer) => {
         this.batches += answer.batches;
         this.tasks += answer.tasks;
-        if (answer.released) this.stepDown();
+        if (answer.released) this.stepDown(turn);
       }),
     );
   }

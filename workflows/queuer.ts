@@ -1,6 +1,7 @@
 import {
   ActivityCancellationType,
   continueAsNew,
+  makeContinueAsNewFunc,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -46,8 +47,10 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     super(input.turnsPerRun ?? 500, 'next lane due');
   }
 
+  /** As a leader's. */
   protected continueAsNew(): Promise<never> {
-    return continueAsNew<typeof queuer>(this.input);
+    if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof queuer>(this.input);
+    return makeContinueAsNewFunc<typeof queuer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(this.input);
   }
 
   protected async takeTurn(turn: Turn): Promise<GrantAnswer> {
@@ -70,11 +73,12 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
       summary: `${slots} submitters, ${batches} batches to begin with`,
     });
     const { queuerId } = this.input;
+    const { turn } = this;
     this.track(
       no,
       submitBatches({ leaderId: 0, handler, epoch, no, slots, queuerId }).then((answer) => {
         this.batches += answer.batches;
-        if (answer.released) this.stepDown();
+        if (answer.released) this.stepDown(turn);
       }),
     );
   }

@@ -83,9 +83,12 @@ export abstract class TurnLoop<A extends Answer> {
       });
   }
 
-  /** The activity that just ended published that nothing is left: the run may end, unless somebody wakes it first. */
-  protected stepDown(): void {
-    if (!this.woken) this.released = true;
+  /**
+   * The activity that just ended, started in `turn`, published that nothing is left: the run may end, unless somebody wakes it first. A turn
+   * since (a late wake, for nothing) has published anew, and is to be taken back by another.
+   */
+  protected stepDown(turn: number): void {
+    if (!this.woken && turn === this.turn) this.released = true;
   }
 
   private nextTurn(mayClaim: boolean): Turn {
@@ -93,8 +96,10 @@ export abstract class TurnLoop<A extends Answer> {
     return { runId, runStartedAtMs: startTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim };
   }
 
+  /** A new version became the current one: this run hands over as soon as nothing is in flight (DESIGN section 4, versions). */
   private isDraining(): boolean {
-    return this.turn >= this.turnsPerRun || workflowInfo().continueAsNewSuggested;
+    const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
+    return this.turn >= this.turnsPerRun || continueAsNewSuggested || targetWorkerDeploymentVersionChanged;
   }
 
   /** True: the run may end (its only activity stepped down for it, and nobody woke it since). */

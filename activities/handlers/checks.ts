@@ -5,6 +5,9 @@ import { show } from './text';
 
 /** Building blocks for configuration schemas whose messages say what was expected; `problemsOf` adds what came. */
 
+/** Longest linger and quiet period: 30 days. A leader looks once a day at most on the way. */
+export const MAX_LINGER_MS = 30 * 86_400_000;
+
 const digits = (n: number): string => n.toLocaleString('en-US');
 
 export const whole = (min: number, max: number, unit = ''): z.ZodType<number> =>

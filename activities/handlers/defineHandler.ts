@@ -11,7 +11,7 @@ const optionsSchema = settings({
     .custom((v) => typeof v === 'object' && v !== null && 'safeParse' in v, { error: 'expected a zod schema' })
     .optional(),
   target: callable('(payload) => string, the batch key'),
-  bytesOf: callable('(payload) => bytes').optional(),
+  bytesOf: callable('(payload, id) => bytes').optional(),
   weightOf: callable('(payload) => weight').optional(),
   distinctBy: callable('(payload) => key').optional(),
   service: callable('(target) => service').optional(),

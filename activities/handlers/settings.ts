@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { above0, either, flag, oneOf, settings, text, whole } from './checks';
+import { MAX_LINGER_MS, above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import type { Idempotency, Rate } from './types';
 import { HOLD_SCOPES, LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
@@ -48,8 +48,8 @@ export const commonShape = {
   description: text('text of at most 2,000 characters', (v) => v.length <= 2_000).optional(),
   limits,
   linger: settings({
-    lingerMs: whole(0, DAY_MS, 'milliseconds').optional(),
-    quietPeriodMs: whole(1, DAY_MS, 'milliseconds').optional(),
+    lingerMs: whole(0, MAX_LINGER_MS, 'milliseconds').optional(),
+    quietPeriodMs: whole(1, MAX_LINGER_MS, 'milliseconds').optional(),
   }).optional(),
   concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
   rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),

@@ -85,7 +85,7 @@ export interface Rate {
 export interface Limits {
   /** Most tasks in one batch, 1 to 100,000. */
   maxItems: number;
-  /** Most bytes of the encoded call: sum of `bytesOf(payload)` + `overheadBytes` (H6). */
+  /** Most bytes of the encoded call: sum of `bytesOf(payload, id)` + `overheadBytes` (H6). */
   maxBytes?: number;
   overheadBytes?: number;
   /** Most weight in one batch: sum of `weightOf(payload)`. */
@@ -134,13 +134,14 @@ export interface HandlerOptions<P = unknown> {
   schema?: ZodType<P>;
   /** The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch. */
   target: (payload: P) => string;
-  /** Encoded size of one task in bytes; default: of its JSON. */
-  bytesOf?: (payload: P) => number;
+  /** Encoded size of one task in bytes, with its id where the call carries that; default: of its payload's JSON. */
+  bytesOf?: (payload: P, id: string) => number;
   /** Default 1 a task. */
   weightOf?: (payload: P) => number;
   /** Equal keys of a target never share a batch nor two batches in flight, and keep their order (H6). */
   distinctBy?: (payload: P) => string;
   limits: Limits;
+  /** Milliseconds, at most 30 days each (A12). */
   linger?: { lingerMs?: number; quietPeriodMs?: number };
   /** Most calls in flight at once. */
   concurrency?: { perTarget?: number; perHandler?: number };
@@ -184,15 +185,18 @@ export interface HandlerOptions<P = unknown> {
   maxPayloadBytes?: number;
 }
 
-/** A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. */
+/**
+ * A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. What takes a payload is declared as a method,
+ * so that a list of handlers of any payloads is a `Handler[]`: each gets only what its own schema let through.
+ */
 export interface Handler<P = unknown> {
   readonly name: string;
   readonly description: string;
   readonly schema: ZodType<P>;
-  readonly target: (payload: P) => string;
-  readonly bytesOf: (payload: P) => number;
-  readonly weightOf: (payload: P) => number;
-  readonly distinctBy?: (payload: P) => string;
+  target(payload: P): string;
+  bytesOf(payload: P, id: string): number;
+  weightOf(payload: P): number;
+  distinctBy?(payload: P): string;
   readonly limits: {
     readonly maxItems: number;
     readonly maxBytes?: number;
@@ -209,26 +213,21 @@ export interface Handler<P = unknown> {
   readonly idempotency: Idempotency;
   readonly onUnknown: 'park' | 'resend';
   readonly bisect: boolean;
-  readonly submit: HandlerOptions<P>['submit'];
+  submit(batch: Batch<P>, context: CallContext): Promise<SubmitAnswer>;
   readonly status?: HandlerOptions<P>['status'];
   readonly results?: HandlerOptions<P>['results'];
   readonly cancel?: HandlerOptions<P>['cancel'];
-  readonly reconcile?: HandlerOptions<P>['reconcile'];
+  reconcile?(batch: Batch<P>, context: CallContext): Promise<ReconcileAnswer>;
   readonly absentAfterMs: number;
   readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
   readonly service?: (target: string) => string;
-  readonly reads?: (payload: P) => string[];
-  readonly writes?: (payload: P) => string[];
+  reads?(payload: P): string[];
+  writes?(payload: P): string[];
   readonly lane: LaneRules;
   readonly leaders: 'auto' | 'target' | number;
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;
   /** The first call this batch would make, for `muster try` (H11); undefined where a handler cannot say. */
-  readonly preview?: (batch: Batch<P>) => {
-    method: string;
-    url: string;
-    headers: Record<string, string>;
-    body: string;
-  };
+  preview?(batch: Batch<P>): { method: string; url: string; headers: Record<string, string>; body: string };
 }

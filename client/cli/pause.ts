@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { MusterError } from '../errors';
 import { command } from './support/command';
 import { printable } from './support/output';
 import type { Session } from './support/session';
@@ -18,16 +17,11 @@ export const pauseCommand = (): Command =>
   )
     .argument('<handler>')
     .argument('[target]', 'only this one')
-    .option('--reason <text>', 'of a handler: shown by status and explain')
+    .option('--reason <text>', 'shown by status, targets and explain')
     .action(runs(pause));
 
 async function pause(session: Session<Options>, handler: string, target?: string): Promise<void> {
   const { reason } = session.options;
-  if (target !== undefined && reason !== undefined)
-    throw new MusterError(
-      'INVALID_ARGUMENT',
-      '--reason: expected only with a whole handler, got one with a target, which keeps none',
-    );
   const client = await session.client();
   await client.pause(handler, {
     ...(target === undefined ? {} : { target }),

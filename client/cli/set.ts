@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { MAX_LINGER_MS } from '../../activities/handlers/checks';
 import { MusterError } from '../errors';
 import type { TargetOverrides } from '../views';
 import { command, wholeOption } from './support/command';
@@ -10,8 +11,6 @@ interface Options extends TargetOverrides {
   reset?: boolean;
 }
 
-const DAY_MS = 86_400_000;
-
 export const setCommand = (): Command =>
   command(
     'set',
@@ -21,8 +20,8 @@ export const setCommand = (): Command =>
   )
     .argument('<handler>')
     .argument('<target>')
-    .option('--linger-ms <ms>', 'longest wait from the first task', wholeOption(0, DAY_MS))
-    .option('--quiet-period-ms <ms>', 'close when nothing came for so long', wholeOption(1, DAY_MS))
+    .option('--linger-ms <ms>', 'longest wait from the first task', wholeOption(0, MAX_LINGER_MS))
+    .option('--quiet-period-ms <ms>', 'close when nothing came for so long', wholeOption(1, MAX_LINGER_MS))
     .option('--max-items <n>', 'most tasks of a batch', wholeOption(1, 100_000))
     .option('--min-items <n>', 'fewest tasks for the quiet period to close a batch', wholeOption(1, 100_000))
     .option('--reset', 'back to the settings of the handler')

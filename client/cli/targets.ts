@@ -50,7 +50,7 @@ const show = (list: readonly TargetStatus[], limit: number): string => {
 
 const remark = ({ paused, busy, holdInMs, overrides }: TargetStatus): string =>
   [
-    paused ? 'paused' : '',
+    paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     busy ? 'busy: its calls in flight are at the limit' : '',
     holdInMs === null ? '' : `held for ${duration(holdInMs)}`,
     overrides === null ? '' : Object.entries(overrides).map(([name, value]) => `${name} ${value}`).join(', '), // prettier-ignore

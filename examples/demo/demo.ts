@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, createClient } from '../../client';
 import { stopOnSignals } from '../../workers/signals';
-import type { Handler } from '../../activities/handlers';
 import { numberFlag, processFlags, switchFlag } from '../support/flags';
 import { CITY_COUNT, type CityTask, cityTasks, expectedOutcome } from './cities';
 import { indexCityHandler } from './handler';
@@ -77,7 +76,7 @@ async function demo(signal: AbortSignal, cleanup: Cleanup): Promise<number> {
   }
   const client = createClient({
     databaseUrl: stack.databaseUrl,
-    handlers: [indexCityHandler({ url: stack.downstream.url }) as unknown as Handler],
+    handlers: [indexCityHandler({ url: stack.downstream.url })],
     temporal: { address: stack.temporal.address },
   });
   cleanup.add('client', () => client.close());

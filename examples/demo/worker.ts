@@ -1,7 +1,6 @@
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
-import type { Handler } from '../../activities/handlers';
 import { numberFlag, processFlags, textFlag } from '../support/flags';
 import { onEnd, runMain } from '../support/server';
 import { indexCityHandler } from './handler';
@@ -25,7 +24,7 @@ async function main(): Promise<void> {
       schema: 'muster',
       prefix: DEFAULT_PREFIX,
       temporal: { address: flags.temporal, namespace: 'default', connection: {} },
-      handlers: [indexCityHandler({ url: flags['index-url'] }) as unknown as Handler],
+      handlers: [indexCityHandler({ url: flags['index-url'] })],
       callbacks: { allow: [], secret: null },
       logLevel: 'error',
       config: null,

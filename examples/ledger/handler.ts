@@ -61,7 +61,7 @@ export const ledgerHandler = ({ url, approach, pollMs = 50 }: LedgerOptions): Ha
       if (outcome === 'done') return { status: 'done', results: results! };
       return outcome === 'accepted' ? { status: 'accepted', reference: reference! } : { status: 'absent' };
     },
-  }) as unknown as Handler;
+  });
 };
 
 const STATUSES: Readonly<Record<string, ReferenceStatus['status']>> = {

@@ -22,6 +22,11 @@ select u.seq, array_agg(b.id order by b.id) as batches from batch b cross join l
 group by u.seq having count(*) > 1 order by u.seq limit 20`,
   },
   {
+    name: 'the members of a fresh batch were not tried before',
+    text: `
+select b.id as batch, m.seq, m.attempts from batch b join member m on m.batch_id = b.id where b.fresh and m.attempts <> 0 order by b.id, m.seq limit 20`,
+  },
+  {
     name: 'members share the target of their batch',
     text: `
 select t.id, t.seq, b.id as batch, b.target_id as "targetOfBatch", t.target_id as "targetOfTask"

@@ -19,7 +19,7 @@ export const flow: readonly Invariant[] = [
     passing: true,
     text: `
 select h.name as handler, t.key as target, 'queue' as waits from target t join handler h on h.id = t.handler_id cross join lateral (
-  select q.ready_at + coalesce((t.overrides->>'lingerMs')::int, h.linger_ms) * interval '1 ms' as at
+  select q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms' as at
   from (select * from queue q where q.target_id = t.id order by q.priority, q.seq limit case when h.keyed then 4 * h.max_items + 1000 else 1 end) q
   where not h.keyed or not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)
   order by q.priority, q.seq limit 1) w

@@ -20,7 +20,7 @@ create table handler (
   -- settings, as the last worker or client registered them: the store needs them where no handler code runs
   leaders int not null check (leaders >= 0),         -- 0: one a target
   max_items int not null check (max_items > 0), max_bytes bigint, overhead_bytes int not null default 0, max_weight float8,
-  min_items int not null default 1, linger_ms int not null check (linger_ms >= 0), quiet_ms int,
+  min_items int not null default 1, linger_ms bigint not null check (linger_ms >= 0), quiet_ms bigint,   -- bigint: 30 days of ms are above an int
   per_target int not null check (per_target > 0), per_handler int not null check (per_handler > 0),
   weight_per_target float8, weight_per_handler float8, rates jsonb not null default '[]', keyed bool not null default false,
   queued_per_target int, queued_per_handler int, retention_ms bigint not null, timeout_ms int not null
@@ -39,29 +39,34 @@ create table leader (                                -- who may form batches: ri
   last_reason smallint, unique (handler_id, name),
   check ((state = 2) = (wake_at is not null)), check (state = 0 or expires_at is not null)) with (fillfactor = 50);
 create index leader_expired on leader (expires_at) where state <> 0;
+create index leader_blocked on leader (handler_id) where blocked;
 
 create table target (
   id int generated always as identity primary key,
   handler_id int not null references handler,
   key text not null check (octet_length(key) between 1 and 512),
   leader_id int not null references leader,
-  paused bool not null default false,
+  paused bool not null default false, paused_at timestamptz, pause_reason text,
   busy bool not null default false,                  -- its calls in flight are at the limit: outside the ring until one ends
   due_at timestamptz, hold_until timestamptz,
   flush_seq bigint,                                  -- everything up to this is due now (G6)
   overrides jsonb,                                   -- lingerMs, quietPeriodMs, maxItems, minItems (G5)
   paces float8[] not null default '{}', allowed int check (allowed > 0),
-  unique (handler_id, key)) with (fillfactor = 60);
+  unique (handler_id, key), check (paused = (paused_at is not null))) with (fillfactor = 60);
 create index target_due on target (leader_id, due_at) where due_at is not null and not paused and not busy;
 create index target_busy on target (leader_id) where busy;
 
-create table initiator (id int generated always as identity primary key, kind text not null check (kind in ('workflow', 'webhook')), address jsonb not null unique);
+create table initiator (
+  id int generated always as identity primary key, kind text not null check (kind in ('workflow', 'webhook')), address jsonb not null unique,
+  used_at timestamptz not null);                     -- a client may use its id for a while after this, before a task refers to it
+create index initiator_used on initiator (used_at);
 
 create sequence submit_seq cache 1;                  -- task.seq = submit_seq * 16384 + place in the call
 create table task (                                  -- insert-only: never updated (store.md section 4)
   seq bigint primary key, created_at timestamptz not null, target_id int not null,   -- no foreign key: a check per row
   bytes int not null, priority smallint not null default 0, initiator_id int, weight float8, id text not null, key text, payload json not null);
 create unique index task_id on task (id);
+create index task_initiator on task (initiator_id) where initiator_id is not null;
 
 create table queue (                                 -- ready tasks; inserted with the task, deleted by the claim
   target_id int not null, priority smallint not null default 0, seq bigint not null, ready_at timestamptz not null,
@@ -89,6 +94,7 @@ create table batch (
   unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow (H3)
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
+  fresh bool not null default false,                 -- no member was tried before it joined: its member rows need not be read
   error text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
   check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);
@@ -122,6 +128,7 @@ create index busy_key_seq on busy_key (seq);
 create table notification (                          -- outbox: one a batch and initiator, written by the settling transaction
   id bigint generated always as identity primary key, batch_id bigint, attempt smallint, initiator_id int not null references initiator,   -- no batch: cancelled before it was in one
   body jsonb not null, attempts smallint not null default 0, next_at timestamptz, done_at timestamptz, error text, unique (batch_id, attempt, initiator_id));
+create index notification_initiator on notification (initiator_id);
 create index notification_due on notification (next_at) where done_at is null;
 
 create table lease (

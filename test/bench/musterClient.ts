@@ -1,6 +1,5 @@
 import { createClient } from '../../client';
 import type { Client } from '../../client';
-import { flushTargets } from '../../postgres/target';
 import type { Arrivals } from './arrive';
 import { arrive } from './arrive';
 import { serve } from './child';
@@ -27,10 +26,7 @@ serve(
       });
     },
     submit: (arrivals: Arrivals) => arrive(arrivals, (tasks) => client.submit(HANDLER, tasks)),
-    flush: async () => {
-      const flushed = await flushTargets(client.pool, HANDLER, null);
-      await client.ring(flushed.map(({ id }) => id));
-    },
+    flush: () => client.flush(HANDLER),
   },
   () => client.close(),
 );

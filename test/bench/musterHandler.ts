@@ -25,4 +25,4 @@ export const benchHandler = ({ port, maxItems, lingerMs }: HandlerSettings): Han
       const answers = await callDownstream(port, batch.target, batch.tasks);
       return { results: answers.map(({ id, ref }) => ({ id, status: 'ok' as const, result: { ref } })) };
     },
-  }) as Handler;
+  });

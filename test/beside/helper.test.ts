@@ -58,7 +58,7 @@ describe('with a whole Muster', () => {
   let running: Promise<void>;
   let taskQueue: string;
   beforeAll(async () => {
-    muster = await startMuster([jobs as never]);
+    muster = await startMuster([jobs]);
     taskQueue = `${muster.prefix}-user`;
     connection = await NativeConnection.connect({ address: temporalAddress() });
     // The user's own worker: Muster's activities are not in it, and it replays on every workflow task.
@@ -272,7 +272,7 @@ describe('with time skipping', () => {
       hours < 0.5 ? [] : ids.map((id) => ({ id, state: 'succeeded' }));
     await withMuster({ accepted: { ends: [], foreign: ['slow'] }, ends }, async (asked) => {
       expect(await (await start({})).result()).toEqual({ id: 'slow', state: 'succeeded' });
-      expect(asked[0]! * 3_600).toBeLessThan(4);
+      expect(asked[0]! * 60).toBeLessThan(1); // soon: in the first minute
       expect(asked.length).toBeGreaterThan(28);
       expect(asked.length).toBeLessThan(40);
     });

@@ -24,7 +24,7 @@ const jobs = defineHandler<{ to: string; fail?: 'unknown' | 'retry' }>({
 let muster: TestMuster;
 let server: MetricsServer;
 beforeAll(async () => {
-  muster = await startMuster([jobs as never]);
+  muster = await startMuster([jobs]);
   server = await startMetrics({ pool: muster.database.pool, port: 0, sweepCounts: muster.node.sweepCounts });
 });
 afterAll(async () => {

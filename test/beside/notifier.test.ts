@@ -34,7 +34,7 @@ const jobs = defineHandler<Work>({
 let muster: TestMuster;
 let receiver: Receiver;
 beforeAll(async () => {
-  muster = await startMuster([jobs as never], { callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  muster = await startMuster([jobs], { callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
 });
 beforeEach(async () => {
   receiver = await startReceiver();

@@ -27,7 +27,7 @@ const jobs = defineHandler<Work>({
 
 let muster: TestMuster;
 beforeAll(async () => {
-  muster = await startMuster([jobs as never], { leaseMs: 2_000, sweepEveryMs: 500 });
+  muster = await startMuster([jobs], { leaseMs: 2_000, sweepEveryMs: 500 });
 });
 afterAll(() => muster.stop());
 

@@ -17,7 +17,7 @@ const jobs = defineHandler<{ to: string }>({
 
 let muster: TestMuster;
 beforeAll(async () => {
-  muster = await startMuster([jobs as never]);
+  muster = await startMuster([jobs]);
 });
 afterAll(() => muster.stop());
 
@@ -54,15 +54,17 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
     await client.query('commit');
     await client.end();
     const committed = performance.now();
+    const { rounds } = muster.node.sweepCounts;
     await eventually(async () => (await query<{ n: number }>(`select count(*) as n from target where key = $1 and due_at is not null union all select count(*) from task_state where id = $2 and state > 0`, [to, `tx-${i}`])).some((row) => row.n > 0)); // prettier-ignore
     found.push(Math.round(performance.now() - committed));
+    // Rounds begin every 2 s: one may have been under way, the next one finds it; one more may begin until we see it.
+    expect(muster.node.sweepCounts.rounds - rounds).toBeLessThanOrEqual(3);
     await eventually(
       async () =>
         (await query<{ state: number }>('select state from task_state where id = $1', [`tx-${i}`]))[0]!.state === 4,
     );
   }
   process.stderr.write(`[beside] found after ${found.join(', ')} ms\n`);
-  expect(Math.max(...found)).toBeLessThan(5_000);
   expect(muster.node.sweepCounts.failures).toBe(0);
 }, 120_000);
 

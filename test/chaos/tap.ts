@@ -13,6 +13,12 @@ export interface Hooks {
   before?(statement: Statement): Promise<void>;
   /** May throw: then the statement was done, and its caller does not learn of it. */
   after?(statement: Statement): Promise<void>;
+  /** Rows to answer in place of running the statement; undefined: it runs. */
+  instead?(statement: Statement): readonly object[] | undefined;
+  /** Another text under the same name, the same for all sessions of the pool. */
+  rewrite?(name: string, text: string): string;
+  /** What its caller gets to see of the rows. */
+  seen?(name: string, rows: readonly object[]): readonly object[];
 }
 
 interface Query {
@@ -20,7 +26,7 @@ interface Query {
   text: string;
   values?: readonly unknown[];
 }
-type Run = (...args: unknown[]) => Promise<{ rowCount: number | null }>;
+type Run = (...args: unknown[]) => Promise<{ rowCount: number | null; rows: readonly object[] }>;
 interface Tappable {
   query: Run;
 }
@@ -66,11 +72,14 @@ const hold = async (
   session: string[] | null,
 ): Promise<unknown> => {
   const name = query.name ?? query.text;
-  if (name === 'begin') session?.splice(0);
+  if (name.startsWith('begin')) session?.splice(0);
   const transaction = session === null ? null : [...session];
   const statement: Statement = { name, values: query.values ?? [], transaction, rows: 0 };
   await hooks.before?.(statement);
-  const result = await run(...args);
+  const rows = hooks.instead?.(statement);
+  if (hooks.rewrite !== undefined) args = [{ ...query, text: hooks.rewrite(name, query.text) }, ...args.slice(1)];
+  const result = rows === undefined ? await run(...args) : { rows, rowCount: rows.length };
+  if (hooks.seen !== undefined) result.rows = hooks.seen(name, result.rows);
   session?.push(name);
   await hooks.after?.({ ...statement, rows: result.rowCount ?? 0 });
   return result;

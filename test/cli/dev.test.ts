@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Connection } from '@temporalio/client';
 import type { Downstream } from './downstream';
 import { startDownstream } from './downstream';
 import type { CliProcess } from './process';
@@ -37,6 +38,16 @@ interface Ready {
   handlers: string[];
 }
 
+const currentBuild = async (address: string): Promise<string | null | undefined> => {
+  const connection = await Connection.connect({ address });
+  try {
+    const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({ namespace: 'default', deploymentName: 'muster' }); // prettier-ignore
+    return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
+  } finally {
+    await connection.close();
+  }
+};
+
 /** Processes that hold something of the folder open, or were started with it. */
 const processesOf = (): string[] =>
   execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n').filter((line) => line.includes(folder)); // prettier-ignore
@@ -51,6 +62,7 @@ test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stop
   expect(first.stdout() + first.stderr()).not.toContain(password);
   expect(statSync(devFile()).mode & 0o777).toBe(0o600);
   expect((await fetch(first.ready.temporal.uiUrl)).status).toBe(200);
+  expect(await currentBuild(first.ready.temporal.address)).toMatch(/^\d+\.\d+\.\d+-[0-9a-f]{12}$/); // of the workflows as they are built
 
   const done = await run(
     ['submit', 'orders', '--file', '-', '--wait', '--json'],

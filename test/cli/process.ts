@@ -9,6 +9,8 @@ const MUSTER = path.join(__dirname, '..', '..', 'bin', 'muster.js');
 
 export interface CliOptions {
   cwd: string;
+  /** The program; left out: this checkout's. */
+  bin?: string;
   /** Added to an environment without any setting of Muster or Temporal. */
   env?: Readonly<Record<string, string>>;
   stdin?: string;
@@ -34,8 +36,8 @@ export const killLeftovers = (): void => {
 const cleanEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MUSTER_|TEMPORAL_|PG)/.test(name)));
 
-export const startCli = (args: readonly string[], { cwd, env = {}, stdin }: CliOptions): CliProcess => {
-  const child = spawn(process.execPath, [MUSTER, ...args], { cwd, env: { ...cleanEnv(), ...env }, stdio: 'pipe' });
+export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env = {}, stdin }: CliOptions): CliProcess => {
+  const child = spawn(process.execPath, [bin, ...args], { cwd, env: { ...cleanEnv(), ...env }, stdio: 'pipe' });
   running.add(child);
   let out = '';
   let err = '';

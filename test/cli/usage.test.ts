@@ -86,7 +86,7 @@ test('H10: every problem of the settings and of the config file at once, by wher
   expect(result.code).toBe(2);
   for (const message of [
     'muster.config.json, handlers.0.limits.maxItems: expected a whole number of tasks from 1 to 100,000, got 0',
-    'muster.config.json, handlers.0.linger.lingerMs: expected a whole number of milliseconds from 0 to 86,400,000, got -1',
+    'muster.config.json, handlers.0.linger.lingerMs: expected a whole number of milliseconds from 0 to 2,592,000,000, got -1',
     'muster.config.json, temporal.adress: unknown setting; did you mean "address"?',
     'muster.config.json, temporal.apiKey: expected {"env": "NAME"}, since no secret stands in a JSON file, got another text (not shown',
     'muster.config.json, callbacks.secret: expected a value in the environment variable NOT_SET, got nothing',

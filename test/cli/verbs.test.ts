@@ -22,8 +22,8 @@ test('G6 G13: what lingers is shown, explained, and sent by flush; flushing noth
     world.run('status slow --json'),
   ]);
   expect(targets.json()).toEqual([
-    expect.objectContaining({ key: 'no', queued: 1, paused: false }),
-    expect.objectContaining({ key: 'se', queued: 2, paused: false }),
+    expect.objectContaining({ key: 'no', queued: 1, paused: null }),
+    expect.objectContaining({ key: 'se', queued: 2, paused: null }),
   ]);
   expect(explained.json()).toMatchObject({
     id: 'linger-1',
@@ -61,6 +61,9 @@ test('Build 7: pause keeps tasks back and says why, resume lets them go', async 
   expect(explained.stdout).toMatch(/paused.*the shop moves/i);
   expect((await world.run('resume orders --json')).json()).toEqual({ handler: 'orders', target: null, paused: false });
   await world.ended('orders', order('paused-1', 'dk'));
+  expect((await world.run("pause orders dk --reason 'only Denmark moves' --json")).json()).toMatchObject({ target: 'dk', reason: 'only Denmark moves' }); // prettier-ignore
+  expect((await world.run('targets orders')).stdout).toMatch(/dk .*paused: only Denmark moves/);
+  expect((await world.run('resume orders dk')).code).toBe(0);
 });
 
 test('G9: cancel of what waits; what is not cancelled is named, with exit code 1', async () => {

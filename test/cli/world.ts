@@ -45,7 +45,7 @@ import type { Handler } from 'muster';
 import { z } from 'zod';
 
 const schema = z.object({ country: z.string(), n: z.number(), end: z.enum(['ok', 'failed', 'lost']).optional() });
-const handlers: Handler<any>[] = Object.entries(${JSON.stringify(SETTINGS)}).map(([name, settings]) =>
+const handlers: Handler[] = Object.entries(${JSON.stringify(SETTINGS)}).map(([name, settings]) =>
   defineHandler<z.infer<typeof schema>>({
     ...settings,
     name,

@@ -1,5 +1,4 @@
 import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
@@ -14,7 +13,7 @@ const jobs = defineHandler<{ to: string }>({
     for (const task of batch.tasks) done.set(task.id, (done.get(task.id) ?? 0) + 1);
     return { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) };
   },
-}) as Handler;
+});
 
 let muster: TestMuster;
 beforeAll(async () => {

@@ -44,10 +44,15 @@ test('pause and resume of a handler: who, since when, why; pausing again keeps t
 });
 
 test('pause of one target leaves the others alone; resume ends its hold', async () => {
-  await shop.client.pause('items', { target: 'se' });
+  await shop.client.pause('items', { target: 'se', reason: 'invoice dispute' });
+  const targets = () => shop.client.targets('items');
   const paused = async (): Promise<string[]> =>
-    (await shop.client.targets('items')).filter((one) => one.paused).map((one) => one.key);
+    (await targets()).filter((one) => one.paused !== null).map((one) => one.key);
   expect(await paused()).toEqual(['se']);
+  const first = (await targets()).find((one) => one.key === 'se')!.paused!;
+  expect(first).toEqual({ since: expect.any(String) as string, reason: 'invoice dispute' });
+  await shop.client.pause('items', { target: 'se' });
+  expect((await targets()).find((one) => one.key === 'se')!.paused).toEqual({ since: first.since, reason: 'paused by hand' }); // prettier-ignore
   await shop.pool.query({ text: `update target set hold_until = clock() + interval '1 hour' where key = 'se'` });
   await shop.client.resume('items', { target: 'se' });
   expect(await paused()).toEqual([]);
@@ -85,7 +90,7 @@ test('G5: bad settings: every one is named, with what was expected and what came
   await expect(set({ lingerMs: -1, maxItems: '7' })).rejects.toMatchObject({
     code: 'INVALID_ARGUMENT',
     message:
-      'overrides.lingerMs: expected a whole number of milliseconds from 0 to 86,400,000, got -1\n' +
+      'overrides.lingerMs: expected a whole number of milliseconds from 0 to 2,592,000,000, got -1\n' +
       'overrides.maxItems: expected a whole number of tasks from 1 to 100,000, got "7"',
   });
   await expect(set({ linger: 5 })).rejects.toThrow(/^overrides\.linger: unknown setting/);

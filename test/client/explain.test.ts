@@ -74,10 +74,10 @@ test('G13: notBefore and the backoff of a retry', async () => {
 
 test('G13: pause, with its reason, and holds', async () => {
   await submit('a');
-  await shop.client.pause('items', { target: 'se' });
+  await shop.client.pause('items', { target: 'se', reason: 'invoice dispute' });
   expect(await explain('a')).toMatchObject({
     waitsFor: 'pause',
-    text: expect.stringContaining('Target "se" is paused') as string,
+    text: expect.stringMatching(/Target "se" is paused.*invoice dispute/) as string,
   });
   await shop.client.pause('items', { reason: 'moving house' });
   expect(await explain('a')).toMatchObject({

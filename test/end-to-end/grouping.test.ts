@@ -27,7 +27,7 @@ const orders = defineHandler<Order>({
 
 let muster: TestMuster;
 beforeAll(async () => {
-  muster = await startMuster([orders as never]);
+  muster = await startMuster([orders]);
 });
 afterAll(() => muster.stop());
 beforeEach(() => void calls.splice(0));

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { z } from 'zod';
 import { defineHandler } from '../../activities/handlers';
+import type { Handler } from '../../activities/handlers';
 import type { Client, InvalidTaskError } from '../../client';
 import { createClient } from '../../client';
 import { eventually } from '../helpers/eventually';
@@ -24,19 +25,20 @@ const orders = defineHandler<Order>({
     return { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) };
   },
 });
-const slow = defineHandler<Order>({
-  name: 'slow',
-  target: (order) => order.to as string,
-  limits: { maxItems: 100 },
-  linger: { lingerMs: 86_400_000 },
-  maxQueued: { perTarget: 10, perHandler: 15 },
-  submit: async () => ({ results: [] }),
-});
+const backlogged = (name: string): Handler =>
+  defineHandler<Order>({
+    name,
+    target: (order) => order.to as string,
+    limits: { maxItems: 100 },
+    linger: { lingerMs: 86_400_000 },
+    maxQueued: { perTarget: 10, perHandler: 15 },
+    submit: async () => ({ results: [] }),
+  });
 
 let muster: TestMuster;
 let client: Client;
 beforeAll(async () => {
-  muster = await startMuster([orders as never, slow as never]);
+  muster = await startMuster([orders, backlogged('slow')]);
   client = muster.client;
 });
 afterAll(() => muster.stop());
@@ -85,7 +87,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     const tasks = Array.from({ length: 10_001 }, (_, i) => good(`many-${i}`));
     await expect(client.submit('orders', tasks)).rejects.toThrow(/expected at most 10000 in one call, got 10001/);
   });
-  test('the same id with other content, in one call and against an accepted one; few and many', async () => {
+  test('A1: the same id with other content, in one call and against an accepted one; few and many', async () => {
     await expect(client.submit('orders', [good('twin'), good('twin', 'b')])).rejects.toThrow(
       /"twin".*task 0 of the same call/s,
     );
@@ -105,7 +107,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     });
   });
   test('database down, Temporal down: each says what to check; with Temporal down a submit is accepted all the same', async () => {
-    const nowhere = createClient({ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', handlers: [orders as never] });
+    const nowhere = createClient({ databaseUrl: 'postgres://nobody@127.0.0.1:9/none', handlers: [orders] });
     await expect(nowhere.submit('orders', good('down'))).rejects.toThrow(
       /Postgres cannot be reached.*MUSTER_DATABASE_URL/,
     );
@@ -113,7 +115,7 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     const failures: Error[] = [];
     const deaf = createClient({
       databaseUrl: muster.database.url,
-      handlers: [orders as never],
+      handlers: [orders],
       prefix: muster.prefix,
       temporal: { address: '127.0.0.1:9', connection: { connectTimeout: '500ms' } },
       onRingFailure: (error) => void failures.push(error),
@@ -187,6 +189,20 @@ describe('G14: submit in the caller’s own transaction', () => {
       await tx.end();
     }
   };
+  test('maxQueued: what the transaction has written itself counts; a refusal leaves it as it was', async () => {
+    const narrow = createClient({ databaseUrl: muster.database.url, handlers: [backlogged('narrow')], temporal: { address: temporalAddress() } }); // prettier-ignore
+    const tasks = (to: string, n: number, from = 0): { id: string; payload: Order }[] =>
+      Array.from({ length: n }, (_, i) => ({ id: `own-q-${to}-${from + i}`, payload: { to, n: i } }));
+    await withTx(async (tx) => {
+      await narrow.submit('narrow', tasks('a', 6), { tx });
+      await expect(narrow.submit('narrow', tasks('a', 5, 6), { tx })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 6, limit: 10 }); // prettier-ignore
+      await narrow.submit('narrow', tasks('b', 6), { tx });
+      await expect(narrow.submit('narrow', tasks('c', 4), { tx })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 12, limit: 15 }); // prettier-ignore
+      expect(await narrow.submit('narrow', tasks('c', 3), { tx })).toMatchObject({ accepted: 3 });
+      await tx.query('rollback');
+    });
+    await narrow.close();
+  });
   test('rolled back: never accepted; committed: accepted, and sent without a ring of ours', async () => {
     await withTx(async (tx) => {
       expect(await client.submit('orders', good('tx-rolled-back'), { tx })).toMatchObject({ accepted: 1 });
@@ -207,7 +223,7 @@ describe('G14: submit in the caller’s own transaction', () => {
   test('a refused call leaves the transaction usable and nothing of it behind', async () => {
     await withTx(async (tx) => {
       await tx.query('create temp table mine (n int)');
-      await client.submit('orders', good('tx-first'), { tx });
+      await client.submit(orders, good('tx-first'), { tx }); // the handler itself in place of its name
       await expect(client.submit('orders', [good('tx-second'), good('tx-first', 'b')], { tx })).rejects.toThrow(
         /tx-first/,
       );
@@ -239,11 +255,11 @@ test('A13: 200 concurrent registrations of one target from several clients, maxi
     name: 'fifty', target: () => 'one', limits: { maxItems: 50 }, linger: { lingerMs: 60_000 },
     submit: async (batch) => (calls.push(batch.tasks.length), { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }),
   }); // prettier-ignore
-  const own = await startMuster([handler as never]);
+  const own = await startMuster([handler]);
   const clients = Array.from({ length: 4 }, () =>
     createClient({
       databaseUrl: own.database.url,
-      handlers: [handler as never],
+      handlers: [handler],
       prefix: own.prefix,
       temporal: { address: temporalAddress() },
     }),

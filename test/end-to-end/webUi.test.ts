@@ -12,7 +12,7 @@ const handler = defineHandler<{ to: string }>({
 });
 let muster: TestMuster;
 beforeAll(async () => {
-  muster = await startMuster([handler as never]);
+  muster = await startMuster([handler]);
 });
 afterAll(() => muster.stop());
 

@@ -4,7 +4,7 @@ import { createDatabase, type TestDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson } from './helpers';
-import { anyHandler, present, startWith, untilEnded } from './throughMuster';
+import { present, startWith, untilEnded } from './throughMuster';
 
 /** The demo's downstream through Muster, at its worst: every other call is answered 429. */
 const examples = new Examples();
@@ -16,7 +16,7 @@ beforeAll(async () => {
   index = await createDatabase({ empty: true });
   const flags = ['--database-url', index.url, '--busy-rate', '0.5', '--seed', '3'];
   ({ url } = await examples.start('demo/downstream', flags));
-  muster = await startWith([anyHandler(indexCityHandler({ url }))]);
+  muster = await startWith([indexCityHandler({ url })]);
 });
 afterAll(async () => {
   await muster.stop();

@@ -155,7 +155,7 @@ describe('es-index', () => {
     const handler = handlerFor('http://127.0.0.1:1');
     const batch = buildBatch(handler, books(500));
     const counted = batch.tasks.reduce(
-      (sum, task) => sum + handler.bytesOf(task.payload),
+      (sum, task) => sum + handler.bytesOf(task.payload, task.id),
       handler.limits.overheadBytes,
     );
     expect(counted).toBeGreaterThanOrEqual(Buffer.byteLength(handler.preview?.(batch).body ?? ''));

@@ -3,7 +3,7 @@ import type { BatchList } from '../../examples/openai-batch/batchTypes';
 import type { ExampleProcess } from '../../examples/support/child';
 import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson } from './helpers';
-import { anyHandler, present, startWith, taskEnds, untilEnded } from './throughMuster';
+import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
 /** An OpenAI-style batch API through the whole of Muster: accepted, asked about by the monitor, results streamed. */
 const examples = new Examples();
@@ -21,7 +21,7 @@ async function start(url: string): Promise<TestMuster> {
   const handler = chatBatchHandler({ url, apiKey: 'test', everyMs: 200, absentAfterMs: 500 });
   // Real batches gather for a minute; here a second must do, and a retry must not wait longer than that.
   const quick = { linger: { lingerMs: 1_000 }, retry: { ...handler.retry, delayed: { baseMs: 100, maxMs: 200 } } };
-  muster = await startWith([anyHandler({ ...handler, ...quick })]);
+  muster = await startWith([{ ...handler, ...quick }]);
   return muster;
 }
 

@@ -4,7 +4,7 @@ import type { MessagePayload } from '../../examples/sqs/message';
 import type { ExampleProcess } from '../../examples/support/child';
 import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson, sampleTasks } from './helpers';
-import { anyHandler, present, startWith, taskEnds, untilEnded } from './throughMuster';
+import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
 /** SQS through the whole of Muster: client, store, leader, submission, moto. */
 const examples = new Examples();
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 async function start(endpoint: string, onUnknown: 'park' | 'resend'): Promise<TestMuster> {
-  const muster = await startWith([anyHandler(sendMessageHandler({ region, endpoint, onUnknown }))]);
+  const muster = await startWith([sendMessageHandler({ region, endpoint, onUnknown })]);
   musters.push(muster);
   return muster;
 }

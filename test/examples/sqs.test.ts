@@ -159,7 +159,7 @@ describe('sqs-send', () => {
   it('H6: counts bytes as SQS does: the body in UTF-8, and name, type and value of each attribute', () => {
     const handler = sendMessageHandler({ region, endpoint: server.url, onUnknown: 'park' });
     expect(handler.limits).toMatchObject({ maxItems: 10, maxBytes: 262_144 });
-    expect(handler.bytesOf({ queue: 'q', body: 'äb', attributes: { src: 'ö' } })).toBe(3 + 3 + 6 + 2);
+    expect(handler.bytesOf({ queue: 'q', body: 'äb', attributes: { src: 'ö' } }, 'id')).toBe(3 + 3 + 6 + 2);
   });
 
   it('its sample file fits its schema', () => {

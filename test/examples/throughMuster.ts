@@ -14,9 +14,6 @@ export interface TaskEnd {
 
 const NAMES = Object.fromEntries(Object.entries(TASK_STATES).map(([name, number]) => [number, name as TaskState]));
 
-/** The examples' handlers know their payload; a list of handlers does not. */
-export const anyHandler = <P>(handler: Handler<P>): Handler => handler as unknown as Handler;
-
 /** A Muster in this process with an example's handlers. The bundle of the build is used: bundling anew takes seconds a start. */
 export const startWith = (handlers: readonly Handler[]): Promise<TestMuster> =>
   startMuster(handlers, { workflowBundle: { codePath: distPath('workers/workflow-bundle.js') } });

@@ -12,7 +12,7 @@ const violationsIn = (file: string, source: string): string[] =>
     .map(violation)
     .filter((found) => found !== null);
 
-test('Build 1: every file of the program imports only in the directions of the layout', () => {
+test('Build 1: every file of the program imports only in the directions of the layout (A20: the grouper knows no handler)', () => {
   const files = sourceFiles(PROGRAM);
   expect(files.length).toBeGreaterThan(80);
   const imports = files.flatMap((file) => importsOf(file, read(file)));

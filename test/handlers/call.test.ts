@@ -194,8 +194,7 @@ describe('the deadline', () => {
     const outcome = await call(never, buildContext({ deadline: Date.now() + 60 }));
     expect(outcome.kind).toBe('unknown');
     expect(errorIn(outcome)).toContain('did not react');
-    expect(elapsed()).toBeGreaterThanOrEqual(60);
-    expect(elapsed()).toBeLessThan(2_000);
+    expect(elapsed()).toBeGreaterThanOrEqual(60); // and it ended at all: the submit never does
   });
 
   test('bounds the reading of results too, and closes the sink', async () => {
@@ -237,7 +236,6 @@ describe('the deadline', () => {
 
   test('an abort by the worker ends the call, long before the deadline', async () => {
     const stopping = new AbortController();
-    const elapsed = started();
     const running = call(
       () => {
         setImmediate(() => stopping.abort(new Error('the worker stops')));
@@ -247,8 +245,8 @@ describe('the deadline', () => {
     );
     const outcome = await running;
     expect(errorIn(outcome)).toContain('the worker stops');
-    expect(outcome.kind).toBe('unknown');
-    expect(elapsed()).toBeLessThan(5_000);
+    expect(outcome.kind).toBe('unknown'); // ended by the abort: at its deadline the error names a TimeoutError
+    expect(errorIn(outcome)).not.toContain('TimeoutError');
   });
 
   test.each([

@@ -31,8 +31,8 @@ describe('the defaults', () => {
 
   test('count bytes as UTF-8 of the JSON and weigh each task 1', () => {
     const handler = defineHandler(good);
-    expect(handler.bytesOf({ a: 'ü' })).toBe(10);
-    expect(handler.bytesOf(undefined)).toBe(4);
+    expect(handler.bytesOf({ a: 'ü' }, 'id')).toBe(10);
+    expect(handler.bytesOf(undefined, 'id')).toBe(4);
     expect(handler.weightOf({})).toBe(1);
     expect(handler.schema.parse({ any: 'thing' })).toEqual({ any: 'thing' });
   });
@@ -66,7 +66,7 @@ describe('problems', () => {
       defineHandler({
         name: 'has space',
         limits: { maxItems: 0, minItems: 5, maxItem: 3 },
-        linger: { lingerMs: 86_400_001 },
+        linger: { lingerMs: 2_592_000_001 },
         leaders: 1_025,
         timeoutMs: '30s',
         idempotency: { by: 'call' },
@@ -81,7 +81,7 @@ describe('problems', () => {
         'limits.maxItems: expected a whole number of tasks from 1 to 100,000, got 0',
         'limits.maxItem: unknown setting; did you mean "maxItems"?',
         'limits.minItems: expected at most limits.maxItems (0), got 5: a batch could never be closed by its size',
-        'linger.lingerMs: expected a whole number of milliseconds from 0 to 86,400,000, got 86400001',
+        'linger.lingerMs: expected a whole number of milliseconds from 0 to 2,592,000,000, got 2592000001',
         'leaders: expected a whole number of leaders from 1 to 1,024, got 1025',
         'timeoutMs: expected a whole number of milliseconds from 1 to 86,400,000, got "30s"',
         "idempotency.by: expected 'batch' or 'task', got \"call\"",

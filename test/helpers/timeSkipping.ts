@@ -5,25 +5,17 @@ import pino from 'pino';
 import type { Handler } from '../../activities/handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
-import type { Client as PoolClient, Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import type { Node, NodeOptions } from '../../workers/node';
 import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
 import { leaderWorkflowId } from '../../workflows/naming';
+import type { Clock, ClockMode } from './clock';
+import { FlowingClock, SteppedClock } from './clock';
 import type { TestDatabase } from './database';
 import { createDatabase, testServerPath } from './database';
 import { eventually } from './eventually';
 import './muster'; // quiets the SDK's own log, once per test file
-
-/**
- * How the database's clock follows the skipping server's.
- * - `stepped`: it stands still while anything works and moves only in `skipTo`, from one instant at which a leader looks to the next. What
- *   is measured is then exact to the millisecond, however slow the machine is.
- * - `flowing`: it is `env.currentTimeMs()`: time also passes while activities run, as it must where a submission waits by itself (paces,
- *   in-place repeats). What is measured is late by the work done, never early.
- */
-export type ClockMode = 'stepped' | 'flowing';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -110,77 +102,6 @@ export const startSkipping = async (
     },
   });
 };
-
-/** The database's clock in a test. */
-interface Clock {
-  /** Makes every session of the pool see this clock. */
-  attach(pool: Pool): Pool;
-  unixMs(): Promise<number>;
-  /** Puts it to a time before the server skips as far; a flowing clock follows by itself. */
-  set(unixMs: number): Promise<void>;
-}
-
-/**
- * In place of `clock()` of the migration: the time in a row, the same for all sessions. `muster.clock` cannot stand still: it is an offset to
- * a clock that goes on between the two statements.
- */
-class SteppedClock implements Clock {
-  private constructor(
-    private readonly pool: Pool,
-    private at: number,
-  ) {}
-
-  static async create(pool: Pool): Promise<SteppedClock> {
-    const at = Math.floor(Date.now() / 1_000) * 1_000;
-    await pool.query('create table stepped_clock as select to_timestamp($1::float8 / 1000) as at', [at]);
-    await pool.query(
-      'create or replace function clock() returns timestamptz stable language sql as $$ select (select at from stepped_clock) $$',
-    );
-    return new SteppedClock(pool, at);
-  }
-  attach(pool: Pool): Pool {
-    return pool;
-  }
-  unixMs(): Promise<number> {
-    return Promise.resolve(this.at);
-  }
-  async set(unixMs: number): Promise<void> {
-    this.at = unixMs;
-    await this.pool.query('update stepped_clock set at = to_timestamp($1::float8 / 1000)', [unixMs]);
-  }
-}
-
-/** `muster.clock` in step with the skipping server, set whenever a session is taken from the pool: production code has no hook for it. */
-class FlowingClock implements Clock {
-  constructor(private readonly env: TestWorkflowEnvironment) {}
-
-  attach(pool: Pool): Pool {
-    const take = pool.connect.bind(pool) as () => Promise<PoolClient>;
-    const connect = async (): Promise<PoolClient> => {
-      const session = await take();
-      const offsetMs = (await this.env.currentTimeMs()) - Date.now();
-      await session.query(`select set_config('muster.clock', $1, false)`, [`${offsetMs} milliseconds`]);
-      return session;
-    };
-    // `pool.query` takes its session by the callback form.
-    const either = (callback?: (error: unknown, session?: PoolClient, release?: PoolClient['release']) => void) => {
-      if (callback === undefined) return connect();
-      connect().then(
-        (session) => callback(undefined, session, session.release.bind(session)),
-        (error: unknown) => callback(error),
-      );
-      return undefined;
-    };
-    pool.connect = either as typeof pool.connect;
-    return pool;
-  }
-  unixMs(): Promise<number> {
-    return this.env.currentTimeMs();
-  }
-  set(): Promise<void> {
-    return Promise.resolve();
-  }
-}
 
 class SkippingMuster implements Omit<Skipping, 'stop'> {
   private origin = 0;

@@ -53,6 +53,7 @@ const facts = (parts: Parts): ExplainFacts => ({
   target: {
     key: 'se',
     paused: false,
+    pauseReason: null,
     busy: false,
     holdInMs: null,
     dueInMs: 150,
@@ -101,6 +102,7 @@ const TABLE: [what: string, parts: Parts, waitsFor: string | null, nextStepInMs:
   // Stopped.
   ['handler paused', { queued: {}, handler: { paused: true, pauseReason: '401: bad key' } }, 'pause', null, /^Handler "orders" is paused: 401: bad key\. It goes on after a resume\.$/],
   ['target paused', { queued: {}, target: { paused: true } }, 'pause', null, /^Target "se" is paused\./],
+  ['target paused for a reason', { queued: {}, target: { paused: true, pauseReason: 'invoice dispute' } }, 'pause', null, /^Target "se" is paused.*invoice dispute/],
   ['handler held', { queued: {}, handler: { holdInMs: 7_000 } }, 'hold', 7_000, /^Handler "orders" is held back .* for 7000 ms\.$/],
   ['target held, longer', { queued: {}, handler: { holdInMs: 100 }, target: { holdInMs: 8_000 } }, 'hold', 8_000, /^Target "se" is held back/],
   ['a hold that is over', { queued: {}, handler: { holdInMs: -5 }, target: { holdInMs: 0 } }, 'linger', 150, /linger/],

@@ -153,6 +153,29 @@ describe('decideSettlement: members of unknown outcome (H3)', () => {
   });
 });
 
+test.each<[string, Partial<SettlementContext>]>([
+  ['by task', { idempotency: { by: 'task' } }],
+  ['resend', { onUnknown: 'resend' }],
+])(
+  'H3 H9: %s: an unknown member without an attempt left is parked, the others are sent again all the same',
+  (_, how) => {
+    const context = buildContext({ ...how, attempts: [0, 4, 0] });
+    const gone = (index: number): Deviant => ({ index, status: 'unknown', error: 'no result' });
+    const end = (index: number, more = {}) => ({ index, to: 'unknown', error: 'no result', ...more });
+    expect(decideSettlement(results(gone(1), gone(2)), context)).toEqual(
+      finish('succeeded', { ends: [end(1, { parked: true }), end(2)], unknown: 'resend' }),
+    );
+    const whole = (index: number, more = {}) => ({ index, to: 'unknown', error: 'timeout', ...more });
+    expect(decideSettlement(lost, context)).toEqual(
+      finish('failed', {
+        ends: [whole(0), whole(1, { parked: true }), whole(2)],
+        unknown: 'resend',
+        unknownInMs: expect.any(Number),
+      }),
+    );
+  },
+);
+
 describe('decideSettlement: a batch of unknown outcome (H3)', () => {
   const decide = (context: Partial<SettlementContext>) => decideSettlement(lost, buildContext(context)).kind;
 
@@ -163,11 +186,12 @@ describe('decideSettlement: a batch of unknown outcome (H3)', () => {
     expect(decide({ idempotency, ageMs: 59_001, onUnknown: 'resend' })).toBe('resend');
   });
 
-  test('the most used-up member decides: the batch goes again whole or not at all', () => {
+  test('by batch the most used-up member decides: under its key the batch goes again whole or not at all', () => {
     const idempotency = { by: 'batch' } as const;
     expect(decide({ idempotency, attempts: [0, 3] })).toBe('resend');
     expect(decide({ idempotency, attempts: [0, 4] })).toBe('park');
-    expect(decide({ onUnknown: 'resend', attempts: [4, 0] })).toBe('park');
+    expect(decide({ idempotency, onUnknown: 'resend', attempts: [4, 0] })).toBe('park');
+    expect(decide({ onUnknown: 'resend', attempts: [4, 4] })).toBe('park');
   });
 
   test('a batch of 50,000 settles', () => {

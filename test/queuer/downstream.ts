@@ -55,7 +55,7 @@ export class Downstream {
         }
       },
       ...options,
-    }) as Handler;
+    });
   }
 }
 export const okay = (batch: Batch): SubmitAnswer => ({

@@ -7,14 +7,15 @@ import globalTeardown from '../helpers/global-teardown';
 import { startMuster } from '../helpers/muster';
 import { handlerOf, scenarios } from './scenarios';
 
-/** Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node dist/test/replay/record.js`. See README.md here. */
+/** Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node dist/test/replay/record.js [scenario ...]`. See README.md here. */
 const FOLDER = path.join(process.cwd(), 'test', 'replay', 'histories');
 const MOST_RUNS = 4;
 
 const record = async (): Promise<void> => {
   await globalSetup();
   mkdirSync(FOLDER, { recursive: true });
-  for (const scenario of scenarios) {
+  const only = process.argv.slice(2);
+  for (const scenario of scenarios.filter(({ name }) => only.length === 0 || only.includes(name))) {
     const muster = await startMuster([handlerOf(scenario)]);
     try {
       await scenario.run(muster);

@@ -30,6 +30,21 @@ const submitAndWait =
 const tried = new Set<string>();
 const once = (id: string): boolean => !tried.has(id) && tried.add(id) !== undefined;
 
+/** What happens in place of the first statement of this name. */
+const onFirst = (
+  muster: TestMuster,
+  name: string,
+  instead: (run: () => Promise<unknown>) => Promise<unknown>,
+): void => {
+  const { pool } = muster.database;
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.query = ((...args: unknown[]) => {
+    if ((args[0] as { name?: string }).name !== name) return query(...args);
+    pool.query = query as typeof pool.query;
+    return instead(() => query(...args));
+  }) as typeof pool.query;
+};
+
 export const scenarios: Scenario[] = [
   { name: 'linger-flush', handler: {}, run: submitAndWait(3) },
   { name: 'size-flush', handler: { limits: { maxItems: 4 } }, run: submitAndWait(8) },
@@ -104,6 +119,43 @@ export const scenarios: Scenario[] = [
     },
   },
   {
+    // Its process dies: no sign of life for the heartbeat's timeout, then the next turn adopts the batch and sends it again.
+    name: 'submission-lost',
+    handler: {},
+    run: async (muster) => {
+      let end: (error: Error) => void = () => undefined;
+      onFirst(muster, 'read-dispatch', () => new Promise((_, reject) => (end = reject)));
+      await muster.client.submit('recorded', tasks(2));
+      await done(muster, 2);
+      end(new Error('the process is gone'));
+    },
+  },
+  {
+    name: 'submission-failed',
+    handler: {},
+    run: (muster) => {
+      onFirst(muster, 'read-dispatch', () => Promise.reject(new Error('the session was lost')));
+      return submitAndWait(2)(muster);
+    },
+  },
+  {
+    // The submission has published the leader idle, and before it can say so the next task rings.
+    name: 'step-down-race',
+    handler: { linger: { lingerMs: 0 } },
+    run: async (muster) => {
+      const raced = new Promise((resolve) => {
+        onFirst(muster, 'release-leader', async (release) => {
+          const released = await release();
+          resolve(await muster.client.submit('recorded', task(1)));
+          return released;
+        });
+      });
+      await muster.client.submit('recorded', task(0));
+      await raced;
+      return done(muster, 2);
+    },
+  },
+  {
     name: 'callback',
     handler: {},
     run: async (muster) => {
@@ -135,4 +187,4 @@ export const handlerOf = (scenario: Scenario): Handler =>
     linger: { lingerMs: 200 },
     submit: async (batch) => ({ results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) }),
     ...scenario.handler,
-  }) as unknown as Handler;
+  });

@@ -23,10 +23,10 @@ const errands = (name: string, lingerMs: number, timeoutMs = 30_000): Handler =>
     idempotency: { by: 'batch' },
     submit: async (batch) => {
       calls.push(...batch.tasks.map(({ id }) => id));
-      await Promise.all(batch.tasks.map(({ id }) => gates.get(id)));
+      await Promise.all(batch.tasks.map(({ id }) => gates.get(id) ?? Promise.resolve()));
       return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
     },
-  }) as Handler;
+  });
 const handlers = [errands('chained', 40), errands('lingering', 1_500), errands('called', 0), errands('timed', 0, 300)];
 
 let muster: OwnMuster;

@@ -23,7 +23,7 @@ const errands = (name: string, maxItems: number, lingerMs: number): Handler =>
       await gate;
       return { results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
     },
-  }) as Handler;
+  });
 const handlers = [
   errands('lone', 10, 200),
   errands('pairs', 2, 60_000),
@@ -57,7 +57,7 @@ const closed = (handler: string): Promise<true> =>
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
   muster.client.submit(handler, ids.map((id) => ({ id, payload: { to: 'se' } }))); // prettier-ignore
 
-test('a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
+test('DESIGN 4, G12: a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
   await muster.startNode();
   const submitted = Date.now();
   await submit('lone', 'l-0', 'l-1');

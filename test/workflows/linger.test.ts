@@ -35,6 +35,17 @@ const timers = async (handler: string): Promise<number[]> =>
   (await muster.history(handler, '0')).flatMap(({ timerStartedEventAttributes: timer }) =>
     timer == null ? [] : [Number(timer.startToFireTimeout?.seconds ?? 0) * 1_000 + (timer.startToFireTimeout?.nanos ?? 0) / 1e6]); // prettier-ignore
 
+/**
+ * One wait of so long, however slow the machine: the server's clock goes on while something works, so the timer may fire while the stepped
+ * clock of the database is not there yet; then the leader waits for the rest of it, each time for less.
+ */
+const expectOneWait = async (handler: string, ms: number): Promise<void> => {
+  const waits = await timers(handler);
+  expect(waits[0]).toBe(ms);
+  waits.slice(1).forEach((wait, i) => expect(wait).toBeLessThan(waits[i]!));
+  expect(waits.length).toBeLessThanOrEqual(4);
+};
+
 describe('size 2, linger 100 ms', () => {
   test('A12: one task is not sent before 100 ms, then alone', async () => {
     await submit('pairs', 'one', 'p-1');
@@ -43,7 +54,7 @@ describe('size 2, linger 100 ms', () => {
     await muster.skipTo(100);
     expect(pairs.calls).toEqual([{ at: 100, target: 'one', ids: ['p-1'] }]);
     expect(await muster.batches('pairs')).toEqual([{ at: 100, n: 1, reason: FLUSH_REASONS.linger, target: 'one' }]);
-    expect(await timers('pairs')).toEqual([100]);
+    await expectOneWait('pairs', 100);
   });
 
   test('A12 A15: two tasks go at once, as one call', async () => {
@@ -123,7 +134,7 @@ describe('linger and quiet period', () => {
     expect(await muster.batches('second')).toEqual([
       { at: 1_000, n: 3, reason: FLUSH_REASONS.linger, target: 'three' },
     ]);
-    expect(await timers('second')).toEqual([1_000]);
+    await expectOneWait('second', 1_000);
   });
 
   test('A12: quiet period 0.5 s, linger 3 s, an arrival every 0.4 s: one batch at 3.0 s', async () => {
@@ -169,6 +180,20 @@ describe('linger and quiet period', () => {
       ['own', 50_000, 1],
       ['plain', 100_000, 1],
     ]);
+  });
+
+  test('A12: a linger of 30 days costs a look a day at most, and its batch is sent on the day', async () => {
+    await submit('second', 'month', 'm-0');
+    await muster.skipTo(2_000);
+    await operate(muster.database.pool, muster.client).override('second', 'month', { lingerMs: 30 * DAY_MS });
+    await muster.begin();
+    await submit('second', 'month', 'm-1');
+    await submit('second', 'plain', 'm-2'); // a look of its own on the way
+    await muster.skipTo(30 * DAY_MS - 1);
+    expect(second.calls.flatMap((call) => call.ids)).toEqual(['m-0', 'm-2']);
+    await muster.skipTo(30 * DAY_MS);
+    expect(second.calls.at(-1)).toEqual({ at: 30 * DAY_MS, target: 'month', ids: ['m-1'] });
+    expect((await timers('second')).length).toBeLessThanOrEqual(40);
   });
 
   test('G1: notBefore in 30 days is skipped to as well', async () => {

@@ -22,10 +22,10 @@ export const operate = (pool: Pool, client: Client) => {
       return flushed.reduce((sum, target) => sum + target.tasks, 0);
     },
     pauseTarget: async (handler: string, key: string): Promise<void> => {
-      await setTargetPaused(pool, handler, key, true);
+      await setTargetPaused(pool, handler, key, 'paused by hand');
     },
     resumeTarget: async (handler: string, key: string): Promise<void> => {
-      const id = await setTargetPaused(pool, handler, key, false);
+      const id = await setTargetPaused(pool, handler, key, null);
       await client.ring([id!]);
       await wakeResumed(handler, key);
     },

@@ -43,5 +43,5 @@ export const scripted = (
     },
     ...options,
   });
-  return { handler: handler as Handler, calls, answers };
+  return { handler: handler, calls, answers };
 };

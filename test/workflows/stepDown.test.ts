@@ -1,5 +1,4 @@
 import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -31,7 +30,7 @@ const echo = defineHandler<{ to: string }>({
     });
     return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
   },
-}) as Handler;
+});
 
 let muster: TestMuster;
 beforeAll(async () => {

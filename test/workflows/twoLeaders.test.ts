@@ -1,9 +1,11 @@
+import { claimBatches } from '../../activities/claim';
 import { makeCall, prepare, settleOutcome } from '../../activities/submission';
 import type { CallerDeps } from '../../activities/submission';
 import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
 import { readDispatch } from '../../postgres/batch';
+import { createPool } from '../../postgres/pool';
 import { TASK_STATES } from '../../workflows/planning/states';
+import { tapPool } from '../chaos/tap';
 import type { Bench, Run } from './bench';
 import { openBench } from './bench';
 
@@ -20,7 +22,7 @@ const orders = defineHandler<{ to: string }>({
     calls.push(batch.tasks.map(({ id }) => id));
     return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
   },
-}) as Handler;
+});
 
 let bench: Bench;
 beforeEach(async () => {
@@ -216,3 +218,26 @@ test('A9: a submission that died is adopted by the next turn of the same run', a
   expect(answer).toMatchObject({ epoch: 1, dispatch: { batches: 2 } });
   expect(await rows('select no from dispatch')).toHaveLength(1); // the dead one's slots are free
 });
+
+test('A18: a process that is stopped inside a claim holds the others up for seconds; its session is ended, and nothing of it was written', async () => {
+  await submit('se-1');
+  let stopped = (): void => undefined;
+  let goOn = (): void => undefined;
+  const inside = new Promise<void>((resolve) => (stopped = resolve));
+  const continued = new Promise<void>((resolve) => (goOn = resolve));
+  const pool = tapPool(createPool({ databaseUrl: bench.database.url, max: 1 }), {
+    before: ({ name }) => {
+      if (name !== 'publish-turn') return Promise.resolve();
+      stopped();
+      return continued;
+    },
+  });
+  const deps = { pool, leaseMs: 15_000, wake: () => Promise.resolve() };
+  const zombie = claimBatches(deps, { ...older, leaderId: 1, turn: 1, live: [], mayClaim: true });
+  await inside;
+  const turn = await bench.turn(newer, 1); // waits for the row, less than its own lock timeout of 10 s
+  expect(turn).toMatchObject({ deposed: false, dispatch: { tasks: 1 } });
+  goOn();
+  expect(await zombie).toMatchObject({ deposed: true, dispatch: null }); // it begins its turn again, on a new session
+  await pool.end();
+}, 10_000);

@@ -1,10 +1,9 @@
 import { mkdirSync } from 'node:fs';
-import { connect } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { serverArguments, type Ports, type TemporalDevOptions } from './devServerCommand';
 import { Guard } from './guard';
-import { checkPort, choosePorts, LOOPBACK } from './ports';
+import { accepts, checkPort, choosePorts, LOOPBACK } from './ports';
 import { startServer, type Attempt, type ServerHandle } from './server';
 import { temporalBinary } from './temporalBinary';
 import type { Binary } from './tool';
@@ -53,8 +52,12 @@ export async function startTemporalDev(options: TemporalDevOptions = {}): Promis
 }
 
 async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Attempt<Ports>> {
-  const { port, uiPort, metricsPort } = options;
-  const ports = await choosePorts({ port, uiPort, metricsPort });
+  const { port, uiPort, metricsPort, usualPorts = {} } = options;
+  const ports = await choosePorts({
+    port: { asked: port, usual: usualPorts.port },
+    uiPort: { asked: uiPort, usual: usualPorts.uiPort },
+    metricsPort: { asked: metricsPort },
+  });
   return {
     command: {
       file: binary.path,
@@ -64,6 +67,7 @@ async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Att
       graceMs: 5_000,
     },
     ready: () => isReady(ports, options),
+    ports: [ports.port, ports.metricsPort, ...(options.ui ? [ports.uiPort] : [])],
     details: ports,
   };
 }
@@ -84,14 +88,4 @@ async function isReady({ port, uiPort }: Ports, options: TemporalDevOptions): Pr
   } finally {
     await connection.close();
   }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((answer) => {
-    const socket = connect(port, LOOPBACK, () => {
-      socket.destroy();
-      answer(true);
-    });
-    socket.once('error', () => answer(false));
-  });
 }

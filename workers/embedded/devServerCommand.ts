@@ -7,10 +7,11 @@ export interface TemporalDevOptions {
   dbFilename?: string;
   /** Serve the Web UI too. */
   ui?: boolean;
-  /** Each port: left out, a free one is chosen. All listen on 127.0.0.1 only. */
+  /** Each port: left out, the usual one or, without one or if it is taken, a free one. All listen on 127.0.0.1 only. */
   port?: number;
   uiPort?: number;
   metricsPort?: number;
+  usualPorts?: { port?: number; uiPort?: number };
   /** Made at start; default `default`, which always exists. */
   namespace?: string;
   /** Name to type: Text, Keyword, Int, Double, Bool, Datetime or KeywordList. */

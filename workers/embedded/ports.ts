@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Everything embedded listens on loopback only. */
@@ -16,18 +16,25 @@ export function checkPort(field: string, port: number | undefined): void {
   }
 }
 
+/** `asked`: this one or none; `usual`: this one or, if that is taken, any free one. Neither: any free one. */
+export interface WantedPort {
+  asked?: number;
+  usual?: number;
+}
+
 /**
- * A port for each field: the one asked for, or any free one where undefined. Rejects if one asked for stays in use for 3 s.
+ * A port for each field. Rejects if one asked for stays in use for 3 s.
  * Another process may still take a port before the server binds it, so a server that finds its port in use is started again (`startServer`).
  */
-export async function choosePorts<Field extends string>(wanted: Record<Field, number | undefined>) {
+export async function choosePorts<Field extends string>(wanted: Record<Field, WantedPort>) {
   const chosen = {} as Record<Field, number>;
   const holders: Server[] = [];
   try {
     // Those asked for first, and all held until the last is chosen: or one port could be chosen twice.
     const fields = Object.keys(wanted) as Field[];
-    for (const field of fields.sort((a, b) => Number(wanted[a] === undefined) - Number(wanted[b] === undefined))) {
-      const holder = await hold(field, wanted[field]);
+    for (const field of fields.sort((a, b) => rank(wanted[a]) - rank(wanted[b]))) {
+      const { asked, usual } = wanted[field];
+      const holder = (asked === undefined && usual !== undefined ? await listenIfFree(usual) : null) ?? (await hold(field, asked)); // prettier-ignore
       holders.push(holder);
       chosen[field] = (holder.address() as AddressInfo).port;
     }
@@ -35,6 +42,17 @@ export async function choosePorts<Field extends string>(wanted: Record<Field, nu
     await Promise.all(holders.map((holder) => new Promise((resolve) => holder.close(resolve))));
   }
   return chosen;
+}
+
+/** Those that may be only one port come first. */
+const rank = ({ asked, usual }: WantedPort): number => (asked !== undefined ? 0 : usual !== undefined ? 1 : 2);
+
+async function listenIfFree(port: number): Promise<Server | null> {
+  try {
+    return await listen(port);
+  } catch {
+    return null;
+  }
 }
 
 async function hold(field: string, port: number | undefined): Promise<Server> {
@@ -60,5 +78,16 @@ function listen(port: number): Promise<Server> {
     const server = createServer();
     server.once('error', reject);
     server.listen(port, LOOPBACK, () => resolve(server));
+  });
+}
+
+/** Whether somebody listens there. */
+export function accepts(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const socket = connect(port, LOOPBACK, () => {
+      socket.destroy();
+      answer(true);
+    });
+    socket.once('error', () => answer(false));
   });
 }

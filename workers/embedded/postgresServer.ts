@@ -5,6 +5,7 @@ import { clusterPath, ensureCluster, type Cluster } from './cluster';
 import type { User } from './commands';
 import { Guard } from './guard';
 import { checkPort, choosePorts, LOOPBACK } from './ports';
+import type { WantedPort } from './ports';
 import { postgresBinaries } from './postgresBinary';
 import { startServer, type Attempt, type ServerHandle } from './server';
 import { asReachedBy, serverUser } from './serverUser';
@@ -12,8 +13,9 @@ import { asReachedBy, serverUser } from './serverUser';
 export interface PostgresOptions {
   /** Where the data stays, for a later start with the same directory; left out, the data is temporary and removed at stop. */
   dataDir?: string;
-  /** Left out, a free port is chosen. It listens on 127.0.0.1 only. */
+  /** Left out, the usual port or, without one or if it is taken, a free one. It listens on 127.0.0.1 only. */
   port?: number;
+  usualPort?: number;
   /** Settings of Postgres, over its defaults (and our `max_connections` of 200). Durability is on unless turned off here. */
   settings?: Record<string, string>;
   /** Where a runnable copy of the programs is kept if the package does not run as installed; default `~/.cache/muster`. */
@@ -34,8 +36,9 @@ export interface EmbeddedPostgres extends ServerHandle {
  * a system account. Rejects, with the last lines of Postgres, if it ends before that or is not ready within 30 s.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<EmbeddedPostgres> {
-  const { port: wantedPort, settings = {}, cacheDir, log } = options;
-  checkPort('port', wantedPort);
+  const { settings = {}, cacheDir, log } = options;
+  checkPort('port', options.port);
+  const wantedPort = { asked: options.port, usual: options.usualPort };
   const scratch = mkdtempSync(join(tmpdir(), 'muster-postgres-'));
   const guard = new Guard([scratch], log);
   try {
@@ -66,7 +69,7 @@ async function attempt(
   cluster: Cluster,
   user: User | undefined,
   settings: Record<string, string>,
-  wantedPort: number | undefined,
+  wantedPort: WantedPort,
 ): Promise<Attempt<number>> {
   const { port } = await choosePorts({ port: wantedPort });
   const all = {
@@ -92,6 +95,7 @@ async function attempt(
       graceMs: 10_000,
     },
     ready: async (pid) => isReady(cluster.path, pid),
+    ports: [port],
     details: port,
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Guard, GuardedCommand } from './guard';
+import { accepts } from './ports';
 import type { Exit, GuardedProcess } from './guarded';
 
 /** From the first start to the first answer. Both servers need well under a second; a busy machine gets thirty. */
@@ -12,6 +13,8 @@ export interface Attempt<T> {
   command: GuardedCommand;
   /** Whether it answers by now. Must not throw. */
   ready(pid: number): Promise<boolean>;
+  /** The ports that it was told to listen on. */
+  ports: readonly number[];
   details: T;
 }
 
@@ -50,7 +53,10 @@ export async function startServer<T>(guard: Guard, plan: () => Promise<Attempt<T
     }
     const output = server.recentLines().join('\n');
     const mayPass = server.exit !== undefined && passing.test(output) && Date.now() < begun + RETRY_MS;
-    if (!mayPass) {
+    // Whatever it said last (a stack trace has pushed the reason out): another start was faster, the next try finds the port taken.
+    const lostPort =
+      server.exit !== undefined && Date.now() < begun + READY_DEADLINE_MS && (await anyAccepts(attempt.ports));
+    if (!mayPass && !lostPort) {
       const how =
         server.exit === undefined ? `it did not answer within ${READY_DEADLINE_MS / 1000} s` : describe(server.exit);
       throw new Error(`${what} did not start: ${how}. Its last lines:\n${output || '(none)'}\nRemedy: ${remedy}.`);
@@ -58,6 +64,9 @@ export async function startServer<T>(guard: Guard, plan: () => Promise<Attempt<T
     await sleep(100);
   }
 }
+
+const anyAccepts = async (ports: readonly number[]): Promise<boolean> =>
+  (await Promise.all(ports.map((port) => accepts(port)))).includes(true);
 
 /** A handle over a started process. */
 function handleOf(guard: Guard, server: GuardedProcess): ServerHandle {

@@ -51,6 +51,7 @@ export interface HandlerPart {
 export interface TargetPart {
   key: string;
   paused: boolean;
+  pauseReason: string | null;
   busy: boolean;
   holdInMs: number | null;
   /** Null: nobody said when it is due. */

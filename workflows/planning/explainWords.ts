@@ -23,7 +23,11 @@ export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
       text: `Handler "${handler.name}" is paused${because(handler.pauseReason)}. It goes on after a resume.`,
     };
   if (target.paused)
-    return { waitsFor: 'pause', inMs: null, text: `Target "${target.key}" is paused. It goes on after a resume.` };
+    return {
+      waitsFor: 'pause',
+      inMs: null,
+      text: `Target "${target.key}" is paused${because(target.pauseReason)}. It goes on after a resume.`,
+    };
   const holds = [handler.holdInMs, target.holdInMs].filter((ms): ms is number => ms !== null && ms > 0);
   if (holds.length === 0) return null;
   const inMs = Math.max(...holds);

@@ -104,7 +104,8 @@ export interface SettlementContext {
 export type MemberEnd =
   | { index: number; to: 'failed' | 'dead'; error: string }
   | { index: number; to: 'retry'; inMs: number; error: string }
-  | { index: number; to: 'unknown'; error: string };
+  /** `parked`: though the batch's other unknown members are sent again, since it has no attempt left. */
+  | { index: number; to: 'unknown'; error: string; parked?: true };
 
 /** What is written; exactly one of these per call. */
 export type Settlement =
@@ -115,6 +116,8 @@ export type Settlement =
       error?: string;
       ends: MemberEnd[];
       unknown: 'park' | 'resend' | 'reconcile';
+      /** With `resend`: not before. Left out: at once. */
+      unknownInMs?: number;
     }
   | { kind: 'accept'; reference: string }
   /** The same batch again after `inMs`; `hold` keeps the target or the whole handler back as long. `inPlace`: the activity waits itself. */

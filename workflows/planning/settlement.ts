@@ -40,7 +40,8 @@ function settleResults(deviants: readonly Deviant[], context: SettlementContext)
   checkMembers(deviants, context.attempts.length);
   const state = deviants.length === context.attempts.length ? 'failed' : 'succeeded';
   const ends = deviants.map((deviant) => endOf(deviant, context));
-  return { kind: 'finish', state, ends, unknown: nextOfUnknownMembers(deviants, context) };
+  const unknown = nextOfUnknownMembers(deviants, context);
+  return { kind: 'finish', state, ends: unknown === 'resend' ? stayBehind(ends, context) : ends, unknown };
 }
 
 function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
@@ -65,21 +66,28 @@ function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
 
 /**
  * H3 for members without a result beside members that have one. Sent again as a batch of their own, which a key of the
- * batch cannot cover, so only by task; else looked up; else as `onUnknown` says. One answer for all of them: the most
- * used-up member decides, as a batch is sent whole or not at all.
+ * batch cannot cover, so only by task; else looked up; else as `onUnknown` says. Where they are sent again, those without an
+ * attempt left stay behind, parked (`stayBehind`).
  */
 function nextOfUnknownMembers(
   deviants: readonly Deviant[],
   context: SettlementContext,
 ): 'park' | 'resend' | 'reconcile' {
   const unknown = deviants.filter(({ status }) => status === 'unknown');
+  const left = unknown.filter(({ index }) => hasAttemptLeft(index, context)).length;
   if (unknown.length === 0) return 'park';
-  const attemptsLeft = unknown.every(({ index }) => context.attempts[index]! + 1 < context.maxAttempts);
-  const byTask = context.idempotency !== 'none' && context.idempotency.by === 'task';
-  if (byTask && attemptsLeft && keyHolds(context, 0)) return 'resend';
+  const byTask = context.idempotency !== 'none' && context.idempotency.by === 'task' && keyHolds(context, 0);
+  if (byTask && left === unknown.length) return 'resend';
   if (context.canReconcile) return 'reconcile';
-  return context.onUnknown === 'resend' && attemptsLeft ? 'resend' : 'park';
+  return left > 0 && (byTask || context.onUnknown === 'resend') ? 'resend' : 'park';
 }
+
+const hasAttemptLeft = (index: number, context: SettlementContext): boolean =>
+  context.attempts[index]! + 1 < context.maxAttempts;
+
+/** Members that may not be sent again beside those that are: their outcome is unknown, so they are parked, not dead (H9). */
+const stayBehind = (ends: readonly MemberEnd[], context: SettlementContext): MemberEnd[] =>
+  ends.map((end) => (end.to === 'unknown' && !hasAttemptLeft(end.index, context) ? { ...end, parked: true } : end));
 
 /**
  * H5: the same batch later; no attempt is counted. Retry-After is honoured; one of 0 says nothing (obeyed, it would be
@@ -113,13 +121,19 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
 
 /**
  * H3 for a whole batch, after `reconcile` (where there is one) was unsure: again with the same keys while they hold and
- * attempts are left, else as `onUnknown` says. Never bisected: a half would go under another key.
+ * attempts are left, else as `onUnknown` says. Never bisected: a half would go under another key. For the same reason a key of the
+ * batch goes again for all its members or for none, and the most used-up one decides; without one, those that have attempts left go.
  */
 function settleUnknown(error: string, context: SettlementContext): Settlement {
   const attempts = context.attempts.reduce((most, each) => Math.max(most, each), 0) + 1; // not a spread: 50,000 members
   const inMs = backoffMs(context.delayed, attempts);
   const maySend = keyHolds(context, inMs) || context.onUnknown === 'resend';
-  return maySend && attempts < context.maxAttempts ? { kind: 'resend', inMs, error } : { kind: 'park', error };
+  if (maySend && attempts < context.maxAttempts) return { kind: 'resend', inMs, error };
+  const byBatch = context.idempotency !== 'none' && context.idempotency.by === 'batch';
+  if (!maySend || byBatch || !context.attempts.some((_, index) => hasAttemptLeft(index, context)))
+    return { kind: 'park', error };
+  const ends = context.attempts.map((_, index): MemberEnd => ({ index, to: 'unknown', error }));
+  return { kind: 'finish', state: 'failed', ends: stayBehind(ends, context), unknown: 'resend', unknownInMs: inMs };
 }
 
 /** The downstream still knows the keys `inMs` from now, when they would be used again. */

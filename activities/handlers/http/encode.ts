@@ -12,8 +12,8 @@ export interface BodyPlan {
    */
   encode(batch: Batch, idempotencyKey: string): string;
   /** Bytes of one encoded item, its separator included (H6). */
-  bytesOf(payload: unknown, target: string): number;
-  /** Bytes of everything around the items. */
+  bytesOf(payload: unknown, id: string, target: string): number;
+  /** Bytes of everything around the items, less the separator that the last one has not. */
   readonly overheadBytes: number;
   /** What the templates of an item take. */
   readonly references: readonly Reference[];
@@ -23,8 +23,6 @@ export interface BodySettings {
   readonly item: unknown;
   readonly envelope: unknown;
   readonly encode: unknown;
-  /** What `{{id}}` is taken to be long; ids are not known where sizes are counted. */
-  readonly idBytes: number;
 }
 
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
@@ -35,22 +33,23 @@ const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'count']
  */
 const FILLERS = { batchId: 'x'.repeat(32), idempotencyKey: 'x'.repeat(64), target: 'x'.repeat(64), count: 100_000 };
 
+const LONGEST_INDEX = 99_999;
+
 const json = (value: unknown): string => JSON.stringify(value) ?? 'null';
 
 export function compileBody(settings: BodySettings, findings: Findings): BodyPlan {
   const isLines = settings.encode === 'ndjson';
   const lines = compileItems(settings.item, isLines, findings);
   const envelope = compileEnvelope(settings.envelope, isLines, findings);
-  const filler = { id: 'x'.repeat(settings.idBytes), index: 99_999 };
   return {
     references: lines.flatMap((line) => line.references),
     overheadBytes: isLines
       ? 0
       : envelope === undefined
-        ? 2
-        : Buffer.byteLength(json(envelope.render({ ...FILLERS, items: [] }))),
-    bytesOf: (payload, target) =>
-      lines.reduce((sum, line) => sum + sizeOf(line, { ...filler, payload, target }) + 1, 0),
+        ? 1
+        : Buffer.byteLength(json(envelope.render({ ...FILLERS, items: [] }))) - 1,
+    bytesOf: (payload, id, target) =>
+      lines.reduce((sum, line) => sum + sizeOf(line, { id, index: LONGEST_INDEX, payload, target }) + 1, 0),
     encode: (batch, idempotencyKey) => {
       if (isLines)
         return scopesOf(batch)

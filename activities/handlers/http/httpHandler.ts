@@ -123,7 +123,7 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
       target: payload.target,
       weightOf: payload.weightOf,
       distinctBy: payload.distinctBy,
-      bytesOf: (value) => request.body.bytesOf(value, payload.target(value)),
+      bytesOf: (value, id) => request.body.bytesOf(value, id, payload.target(value)),
       submit: (batch, context) => submit(plan, transport, batch, context),
       status: status && ((references, { signal }) => statuses(follower, status, references, signal)),
       results: results && ((reference, { signal }) => resultsOf(follower, results, reference, signal)),

@@ -20,7 +20,6 @@ export interface RequestPlan {
 export function compileRequest(config: unknown, env: Env, findings: Findings): RequestPlan {
   const raw = member(config, 'request');
   const isLines = member(raw, 'encode') === 'ndjson';
-  const idBytes = member(config, 'idBytes');
   const headers = compileHeaders(member(raw, 'headers'), env, 'request.headers', findings);
   const defaults = {
     accept: 'application/json',
@@ -32,7 +31,6 @@ export function compileRequest(config: unknown, env: Env, findings: Findings): R
       item: member(raw, 'item'),
       envelope: member(raw, 'envelope'),
       encode: member(raw, 'encode'),
-      idBytes: typeof idBytes === 'number' && idBytes > 0 && idBytes <= 1_024 ? idBytes : 64,
     },
     findings,
   );

@@ -65,8 +65,6 @@ export const httpSchema = settings({
       error: 'expected a JSON Schema (an object)',
     })
     .optional(),
-  /** What `{{id}}` counts in `limits.maxBytes`; longer ids are caught before the call. */
-  idBytes: whole(1, 1_024, 'bytes').optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
   timeouts: settings({

@@ -38,7 +38,7 @@ export function encodeCall(
   const bytes = Buffer.byteLength(body);
   if (maxBytes !== undefined && bytes > maxBytes) {
     throw new RejectedError(
-      `not sent: expected at most ${maxBytes} bytes (limits.maxBytes) of the encoded call, got ${bytes}; with ids longer than idBytes, raise that`,
+      `not sent: expected at most ${maxBytes} bytes (limits.maxBytes) of the encoded call, got ${bytes}`,
     );
   }
   return { method: request.method, url: request.url.render({ target: batch.target, batchId: batch.id }), body };

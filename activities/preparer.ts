@@ -1,0 +1,81 @@
+import type { Mark, MemberTask } from '../postgres/batch';
+import { markAttempts, readMembers } from '../postgres/batch';
+import { withRetries } from '../postgres/errors';
+import type { Pool } from '../postgres/pool';
+import { Gatherer } from './gatherer';
+
+export interface Prepared {
+  /** In batch and member order. */
+  members: MemberTask[];
+  marked: Set<number>;
+}
+
+interface Waiting {
+  marks: readonly Mark[];
+  resolve: (prepared: Prepared) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Bounds what one statement reads; a group is never split. */
+const MOST_BATCHES = 64;
+
+/**
+ * Reads the members of batches about to be called and marks the calls, in two statements for all submissions of a process: while some are
+ * on their way the next ones gather and share the following two. A lone batch waits for nobody.
+ */
+class Preparer {
+  private readonly gatherer = new Gatherer<Waiting>(takeGroup, async (group) => {
+    await this.run(group).catch((error: unknown) => {
+      for (const one of group) one.reject(error);
+    });
+  });
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly node: string,
+  ) {}
+
+  prepare(marks: readonly Mark[]): Promise<Prepared> {
+    return new Promise((resolve, reject) => this.gatherer.add({ marks, resolve, reject }));
+  }
+
+  private async run(group: readonly Waiting[]): Promise<void> {
+    const marks = group.flatMap((one) => one.marks);
+    // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an end, and is concluded as such.
+    const [members, marked] = await Promise.all([
+      withRetries(() => readMembers(this.pool, marks.map((mark) => mark.id))), // prettier-ignore
+      markAttempts(this.pool, marks, this.node),
+    ]);
+    const ownerOf = new Map<number, Prepared>();
+    const answers = group.map((one): Prepared => {
+      const answer: Prepared = { members: [], marked: new Set() };
+      for (const { id } of one.marks) {
+        ownerOf.set(id, answer);
+        if (marked.has(id)) answer.marked.add(id);
+      }
+      return answer;
+    });
+    for (const member of members) ownerOf.get(member.batchId)!.members.push(member);
+    group.forEach((one, i) => one.resolve(answers[i]!));
+  }
+}
+
+const takeGroup = (waiting: Waiting[]): Waiting[] => {
+  let count = 1;
+  for (let sum = waiting[0]!.marks.length; count < waiting.length; count++) {
+    sum += waiting[count]!.marks.length;
+    if (sum > MOST_BATCHES) break;
+  }
+  return waiting.splice(0, count);
+};
+
+const preparers = new WeakMap<Pool, Map<string, Preparer>>();
+
+/** One of each process and node name. */
+export const preparerOf = (pool: Pool, node: string): { prepare(marks: readonly Mark[]): Promise<Prepared> } => {
+  let ofPool = preparers.get(pool);
+  if (ofPool === undefined) preparers.set(pool, (ofPool = new Map<string, Preparer>()));
+  let preparer = ofPool.get(node);
+  if (preparer === undefined) ofPool.set(node, (preparer = new Preparer(pool, node)));
+  return preparer;
+};

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../frame/project';
+import { killLeftovers, runCli, startCli } from './process';
+import { makeFolder } from './world';
+
+/** Build 1, Prove: `npm pack`, installed in another empty folder, where a user writes a config file of their own. */
+
+const CONFIG = `
+import { defineHandler } from 'muster';
+import { z } from 'zod';
+
+const orders = defineHandler({
+  name: 'orders',
+  schema: z.object({ to: z.string(), n: z.number() }),
+  target: (order) => order.to,
+  limits: { maxItems: 10 },
+  linger: { lingerMs: 100 },
+  submit: async ({ tasks }) => ({ results: tasks.map(({ id, payload }) => ({ id, status: 'ok', result: { double: payload.n * 2 } })) }),
+});
+const letters = defineHandler({
+  name: 'letters',
+  target: (letter: string) => letter,
+  limits: { maxItems: 10 },
+  submit: async ({ tasks }) => ({ results: tasks.map(({ id }) => ({ id, status: 'ok' })) }),
+});
+export { orders };
+export default [orders, letters];
+`;
+
+/** What a user's own sources import: all of it must have its types there, without `skipLibCheck`. */
+const PROGRAM = `
+import { Pool } from 'pg';
+import { createClient } from 'muster';
+import type { BatchView, Handler, TaskView } from 'muster';
+import { submitTask } from 'muster/workflow';
+import handlers, { orders } from './muster.config.js';
+
+const client = createClient({ databaseUrl: 'postgres://localhost/x', handlers });
+export const look = (id: string): Promise<TaskView | null> => client.getTask(id);
+export const lookAt = (id: number): Promise<BatchView | null> => client.batch(id);
+export const join = async (pool: Pool): Promise<number> =>
+  (await client.submit('orders', { id: 'a', payload: { to: 'se', n: 1 } }, { tx: await pool.connect() })).accepted;
+export const all: readonly Handler[] = handlers; // of different payloads, without a cast
+export const typed = async (): Promise<void> => {
+  await client.submit(orders, [{ id: 'a', payload: { to: 'se', n: 1 } }]);
+  // @ts-expect-error: a payload of another shape, for the handler itself
+  await client.submit(orders, { id: 'a', payload: { to: 'se', n: 'one' } });
+  // @ts-expect-error: the same among many
+  await client.submit(orders, [{ id: 'a', payload: { to: 'se' } }]);
+  await client.submit('orders', { id: 'a', payload: 'a name says nothing of the payload' });
+};
+export const flow = async (): Promise<string> => (await submitTask<{ double: number }>('orders', { id: 'a', payload: 1 })).id;
+`;
+
+const run = promisify(execFile);
+let folder: string;
+beforeAll(async () => {
+  folder = makeFolder();
+  // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one use.
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
+  const [tgz] = readdirSync(folder);
+  writeFileSync(path.join(folder, 'package.json'), '{ "name": "user", "private": true, "type": "module" }');
+  writeFileSync(path.join(folder, 'muster.config.ts'), CONFIG);
+  writeFileSync(path.join(folder, 'program.ts'), PROGRAM);
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tgz}`], { cwd: folder });
+}, 240_000);
+afterAll(() => {
+  killLeftovers();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('its types resolve, strictly and all of them; handlers need no cast; a wrong payload for a handler is refused', async () => {
+  const tsc = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const options = '--noEmit --strict --skipLibCheck false --target es2022 --module nodenext --types node program.ts';
+  const told = await run(process.execPath, [tsc, ...options.split(' ')], { cwd: folder }).catch((error: { stdout: string }) => error); // prettier-ignore
+  expect(told.stdout).toBe('');
+}, 60_000);
+
+test('muster dev, submit, the result', async () => {
+  const bin = path.join(folder, 'node_modules', 'muster', 'bin', 'muster.js');
+  const dev = startCli(['dev', '--json'], { cwd: folder, bin });
+  await dev.says(/"ready":true/);
+  const stdin = JSON.stringify({ id: 'first', payload: { to: 'se', n: 21 } });
+  const sent = await runCli(['submit', 'orders', '--file', '-', '--wait', '--json'], { cwd: folder, bin, stdin });
+  expect(sent.code).toBe(0);
+  expect(sent.lines()[0]).toMatchObject({ id: 'first', state: 'succeeded', result: { double: 42 } });
+  const { stdout } = await run('npx', ['--no', 'muster', 'task', 'first', '--json'], { cwd: folder });
+  expect(JSON.parse(stdout)).toMatchObject({ state: 'succeeded' });
+  dev.child.kill('SIGINT');
+  expect(await dev.exit).toBe(0);
+}, 120_000);

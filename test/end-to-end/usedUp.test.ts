@@ -1,0 +1,41 @@
+import { defineHandler } from '../../activities/handlers';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+
+/** Two attempts a task; what a call answers is what the test says next. */
+const calls: string[][] = [];
+const answers: ('retry' | 'lost' | 'ok')[] = [];
+const jobs = defineHandler<{ n: number }>({
+  name: 'jobs',
+  target: () => 'one',
+  limits: { maxItems: 2 },
+  linger: { lingerMs: 60_000 },
+  retry: { maxAttempts: 2, delayed: { baseMs: 200, maxMs: 200 } },
+  onUnknown: 'resend',
+  submit: async ({ tasks }) => {
+    calls.push(tasks.map(({ id }) => id));
+    const answer = answers.shift() ?? 'ok';
+    if (answer === 'lost') throw new Error('the connection broke');
+    return { results: tasks.map(({ id }) => ({ id, status: answer })) };
+  },
+});
+
+let muster: TestMuster;
+beforeAll(async () => {
+  muster = await startMuster([jobs]);
+});
+afterAll(() => muster.stop());
+
+test('H3 H9: a call of unknown outcome: who has an attempt left goes again, who has none is parked', async () => {
+  answers.push('retry', 'lost', 'ok');
+  await muster.client.submit(jobs, { id: 'old', payload: { n: 1 } });
+  await muster.client.flush('jobs');
+  await eventually(async () => (await muster.client.getTask('old'))?.attempts === 1, { what: 'the first attempt' });
+  await muster.client.submit(jobs, { id: 'new', payload: { n: 2 } });
+  const [fresh, old] = await muster.client.waitFor(['new', 'old'], { timeoutMs: 30_000 });
+  expect(calls).toEqual([['old'], expect.arrayContaining(['old', 'new']), ['new']]);
+  expect(fresh).toMatchObject({ state: 'succeeded', attempts: 2 });
+  expect(old).toMatchObject({ state: 'unknown', attempts: 2, error: expect.stringContaining('the connection broke') });
+  expect((await muster.client.verify()).checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+});

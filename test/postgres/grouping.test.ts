@@ -1,0 +1,187 @@
+import { defineHandler } from '../../activities/handlers';
+import type { Handler } from '../../activities/handlers';
+import { makeCall, prepare, settleOutcome } from '../../activities/submission';
+import { readDispatch } from '../../postgres/batch';
+import type { TurnAnswer } from '../../workflows/contracts';
+import { tapPool } from '../chaos/tap';
+import type { Bench } from '../workflows/bench';
+import { openBench } from '../workflows/bench';
+
+/** The demands on the store's side of grouping, a turn of a leader at a time; the test is the workflow. */
+interface Order {
+  to: string;
+  secret?: string;
+}
+const calls: { target: string; ids: string[]; payloads: Order[] }[] = [];
+const orders = defineHandler<Order>({
+  name: 'orders',
+  target: ({ to }) => to,
+  limits: { maxItems: 3 },
+  linger: { lingerMs: 0 },
+  leaders: 1,
+  submit: (batch) => {
+    calls.push({
+      target: batch.target,
+      ids: batch.tasks.map(({ id }) => id),
+      payloads: batch.tasks.map(({ payload }) => payload),
+    });
+    return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
+  },
+}) as Handler;
+const slow = defineHandler<Order>({
+  name: 'slow',
+  target: ({ to }) => to,
+  limits: { maxItems: 1_000 },
+  linger: { lingerMs: 600_000 },
+  leaders: 'target',
+  submit: () => Promise.resolve({ results: [] }),
+}) as Handler;
+
+let bench: Bench;
+beforeEach(async () => {
+  calls.splice(0);
+  bench = await openBench([orders, slow]);
+});
+afterEach(() => bench.stop());
+
+const run = { runId: 'run', runStartedAtMs: 1_000 };
+const submit = (handler: string, ...tasks: [id: string, to: string][]): Promise<unknown> =>
+  bench.client.submit(handler, tasks.map(([id, to]) => ({ id, payload: { to } }))); // prettier-ignore
+const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
+/** One submission as its activity would run it: mark, call, settle each. */
+const carry = async (answer: TurnAnswer): Promise<void> => {
+  const deps = await bench.submission(answer, orders);
+  for (const one of await prepare(deps, await readDispatch(deps.pool, 1, deps.input.no))) {
+    const { call, outcome } = await makeCall(deps, one);
+    await settleOutcome(deps, call, outcome);
+  }
+};
+const states = async (): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    (await rows<{ id: string; state: number }>('select id, state from task_state order by seq')).map((r) => [
+      r.id,
+      r.state,
+    ]),
+  );
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Plans?: Plan[];
+}
+const scansOf = (plan: Plan): string[] => [
+  ...(plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name']!] : []),
+  ...(plan.Plans ?? []).flatMap(scansOf),
+];
+
+test('A2: every statement from the submit to the settlement finds tasks, batches and targets through an index, never a scan', async () => {
+  const texts = new Map<string, string>();
+  const note = (name: string, text: string): string => {
+    if (/^\s*(with|select|insert|update|delete)/i.test(text)) texts.set(name, text);
+    return text;
+  };
+  tapPool(bench.database.pool, { rewrite: note });
+  tapPool(bench.client.pool, { rewrite: note });
+  await submit('orders', ['o-1', 'se'], ['o-2', 'se'], ['o-3', 'no']);
+  await carry(await bench.turn(run, 1));
+  await bench.client.cancel('o-1');
+  await bench.client.getTask('o-2');
+  expect([...texts.keys()]).toEqual(
+    expect.arrayContaining(['lower-due', 'read-queue-heads', 'insert-batches', 'mark-attempts', 'settle-succeeded']),
+  );
+  const many = new Set(['task', 'queue', 'delayed', 'member', 'outcome', 'batch', 'target']);
+  const found: string[] = [];
+  for (const [name, text] of texts) {
+    const { rows: plans } = await bench.database.pool.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `explain (generic_plan, format json) ${text}`,
+    );
+    for (const relation of scansOf(plans[0]!['QUERY PLAN'][0].Plan))
+      if (many.has(relation)) found.push(`${name} reads all of ${relation}`);
+  }
+  expect(found).toEqual([]);
+});
+
+test('A3: one lock row a target, with holder, epoch, when it was acquired and when it expires', async () => {
+  await submit('slow', ['s-1', 'se'], ['s-2', 'no']);
+  const leaders = await rows<{ id: number; name: string; targets: number }>(
+    `select l.id, l.name, (select count(*)::int from target t where t.leader_id = l.id) as targets from leader l order by l.name`,
+  );
+  expect(leaders.map(({ name, targets }) => [name, targets])).toEqual([
+    ['no', 1],
+    ['se', 1],
+  ]);
+  await bench.turn(run, 1, { leaderId: leaders[0]!.id });
+  const [held, free] = await rows<{ holder: string | null; epoch: number; acquired: boolean; live: boolean | null }>(
+    'select holder, epoch, acquired_at is not null as acquired, expires_at > clock() as live from leader order by name',
+  );
+  expect(held).toEqual({ holder: 'run', epoch: 1, acquired: true, live: true });
+  expect(free).toMatchObject({ holder: null, epoch: 0, acquired: false });
+});
+
+test('A4 A5: a batch has an id of its own, one target, computed from the content, and its members', async () => {
+  await submit('orders', ['o-1', 'se'], ['o-2', 'no'], ['o-3', 'se'], ['o-4', 'se'], ['o-5', 'se']);
+  const first = await bench.turn(run, 1);
+  const batches = await rows<{ key: string; members: string[] }>(
+    `select t.key, array(select k.id from unnest(b.members) u (seq) join task k on k.seq = u.seq order by k.seq) as members
+     from batch b join target t on t.id = b.target_id order by b.id`,
+  );
+  expect(first.dispatch).toMatchObject({ batches: batches.length });
+  // Equal targets need not share one: o-5 is above the limit of three.
+  expect(batches.map(({ key, members }) => [key, members]).sort()).toEqual([
+    ['no', ['o-2']],
+    ['se', ['o-1', 'o-3', 'o-4']],
+    ['se', ['o-5']],
+  ]);
+  expect(await rows('select id from batch group by id having count(*) > 1')).toEqual([]);
+  await expect(
+    bench.database.pool.query(
+      'insert into member (seq, batch_id, attempts) select seq, batch_id, 0 from member limit 1',
+    ),
+  ).rejects.toThrow(/member_pkey/); // a task in two batches is refused by the key
+});
+
+test('A6: a task that is in a batch takes no part, even if its target is said to be due', async () => {
+  await submit('orders', ['o-1', 'se']);
+  const first = await bench.turn(run, 1);
+  expect(first.dispatch).toMatchObject({ tasks: 1 });
+  await submit('orders', ['o-1', 'se']); // the same task once more
+  await bench.database.pool.query('update target set due_at = clock(), busy = false');
+  const second = await bench.turn(run, 2, { live: [first.dispatch!.no] });
+  expect(second.dispatch).toBeNull();
+  expect(await rows('select id from batch')).toHaveLength(1);
+});
+
+test('A8: losers cost nothing: 200 submits to a target whose leader waits wake it once, and write nothing to its row', async () => {
+  await submit('slow', ['s-0', 'se']);
+  expect(bench.wakes.count).toBe(1);
+  const row = (): Promise<object[]> => rows('select xmin, leader.* from leader');
+  const before = await row();
+  await Promise.all(Array.from({ length: 200 }, (_, i) => submit('slow', [`s-${i + 1}`, 'se'])));
+  expect(bench.wakes.count).toBe(1);
+  expect(await row()).toEqual(before);
+});
+
+test('A10: what a step hands to the next are ids and counts; the payload is read from the store', async () => {
+  await bench.client.submit('orders', { id: 'o-1', payload: { to: 'se', secret: 'TOPSECRET' } });
+  const answer = await bench.turn(run, 1);
+  expect(Object.keys(answer.dispatch!).sort()).toEqual(['batches', 'no', 'slots', 'tasks']);
+  expect(JSON.stringify(answer)).not.toMatch(/TOPSECRET|o-1/);
+  await carry(answer);
+  expect(calls).toEqual([{ target: 'se', ids: ['o-1'], payloads: [{ to: 'se', secret: 'TOPSECRET' }] }]);
+});
+
+test('A11: created tasks become members in arrival order, at once or not at all', async () => {
+  const arrivals = Array.from({ length: 6 }, (_, i): [string, string] => [`o-${(i * 7) % 10}`, 'se']);
+  for (const one of arrivals) await submit('orders', one);
+  let dies = true;
+  tapPool(bench.database.pool, {
+    after: ({ name }) =>
+      dies && name === 'insert-batches' ? Promise.reject(new Error('the process died')) : Promise.resolve(),
+  });
+  await expect(bench.turn(run, 1)).rejects.toThrow('the process died');
+  expect(Object.values(await states())).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(await rows('select id from batch union all select seq from member')).toEqual([]); // prettier-ignore
+  dies = false;
+  await carry(await bench.turn(run, 1));
+  expect(calls.flatMap(({ ids }) => ids)).toEqual(arrivals.map(([id]) => id));
+});

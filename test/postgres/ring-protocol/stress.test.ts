@@ -1,0 +1,16 @@
+import { createDatabase } from '../../helpers/database';
+import { stress } from './stress';
+
+/** The short form; the long one: `npm run test:protocol -- --seconds 400 --seed 1`. */
+test('A19 A13: the ring protocol at random: nothing lost, stuck, overdue, or in two batches', async () => {
+  const seed = Math.floor(Math.random() * 1e9);
+  const database = await createDatabase({ max: 10 });
+  try {
+    const report = await stress(database, seed, 12);
+    process.stderr.write(`ring protocol: ${JSON.stringify({ ...report, findings: undefined })}\n`);
+    expect({ seed, findings: report.findings }).toEqual({ seed, findings: [] });
+    expect(report.done['submit']).toBeGreaterThan(0);
+  } finally {
+    await database.drop();
+  }
+}, 120_000);

@@ -1,0 +1,277 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import pino from 'pino';
+import { claimBatches } from '../../../activities/claim';
+import type { ActivityDeps } from '../../../activities/deps';
+import type { Handler } from '../../../activities/handlers';
+import { ring, wake } from '../../../activities/ring';
+import { submitBatches } from '../../../activities/submit';
+import type { Client } from '../../../client';
+import { createClient } from '../../../client';
+import { isRetryable } from '../../../postgres/errors';
+import { readInstallation } from '../../../postgres/installation';
+import { wakeExpiredLeaders } from '../../../postgres/leader';
+import type { Pool } from '../../../postgres/pool';
+import { createPool } from '../../../postgres/pool';
+import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';
+import { tapPool } from '../../chaos/tap';
+import type { Clock } from './clock';
+import type { Breakage, Fate, Party } from './fate';
+import { Death } from './fate';
+import type { Operations } from './leaderRun';
+import { LeaderRun } from './leaderRun';
+
+export const LEASE_MS = 15_000;
+/** A simulated death is no news. */
+const SILENT = new DefaultLogger('ERROR', () => undefined);
+/** Turns of one run at one instant of the store's clock: more is a leader that spins. */
+const MOST_TURNS = 200;
+
+interface Hold {
+  party: Party;
+  when: 'before' | 'after';
+  statement: string;
+  reach: () => void;
+  opened: Promise<void>;
+}
+
+/**
+ * The grouping loop on real connections without Temporal: the product's client, claims, submissions and their statements, each on a pool
+ * of its own that the test can hold, break and rewrite; leader workflows are simulated, and the clock is the test's.
+ */
+export class World {
+  readonly clients: Pool;
+  readonly leaders: Pool;
+  readonly submissions: Pool;
+  readonly client: Client;
+  readonly runs = new Map<number, LeaderRun>();
+  /** Deaths that the net (the sweeper, in the product) has yet to make up for. */
+  readonly unrung = new Set<number>();
+  readonly silent = new Set<number>();
+  spinning = 0;
+  /** What must not happen in the simulation itself. */
+  failure: unknown;
+  private runNo = 0;
+  private closed = false;
+  private active = 0;
+  private turns = { at: 0, count: 0 };
+  private atRest: (() => void)[] = [];
+  private readonly holds: Hold[] = [];
+  private readonly deps: ActivityDeps;
+
+  private constructor(
+    readonly pool: Pool,
+    readonly clock: Clock,
+    url: string,
+    handlers: readonly Handler[],
+    installation: string,
+    private readonly broken: Breakage,
+    private readonly fate: Fate,
+  ) {
+    const open = (party: Party): Pool =>
+      this.tap(party, createPool({ databaseUrl: url, max: 10, applicationName: party }));
+    this.clients = open('client');
+    this.leaders = open('leader');
+    this.submissions = open('submission');
+    const temporal = {
+      workflow: { signalWithStart: (type: string, { args }: { args: unknown[] }) => this.signal(type, args) },
+    } as unknown as TemporalClient;
+    this.client = createClient({
+      databaseUrl: url,
+      handlers,
+      pool: this.clients,
+      temporal: { client: temporal },
+      onRingFailure: () => undefined,
+    });
+    this.deps = {
+      pool: this.submissions,
+      temporal,
+      handlers: new Map(handlers.map((handler) => [handler.name, handler])),
+      node: 'simulated',
+      installation,
+      prefix: 'sim',
+      leaseMs: LEASE_MS,
+      softDeadlineMs: 60_000,
+      callbacks: { allow: [], secret: null },
+      draining: new AbortController().signal,
+      log: pino({ level: 'silent' }),
+    };
+  }
+
+  static async open(
+    database: { pool: Pool; url: string },
+    clock: Clock,
+    handlers: readonly Handler[],
+    broken: Breakage = {},
+    fate: Fate = {},
+  ): Promise<World> {
+    const installation = await readInstallation(database.pool);
+    return new World(database.pool, clock, database.url, handlers, installation, broken, fate);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const hold of this.holds.splice(0)) hold.reach();
+    for (const run of this.runs.values()) run.terminate();
+    await this.rest();
+    await Promise.all([this.clients, this.leaders, this.submissions].map((pool) => pool.end()));
+  }
+
+  /** Something is under way until the answer is called. */
+  busy(): () => void {
+    this.active++;
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      this.active--;
+      // Not at once: whoever ended may have woken another in the same breath.
+      setImmediate(() => {
+        if (this.active === 0) for (const resolve of this.atRest.splice(0)) resolve();
+      });
+    };
+  }
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.busy();
+    try {
+      return await work();
+    } finally {
+      done();
+    }
+  }
+  /** Resolves when no turn, ring or submission is under way: every leader is asleep or over. */
+  async rest(): Promise<void> {
+    while (this.active > 0) await new Promise<void>((resolve) => this.atRest.push(resolve));
+  }
+
+  /** The next time this party comes to the statement it stops there: `reached`, then `open`. */
+  hold(party: Party, when: 'before' | 'after', statement: string): { reached: Promise<void>; open: () => void } {
+    let reach: () => void = () => undefined;
+    let open: () => void = () => undefined;
+    const reached = new Promise<void>((resolve) => (reach = resolve));
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    this.holds.push({ party, when, statement, reach, opened });
+    return { reached, open };
+  }
+
+  /** Terminates a leader's run; the row still says that it works or waits. */
+  terminate(leaderId: number): void {
+    const run = this.runs.get(leaderId);
+    if (run === undefined) return;
+    this.silent.add(leaderId);
+    this.runs.delete(leaderId);
+    run.terminate();
+  }
+
+  /** The sweeper's two duties: wakes expired leaders, rings what dead clients did not. */
+  async sweep(): Promise<void> {
+    const deps = { ...this.deps, pool: this.pool };
+    const targets = [...this.unrung];
+    this.unrung.clear();
+    await this.during(() => ring(deps, targets));
+    if (this.broken.noExpiry === true) return;
+    await this.during(async () => wake(deps, await wakeExpiredLeaders(this.pool, 200, LEASE_MS)));
+  }
+
+  /** Wakes a leader though nothing is due: it takes a turn and goes back to sleep. */
+  start(leaderId: number, handler: string, name = '0'): void {
+    void this.signal('leader', [{ leaderId, handler, name, dueInMs: 0, turnsPerRun: 500 }]);
+  }
+
+  takeTurn(input: TurnInput): Promise<TurnAnswer> {
+    return claimBatches({ pool: this.leaders, leaseMs: LEASE_MS, wake: (woken) => wake(this.deps, woken) }, input);
+  }
+
+  private async signal(type: string, [input]: unknown[]): Promise<void> {
+    if (type !== 'leader') return;
+    const leader = input as LeaderInput;
+    try {
+      await this.fate.wake?.(leader.leaderId);
+    } catch (error) {
+      this.silent.add(leader.leaderId);
+      throw error;
+    }
+    const run = this.runs.get(leader.leaderId);
+    if (run === undefined) this.begin(leader);
+    else run.look();
+  }
+
+  private begin(input: LeaderInput): void {
+    if (this.closed) return;
+    this.silent.delete(input.leaderId);
+    const no = ++this.runNo;
+    const operations: Operations = {
+      clock: this.clock,
+      busy: () => this.busy(),
+      takeTurn: (turn) => this.repeatTurn(turn),
+      submit: (dispatch) => this.during(() => this.carry(dispatch)),
+      turned: (leaderId) => this.countTurn(leaderId),
+      ended: (run, end) => {
+        if (this.runs.get(input.leaderId) !== run) return;
+        this.runs.delete(input.leaderId);
+        if (end === 'again') this.begin({ ...input, dueInMs: 0 });
+      },
+    };
+    const run = new LeaderRun(input, `run-${no}`, no * 1_000, operations, this.broken.leader);
+    this.runs.set(input.leaderId, run);
+    run.lead().catch((error: unknown) => (this.failure ??= error));
+  }
+
+  /** A submission that dies between its settlement and its ring leaves work that nobody rang: the net's affair. */
+  private async carry(dispatch: DispatchInput): Promise<DispatchAnswer> {
+    try {
+      return await new MockActivityEnvironment({}, { logger: SILENT }).run(() => submitBatches(this.deps, dispatch));
+    } catch (error) {
+      if (!(error instanceof Death) && !isRetryable(error)) this.failure ??= error;
+      const { rows } = await this.pool.query<{ id: number }>('select id from target where leader_id = $1', [dispatch.leaderId]); // prettier-ignore
+      for (const { id } of rows) this.unrung.add(id);
+      throw error;
+    }
+  }
+
+  /** A local activity is tried again, with the same arguments, until it answers. */
+  private async repeatTurn(input: TurnInput): Promise<TurnAnswer> {
+    for (;;) {
+      try {
+        return await (this.fate.turn?.(this, () => this.takeTurn(input)) ?? this.takeTurn(input));
+      } catch (error) {
+        if (this.closed || !(error instanceof Death || isRetryable(error))) throw error;
+      }
+    }
+  }
+
+  private countTurn(leaderId: number): void {
+    this.silent.delete(leaderId);
+    if (this.turns.at !== this.clock.nowMs()) this.turns = { at: this.clock.nowMs(), count: 0 };
+    if (++this.turns.count <= MOST_TURNS) return;
+    this.spinning++;
+    for (const run of this.runs.values()) run.terminate();
+    this.runs.clear();
+  }
+
+  private tap(party: Party, pool: Pool): Pool {
+    const { skip, rewrite, seen } = this.broken;
+    return tapPool(pool, {
+      before: async (statement) => {
+        await this.fate.before?.(party, statement);
+        await this.stopAt(party, 'before', statement.name);
+      },
+      after: async (statement) => {
+        await this.stopAt(party, 'after', statement.name);
+        await this.fate.after?.(party, statement);
+      },
+      instead: ({ name }) => skip?.[party]?.[name],
+      rewrite,
+      seen,
+    });
+  }
+
+  private async stopAt(party: Party, when: Hold['when'], statement: string): Promise<void> {
+    const at = this.holds.findIndex((h) => h.party === party && h.when === when && h.statement === statement);
+    if (at < 0) return;
+    const [hold] = this.holds.splice(at, 1);
+    hold!.reach();
+    await hold!.opened;
+  }
+}
