@@ -67,7 +67,11 @@ export const createProgram = (): Command => {
     .exitOverride();
   for (const [title, commands] of GROUPS) {
     program.commandsGroup(title);
-    for (const make of commands) program.addCommand(make().copyInheritedSettings(program));
+    for (const make of commands) {
+      const made = make().copyInheritedSettings(program);
+      for (const sub of made.commands) sub.copyInheritedSettings(made);
+      program.addCommand(made);
+    }
   }
   return program;
 };
