@@ -4,6 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
+import { eventually } from '../helpers/eventually';
 import { chaosHandlers, distinctBatches } from './handlers';
 import { Post, say } from './post';
 import type { Hooks, Statement } from './tap';
@@ -77,7 +78,12 @@ const main = async (): Promise<void> => {
     }),
   });
   const pool = tapPool(createPool({ databaseUrl, max: 15, applicationName: `chaos worker ${index}` }), hooks);
-  const connection = await NativeConnection.connect({ address });
+  // A victim may begin again while the Temporal server is away too: an installation would start the worker again, so does this one.
+  const connection = await eventually(() => NativeConnection.connect({ address }).catch(() => null), {
+    timeoutMs: 60_000,
+    everyMs: 250,
+    what: 'the Temporal server to be back',
+  });
   const node = await createNode({
     pool,
     connection,
