@@ -45,18 +45,18 @@ test.each([
       '--services',
       '6',
       '--batches',
-      '90',
+      '60',
       '--submitters',
       '4',
       '--commit-ms',
       '100',
       '--kill-every',
-      '2s',
+      '4s',
     ];
     const result = await run([...size, '--approach', approach, '--strategy', strategy]);
     expect(result).toMatchObject({ lost: [], twice: [], inversions: [], wrongPrices: [], violations: [], isEqual: true, isWhole: true }); // prettier-ignore
     expect(result.kills).toBeGreaterThan(0);
-    expect(Object.values(result.ends).reduce((sum, n) => sum + n, 0)).toBe(48);
+    expect(Object.values(result.ends).reduce((sum, n) => sum + n, 0)).toBe(60);
   },
   150_000,
 );
