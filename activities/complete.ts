@@ -3,6 +3,7 @@ import type { ActivityDeps } from './deps';
 import { freeTargets } from './freeTargets';
 import { readResults } from './handlers';
 import type { Results } from './handlers/types';
+import { ringLanes } from './ringLanes';
 import { settleOutcome, toCall } from './submission';
 import { SuccessWriter } from './successWriter';
 
@@ -57,6 +58,7 @@ export const completeAccepted = async (
     call,
     outcome,
   );
+  if (settled.written && batch.inLane) await ringLanes(deps, settled.lanes);
   if (settled.written) await freeTargets(deps, name, [batch.targetId], settled.notices);
   return { batchId: batch.id, written: settled.written };
 };

@@ -5,6 +5,7 @@ import type { Handler } from './handlers/types';
 import type { Missing } from './handlers';
 import { readReference } from './handlers';
 import { freeTargets } from './freeTargets';
+import { ringLanes } from './ringLanes';
 import { lookUpAccepted } from './lookUpAccepted';
 import type { AskAgain } from './lookUpAccepted';
 import { settleOutcome, toCall } from './submission';
@@ -196,7 +197,8 @@ export class Conclusions {
     this.notices ||= settled.notices;
     // Refused in a first split: its other half decides. Nothing more to ask.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
-    this.freed.add(batch.targetId);
+    if (batch.inLane) await ringLanes(this.deps, settled.lanes);
+    else this.freed.add(batch.targetId);
   }
 
   private postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {

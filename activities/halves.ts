@@ -15,7 +15,7 @@ export const insertHalves = async (
   members: readonly number[],
   at: number,
   error: string,
-): Promise<void> => {
+): Promise<[number, number]> => {
   const half = {
     state: BATCH_STATES.open,
     reason: FLUSH_REASONS.bisect,
@@ -23,9 +23,10 @@ export const insertHalves = async (
     depth: parent.depth + 1,
     error: null,
   };
-  await settle.insertChild(client, parent.id, { ...half, members: members.slice(0, at) });
-  await settle.insertChild(client, parent.id, { ...half, members: members.slice(at) });
+  const first = await settle.insertChild(client, parent.id, { ...half, members: members.slice(0, at) });
+  const second = await settle.insertChild(client, parent.id, { ...half, members: members.slice(at) });
   await settle.finishBatch(client, parent.id, BATCH_STATES.failed, true, members.length, error);
+  return [first, second];
 };
 
 /**

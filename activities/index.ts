@@ -5,7 +5,15 @@ import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
 import { wake } from './ring';
 import { submitBatches } from './submit';
-import type { DispatchAnswer, DispatchInput, TurnAnswer, TurnInput } from '../workflows/contracts';
+import { grantLanes } from './grant';
+import type {
+  DispatchAnswer,
+  DispatchInput,
+  GrantAnswer,
+  GrantInput,
+  TurnAnswer,
+  TurnInput,
+} from '../workflows/contracts';
 import type { DeliveryAnswer, MonitorInput, PollAnswer } from '../workflows/definitions';
 
 export type { ActivityDeps } from './deps';
@@ -14,6 +22,7 @@ export type { ActivityDeps } from './deps';
 export const createActivities = (deps: ActivityDeps) => ({
   claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
     claimBatches({ pool: deps.pool, leaseMs: deps.leaseMs, wake: (leaders) => wake(deps, leaders) }, input),
+  grantLanes: (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),

@@ -2,7 +2,6 @@ import { countsAttempt, decideSettlement } from '../workflows/planning/settlemen
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../workflows/planning/plans';
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../workflows/planning/states';
 import { withRetries } from '../postgres/errors';
-import { holdHandler, holdTarget } from '../postgres/backPressure';
 import { pauseHandler } from '../postgres/handler';
 import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -13,6 +12,9 @@ import type { ActivityDeps } from './deps';
 import type { Handler } from './handlers/types';
 import { noticesOf } from './notices';
 import { concludeSibling, insertHalves } from './halves';
+import type { Part } from './laneSettlement';
+import { asLane, insertRetry, settleInLane } from './laneSettlement';
+import { IN_PROCESS_MS, putOff } from './putOff';
 import type { ResultPages } from './resultPages';
 
 /** A call that was made, or concluded, and what it needs to be written. */
@@ -37,10 +39,9 @@ export interface Settled {
   againInMs: number | null;
   accepted: boolean;
   notices: boolean;
+  /** Lanes that are worth a look now: to be rung. */
+  lanes: number[];
 }
-
-/** Shorter waits stay in the submission, its slot free meanwhile (DESIGN section 4.4). */
-const IN_PROCESS_MS = 2_000;
 
 export const contextOf = (call: Call, sibling: SettlementContext['sibling']): SettlementContext => ({
   attempts: call.members.map((member) => member.attempts),
@@ -60,7 +61,7 @@ export const contextOf = (call: Call, sibling: SettlementContext['sibling']): Se
 
 /** Every member succeeded and nothing is to be said but that: the one settlement that many batches share a statement for. */
 export const isPlainSuccess = (outcome: CallOutcome, batch: CarriedBatch): boolean =>
-  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1;
+  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1 && !batch.inLane;
 
 /** Decides and writes what one call came to, in one transaction guarded by (batch, attempt) (DESIGN section 4.5). */
 export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOutcome): Promise<Settled> => {
@@ -70,19 +71,13 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
     inTransaction(deps.pool, async (client) => {
       const { batch } = call;
       const sibling =
-        batch.depth === 1 && batch.parentId !== null ? await lockSibling(client, batch.parentId, batch.id) : null;
+        batch.depth === 1 && batch.parentId !== null && !batch.inLane
+          ? await lockSibling(client, batch.parentId, batch.id)
+          : null;
       const guard = await settle.lockAttempt(client, batch.id, call.attempt);
-      const siblingWas =
-        batch.depth !== 1
-          ? null
-          : sibling === null
-            ? 'other'
-            : sibling.state !== BATCH_STATES.open
-              ? 'other'
-              : sibling.refused
-                ? 'refused'
-                : 'pending';
-      const settlement = keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
+      const siblingWas = siblingState(batch.depth, sibling);
+      const decided = keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
+      const settlement = batch.inLane ? asLane(decided, outcome, batch.refusals) : decided;
       const settled: Settled = {
         written: guard !== null,
         kind: settlement.kind,
@@ -90,11 +85,14 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
         againInMs: null,
         accepted: false,
         notices: false,
+        lanes: [],
       };
       // Parked already (state unknown): only a true answer to that very attempt may still change it (store.md section 3).
       const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
       if (guard === null || (over && settlement.kind !== 'finish')) return { ...settled, written: false };
-      await write(client, call, settlement, settled);
+      const parts: Part[] = [];
+      await write(client, call, settlement, settled, parts);
+      if (batch.inLane) settled.lanes = await settleInLane(client, call, settlement, parts);
       if (
         siblingWas === 'refused' &&
         settlement.kind !== 'wait' &&
@@ -107,12 +105,27 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
   );
 };
 
-const write = async (client: Client, call: Call, settlement: Settlement, settled: Settled): Promise<void> => {
+const siblingState = (
+  depth: number,
+  sibling: { state: number; refused: boolean } | null,
+): SettlementContext['sibling'] => {
+  if (depth !== 1) return null;
+  if (sibling === null || sibling.state !== BATCH_STATES.open) return 'other';
+  return sibling.refused ? 'refused' : 'pending';
+};
+
+const write = async (
+  client: Client,
+  call: Call,
+  settlement: Settlement,
+  settled: Settled,
+  parts: Part[],
+): Promise<void> => {
   const { batch, attempt } = call;
   const counts = countsAttempt(settlement.kind);
   switch (settlement.kind) {
     case 'finish':
-      settled.notices = await finish(client, call, settlement);
+      settled.notices = await finish(client, call, settlement, parts);
       return;
     case 'accept': {
       settled.accepted = true;
@@ -121,22 +134,10 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, everyMs, deadlineMs });
       return;
     }
-    case 'wait': {
-      const keep = settlement.inPlace && settlement.inMs < IN_PROCESS_MS;
-      await settle.deferBatch(client, batch.id, attempt, {
-        inMs: settlement.inMs,
-        refused: true,
-        counts,
-        keep,
-        error: settlement.error,
-      });
-      if (settlement.hold === 'handler') await holdHandler(client, batch.targetId, settlement.inMs);
-      else await holdTarget(client, batch.targetId, settlement.inMs);
-      if (keep) settled.againInMs = settlement.inMs;
-      return;
-    }
+    case 'wait':
+      return putOff(client, call, settlement, settled);
     case 'resend': {
-      const keep = settlement.inMs < IN_PROCESS_MS;
+      const keep = settlement.inMs < IN_PROCESS_MS && !batch.inLane;
       await settle.deferBatch(client, batch.id, attempt, {
         inMs: settlement.inMs,
         refused: false,
@@ -148,7 +149,15 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
       return;
     }
     case 'split':
-      await insertHalves(client, batch, call.members.map((member) => member.seq), settlement.at, settlement.error); // prettier-ignore
+      for (const id of await insertHalves(
+        client,
+        batch,
+        call.members.map((member) => member.seq),
+        settlement.at,
+        settlement.error,
+      ))
+        // prettier-ignore
+        parts.push({ batchId: id, status: 'unsubmitted', inMs: null });
       return;
     case 'await-sibling':
       settled.ring = false;
@@ -157,7 +166,8 @@ const write = async (client: Client, call: Call, settlement: Settlement, settled
     case 'halt':
       await pauseHandler(client, call.handler.name, settlement.reason);
       // An earlier call may have been applied: in a new batch, under a new key, its tasks could be applied twice (H3). It keeps its own.
-      if (batch.unsure && !keyedByTask(call.handler))
+      // In a lane it keeps its place, too.
+      if (batch.inLane || (batch.unsure && !keyedByTask(call.handler)))
         await settle.deferBatch(client, batch.id, attempt, {
           inMs: 0,
           refused: true,
@@ -193,6 +203,7 @@ const finish = async (
   client: Client,
   call: Call,
   settlement: Extract<Settlement, { kind: 'finish' }>,
+  parts: Part[],
 ): Promise<boolean> => {
   const { batch, members } = call;
   const seqOf = (end: MemberEnd): number => members[end.index]!.seq;
@@ -211,13 +222,15 @@ const finish = async (
         error: end.error,
       })),
     );
-  for (let i = 0; i < back.length; i += OUTCOME_CHUNK)
-    await settle.delayMembers(
-      client,
-      back
-        .slice(i, i + OUTCOME_CHUNK)
-        .map((end) => ({ seq: seqOf(end), attempts: attemptsOf(end), in_ms: end.to === 'retry' ? end.inMs : 0 })),
-    );
+  if (batch.inLane && back.length > 0) parts.push(await insertRetry(client, call, back));
+  else
+    for (let i = 0; i < back.length; i += OUTCOME_CHUNK)
+      await settle.delayMembers(
+        client,
+        back
+          .slice(i, i + OUTCOME_CHUNK)
+          .map((end) => ({ seq: seqOf(end), attempts: attemptsOf(end), in_ms: end.to === 'retry' ? end.inMs : 0 })),
+      );
   const parked = (end: MemberEnd): boolean =>
     end.to === 'unknown' && (settlement.unknown === 'park' || end.parked === true);
   const children: [MemberEnd[], number][] = [
@@ -225,16 +238,22 @@ const finish = async (
     [unknown.filter((end) => !parked(end)), BATCH_STATES.open],
   ];
   for (const [some, state] of children)
-    if (some.length > 0)
-      await settle.insertChild(client, batch.id, {
+    if (some.length > 0) {
+      const inMs = state === BATCH_STATES.open ? settlement.unknownInMs : undefined;
+      const { error } = some[0]!;
+      const unconcluded = settlement.unknown === 'reconcile';
+      const child = {
         members: some.map(seqOf),
         state,
         reason: FLUSH_REASONS.split,
-        unconcluded: settlement.unknown === 'reconcile',
+        unconcluded,
         depth: 0,
-        error: some[0]!.error,
-        inMs: state === BATCH_STATES.open ? settlement.unknownInMs : undefined,
-      });
+        error,
+        inMs,
+      };
+      const batchId = await settle.insertChild(client, batch.id, child);
+      parts.push({ batchId, status: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
+    }
   // Keys of members that share the batch's end; the others' went with their outcome, stay (retry), or stay with the child.
   if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
   const left = settlement.ends.length;

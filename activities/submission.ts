@@ -11,6 +11,7 @@ import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
+import { lookAgainInLane } from './laneSettlement';
 import { isPlainSuccess, settleCall } from './settlement';
 import type { Call, Settled } from './settlement';
 import type { SuccessWriter } from './successWriter';
@@ -109,7 +110,8 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
   const { batch } = call;
   if (outcome.kind === 'look-again') {
     await store.postponeLookUp(deps.pool, batch.id, call.attempt, outcome.inMs);
-    return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false };
+    const lanes = batch.inLane ? await lookAgainInLane(deps.pool, batch.id, outcome.inMs) : [];
+    return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes };
   }
   if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
@@ -120,7 +122,15 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
     notices,
   });
   if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
-  return { written, kind: 'finish', ring: keyed, againInMs: null, accepted: false, notices: notices.length > 0 };
+  return {
+    written,
+    kind: 'finish',
+    ring: keyed,
+    againInMs: null,
+    accepted: false,
+    notices: notices.length > 0,
+    lanes: [],
+  };
 };
 
 export const toCall = (

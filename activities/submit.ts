@@ -15,6 +15,7 @@ import type { CarriedBatch } from '../postgres/batch';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
+import { LaneSubmission } from './laneSubmission';
 import { TURNS_PER_EPOCH } from './reserve';
 import { ring, wake } from './ring';
 import { Schedule } from './schedule';
@@ -30,16 +31,23 @@ const TICK_MS = 1_000;
  * by itself. After the soft deadline, when stopped, or when another leader waits for its slots, it hands unstarted batches back.
  */
 export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): Promise<DispatchAnswer> => {
+  if (input.queuerId !== undefined)
+    return new LaneSubmission(deps, { ...input, queuerId: input.queuerId }, signalOf()).run();
   const handler = deps.handlers.get(input.handler);
   if (handler === undefined)
     throw ApplicationFailure.create({
       type: 'UnknownHandler',
       message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
-  const { cancellationSignal: signal } = Context.current();
-  setMaxListeners(0, signal); // one a call
+  const signal = signalOf();
   const run = new Submission({ ...deps, handler, input, signal, successes: successWriterOf(deps.pool) });
   return run.run();
+};
+
+const signalOf = (): AbortSignal => {
+  const { cancellationSignal } = Context.current();
+  setMaxListeners(0, cancellationSignal); // one a call
+  return cancellationSignal;
 };
 
 class Submission {

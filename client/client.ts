@@ -9,6 +9,7 @@ import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
+import { refuseOrderings } from './checkBatch';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
 import * as control from './control';
@@ -17,9 +18,12 @@ import { InvalidTaskError, TemporalUnavailableError, TooManyTasksError, UnknownH
 import * as explains from './explain';
 import * as redrives from './redrive';
 import * as resolves from './resolve';
+import { LaneRinger } from './laneRinger';
+import { LaneVerbs } from './laneVerbs';
 import { Ringer } from './ringer';
 import * as reports from './status';
 import { Submitter } from './submit';
+import { submitStream } from './submitStream';
 import * as reads from './tasks';
 import * as verifies from './verify';
 import type * as views from './views';
@@ -43,8 +47,6 @@ export interface ClientOptions {
 
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
-/** Tasks of one transaction of a stream: from here on a bigger one is no faster. */
-const STREAM_CHUNK = 5_000;
 /**
  * A submit of so many resolves with its commit, and its ring follows behind it, shared with later ones' (`close` waits for it): a ring looks
  * at every target touched, and a producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script may end.
@@ -67,16 +69,19 @@ export interface SubmitResult {
 
 export type TaskSource<P = unknown> = TaskInput<P> | readonly TaskInput<P>[] | AsyncIterable<TaskInput<P>>;
 
-export class Client {
+export class Client extends LaneVerbs {
   readonly pool: Pool;
   readonly prefix: string;
   readonly handlers: ReadonlyMap<string, Handler>;
-  private readonly submitter: Submitter;
+  protected readonly submitter: Submitter;
   private readonly ringer: Ringer;
+  protected readonly laneRinger: LaneRinger;
+  protected readonly schema: string;
   private schemaChecked: Promise<void> | null = null;
   private temporalMemo: Promise<TemporalClient> | null = null;
 
   constructor(private readonly options: ClientOptions) {
+    super();
     this.pool =
       options.pool ??
       createPool({
@@ -87,12 +92,19 @@ export class Client {
       });
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.submitter = new Submitter(this.pool, options.schema ?? 'muster');
+    this.schema = options.schema ?? 'muster';
+    this.submitter = new Submitter(this.pool, this.schema);
     this.ringer = new Ringer(
       this.pool,
       () => this.temporal(),
       this.prefix,
       WAKE_LEASE_MS,
+      options.onRingFailure ?? (() => undefined),
+    );
+    this.laneRinger = new LaneRinger(
+      this.pool,
+      () => this.temporal(),
+      this.prefix,
       options.onRingFailure ?? (() => undefined),
     );
   }
@@ -115,12 +127,10 @@ export class Client {
   async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
     const handler = this.handler(typeof named === 'string' ? named : named.name);
     await this.ready();
-    if (isAsyncIterable(tasks)) return this.submitStream(handler, tasks, options);
-    return this.submitCall(
-      handler,
-      Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput],
-      options,
-    );
+    if (!isAsyncIterable(tasks)) return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options); // prettier-ignore
+    const sum = await submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
+    await this.ringer.idle();
+    return sum;
   }
 
   handler(name: string): Handler {
@@ -233,6 +243,7 @@ export class Client {
   ): Promise<SubmitResult> {
     if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
     const problems: TaskProblem[] = [];
+    if (handler.service !== undefined) tasks.forEach((task, index) => refuseOrderings(task, index, problems));
     const checked = tasks
       .map((task, index) => checkTask(handler, task, index, problems))
       .filter((task): task is CheckedTask => task !== null);
@@ -243,39 +254,12 @@ export class Client {
       ...(options.tx === undefined ? {} : { tx: options.tx }),
     });
     // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
+    const { laneIds, ...answer } = stored;
     if (options.tx === undefined) {
-      const rung = this.ring(stored.targetIds);
+      const rung = laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds);
       if (tasks.length < RING_BEHIND_FROM) await rung;
     }
-    return { ...stored, refused: [...problems, ...stored.refused] };
-  }
-
-  private async submitStream(
-    handler: Handler,
-    tasks: AsyncIterable<TaskInput>,
-    options: SubmitOptions,
-  ): Promise<SubmitResult> {
-    const sum: SubmitResult = { accepted: 0, repeated: 0, refused: [], targetIds: [] };
-    const targetIds = new Set<number>();
-    let chunk: TaskInput[] = [];
-    let offset = 0;
-    const flush = async (): Promise<void> => {
-      const part = await this.submitCall(handler, chunk, options);
-      sum.accepted += part.accepted;
-      sum.repeated += part.repeated;
-      for (const id of part.targetIds) targetIds.add(id);
-      for (const problem of part.refused)
-        if (sum.refused.length < 1_000) sum.refused.push({ ...problem, index: problem.index + offset });
-      offset += chunk.length;
-      chunk = [];
-    };
-    for await (const task of tasks) {
-      chunk.push(task);
-      if (chunk.length >= STREAM_CHUNK) await flush();
-    }
-    if (chunk.length > 0) await flush();
-    await this.ringer.idle();
-    return { ...sum, targetIds: [...targetIds] };
+    return { ...answer, refused: [...problems, ...stored.refused] };
   }
 
   private async connectTemporal(): Promise<TemporalClient> {

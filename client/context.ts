@@ -10,6 +10,8 @@ export interface ClientContext {
   temporal(): Promise<TemporalClient>;
   /** Tells the leaders of these targets to look; never throws. */
   ring(targetIds: Iterable<number>): Promise<void>;
+  /** The same for lanes. */
+  ringLaneIds(laneIds: Iterable<number>): Promise<void>;
   /** A wake that did not get through: the sweeper repeats it, so no verb fails because of it. */
   wakeFailed(error: Error): void;
 }

@@ -1,6 +1,7 @@
 import { MAX_LINGER_MS, problemsOf, settings, whole } from '../activities/handlers/checks';
 import { withRetries } from '../postgres/errors';
 import { pauseHandler, resumeHandler } from '../postgres/handler';
+import { lanesOfHandler } from '../postgres/laneControl';
 import { wakeResumedLeaders } from '../postgres/leader';
 import { findTargetsWithWork } from '../postgres/resume';
 import { lowerDue } from '../postgres/ring';
@@ -63,6 +64,7 @@ export const resume = async (
   // Each a statement of its own, after the commit (store.md R): what became eligible is due now, and every leader with work looks again.
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);
+  await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
   const leaders = await wakeResumedLeaders(client.pool, handler, target ?? null, LEASE_MS);
   if (leaders.length === 0) return { resumed: true };
   try {

@@ -1,4 +1,6 @@
 import { readExplainFacts } from '../postgres/explain';
+import { findQueuedInLane } from '../postgres/laneQueue';
+import { findSubmissionOf } from '../postgres/laneView';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts } from '../workflows/planning/explain';
 import { leaderStateName, taskStateName } from '../workflows/planning/states';
@@ -6,6 +8,7 @@ import { checkName } from './arguments';
 import type { ClientContext } from './context';
 import { NODE_LIVE_MS } from './context';
 import { NotFoundError } from './errors';
+import { batchStatus } from './lanes';
 
 /** Where a task is, what it waits for and when something happens next at the earliest (G13), from Postgres alone. */
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
@@ -19,5 +22,14 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
     state: taskStateName(row.state),
     leader: { ...row.leader, state: leaderStateName(row.leader.state) },
   };
-  return explainFacts(facts as unknown as ExplainFacts);
+  const explained = explainFacts(facts as unknown as ExplainFacts);
+  const queued = facts.state === 'created' ? await findQueuedInLane(client.pool, id) : null;
+  if (queued !== null) {
+    const { service, ahead, batches } = queued;
+    return { ...explained, waitsFor: 'lane', text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.` }; // prettier-ignore
+  }
+  const batchId = await findSubmissionOf(client.pool, id);
+  const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
+  // In a lane its batch waits, and for other things than a target's.
+  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}`, waitsFor: 'lane' }; // prettier-ignore
 };

@@ -2,6 +2,7 @@ import { releaseTargets } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Client as Transaction } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import { laneOfParked } from '../postgres/laneControl';
 import type { ParkedTask } from '../postgres/resolve';
 import * as store from '../postgres/resolve';
 import { insertNotices } from '../postgres/settle';
@@ -49,13 +50,23 @@ export const resolve = async (
   const batch = what.batch === undefined ? 0 : checkWhole('batch', what.batch, 1, Number.MAX_SAFE_INTEGER);
   await client.ready();
   const parked = await withRetries(() =>
-    inTransaction(client.pool, (tx) => (ids === null ? resolveBatch(tx, batch, end) : resolveTasks(tx, ids, end))),
+    inTransaction(client.pool, async (tx) => {
+      await refuseLanes(tx, ids, batch);
+      return ids === null ? resolveBatch(tx, batch, end) : resolveTasks(tx, ids, end);
+    }),
   );
   const targetIds = [...new Set(parked.map((task) => task.targetId))];
   await releaseTargets(client.pool, targetIds);
   await client.ring(targetIds);
   if (end.as !== 'created' && parked.some((task) => task.initiatorId !== null)) await wakeNotices(client);
   return { resolved: parked.length };
+};
+
+/** In a lane the order hangs on the verdict: it is given there. */
+const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch: number): Promise<void> => {
+  const service = await laneOfParked(tx, ids, ids === null ? batch : null);
+  if (service !== null)
+    throw new InvalidArgumentError('what', 'a batch or tasks of no lane', ids ?? batch, `They stand in lane ${service}: use \`lane fix ${service}\` or \`lane skip ${service}\`.`); // prettier-ignore
 };
 
 interface CheckedVerdict {

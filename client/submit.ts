@@ -10,12 +10,14 @@ import {
   copyTasks,
   countQueued,
   countQueuedOfTargets,
-  findTasks,
   INITIATOR_MS,
   insertTasks,
   registerInitiator,
 } from '../postgres/task';
 import { leaderIndex } from '../workflows/planning/hash';
+import { LaneBindings } from './laneBindings';
+import { conflict, knownIds } from './repeats';
+import { serviceOf, storeInLanes } from './submitInLane';
 import type { Callback, CheckedTask } from './checkTasks';
 import type { TaskProblem } from './errors';
 import { BackloggedError, InvalidTaskError } from './errors';
@@ -31,6 +33,8 @@ export interface Accepted {
   /** Refused, with partial acceptance only. */
   refused: TaskProblem[];
   targetIds: number[];
+  /** Of an ordered handler: to be rung in place of its targets. */
+  laneIds: number[];
 }
 
 /** Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client: it caches targets. */
@@ -39,9 +43,10 @@ export class Submitter {
   private readonly targets = new Map<string, Map<string, number>>();
   private readonly initiators = new Map<string, { id: number; until: number }>();
   private expectRepeats = false;
+  readonly lanes = new LaneBindings();
 
   constructor(
-    private readonly pool: Pool,
+    readonly pool: Pool,
     private readonly schema = 'muster',
   ) {}
 
@@ -56,6 +61,7 @@ export class Submitter {
     const ids = await this.targetIds(handler, row, distinct);
     const check = (db: Queryable): Promise<void> => checkBacklog(db, handler, row, distinct, ids);
     if (options.tx === undefined) await check(this.pool);
+    const lanes = handler.service === undefined ? null : await this.lanesOf(handler, row, distinct, ids);
     const initiatorIds = await this.initiatorIds(distinct);
     // Field by field: a spread costs as much as all the rest of this function.
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
@@ -70,11 +76,23 @@ export class Submitter {
       notBeforeMs,
     }));
     const twins = tasks.length - distinct.length - refused.length;
+    const targetIds = [...new Set(rows.map((task) => task.targetId))];
+    const laneIds = [...new Set(lanes ?? [])];
+    if (lanes !== null) {
+      const context = { handler, tasks: distinct, rows, lanes, laneIds, partial: options.partial };
+      const ordered = await storeInLanes(this.pool, this.schema, context, options.tx);
+      return {
+        ...ordered,
+        repeated: ordered.repeated + twins,
+        refused: [...refused, ...ordered.refused],
+        targetIds,
+        laneIds,
+      };
+    }
     const stored = options.tx === undefined
       ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
       : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial); // prettier-ignore
-    const targetIds = [...new Set(rows.map((task) => task.targetId))];
-    return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds };
+    return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds, laneIds };
   }
 
   /** The same id twice in one call: one task, or an error where the contents differ. */
@@ -115,7 +133,36 @@ export class Submitter {
     return known;
   }
 
-  private async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+  /** Lanes and targets of some batches, registered and bound, each in a commit of its own before the batches. */
+  async bindLanes(
+    handler: Handler,
+    batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
+  ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
+    const row = await this.handlerRow(handler);
+    const targets = await this.targetIds(handler, row, batches.flatMap(({ tasks }) => tasks.slice(0, 1))); // prettier-ignore
+    const bound = await this.lanes.bind(this.pool, handler, row.id, batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! }))); // prettier-ignore
+    return bound.map((laneId, i) => ({ laneId, targetId: targets.get(batches[i]!.target)!, handlerId: row.id }));
+  }
+
+  /** The lane of each task. */
+  private async lanesOf(
+    handler: Handler,
+    row: HandlerRow,
+    tasks: readonly CheckedTask[],
+    ids: ReadonlyMap<string, number>,
+  ): Promise<number[]> {
+    const targets = [...new Set(tasks.map(({ target }) => target))];
+    const wanted = targets.map((target) => ({
+      service: serviceOf(handler, target),
+      target,
+      targetId: ids.get(target)!,
+    }));
+    const bound = await this.lanes.bind(this.pool, handler, row.id, wanted);
+    const byTarget = new Map(targets.map((target, i) => [target, bound[i]!]));
+    return tasks.map(({ target }) => byTarget.get(target)!);
+  }
+
+  async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
     const ids: (number | null)[] = [];
     for (const { callback } of tasks) ids.push(callback === null ? null : await this.initiatorId(callback));
     return ids;
@@ -236,40 +283,3 @@ const storeInTheirs = async (
   refused.push(...stored.problems);
   return { accepted: stored.inserted, repeated: stored.repeated };
 };
-
-/** Which of the ids exist. With other content: a problem each (thrown unless partial). */
-const knownIds = async (
-  db: Queryable,
-  handler: Handler,
-  tasks: readonly CheckedTask[],
-  refused: TaskProblem[],
-  partial: boolean,
-): Promise<{ ids: Set<string>; repeated: number }> => {
-  const stored = new Map((await findTasks(db, tasks.map((task) => task.id))).map((task) => [task.id, task])); // prettier-ignore
-  const problems: TaskProblem[] = [];
-  for (const task of tasks) {
-    const other = stored.get(task.id);
-    if (other === undefined) continue;
-    if (other.handler !== handler.name) problems.push(conflict(task, `a task of handler "${other.handler}"`));
-    else if (!sameJson(other.payload, task.payload)) problems.push(conflict(task, 'an accepted task'));
-  }
-  if (problems.length > 0 && !partial) throw new InvalidTaskError(problems);
-  refused.push(...problems);
-  return { ids: new Set(stored.keys()), repeated: stored.size - problems.length };
-};
-
-const conflict = (task: CheckedTask, what: string): TaskProblem => ({
-  index: task.index,
-  id: task.id,
-  field: 'id',
-  code: 'ID_CONFLICT',
-  message: `expected an id that no other content has, but ${what} has it with another payload. The same id with the same payload is the same task.`,
-});
-
-const sameJson = (a: string, b: string): boolean => a === b || canonical(JSON.parse(a)) === canonical(JSON.parse(b));
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );

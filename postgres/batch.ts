@@ -25,14 +25,17 @@ export interface CarriedBatch {
   ageMs: number | null;
   perTarget: number;
   reduced: boolean;
+  handler: string;
+  /** It stands in a lane: no leader formed it. */
+  inLane: boolean;
 }
 
-const CARRIED = `
+export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
   coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced
+  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
 
 /** The batches of one submission, oldest first. */

@@ -46,7 +46,7 @@ select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.tu
   array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused, coalesce(b.sent_as, b.id) as "sentAs", b.error,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
-from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id join leader l on l.id = b.leader_id where b.id = $1`,
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left join leader l on l.id = b.leader_id where b.id = $1`,
     values: [id],
   });
   return rows[0] ?? null;

@@ -44,7 +44,8 @@ with named as materialized (
 dequeued as (
   delete from queue q using named n where q.target_id = n.target_id and q.priority = n.priority and q.seq = n.seq returning q.seq, q.attempts),
 undelayed as (delete from delayed d using named n where d.seq = n.seq returning d.seq, d.attempts),
-gone as (select * from dequeued union all select * from undelayed),
+unlaned as (delete from lane_queue l using named n where l.seq = n.seq returning l.seq, l.attempts),
+gone as (select * from dequeued union all select * from undelayed union all select * from unlaned),
 freed as (delete from busy_key b using gone g where b.seq = g.seq),
 ended as (
   insert into outcome (seq, target_id, state, attempts, at)

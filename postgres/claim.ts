@@ -87,7 +87,7 @@ export const findReadyBatches = async (
     name: 'find-ready-batches',
     text: `
 select id, target_id as "targetId", n, weight from batch
-where target_id = any($1::int[]) and state = 1 and dispatch is null and reference is null and not refused and (retry_at is null or retry_at <= clock())
+where target_id = any($1::int[]) and state = 1 and leader_id <> 0 and dispatch is null and reference is null and not refused and (retry_at is null or retry_at <= clock())
 order by id limit $2`,
     values: [targetIds, limit],
   });
@@ -259,7 +259,7 @@ update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_unti
   due_at = case when not p.busy then (select greatest(t.hold_until, to_timestamp(p.hold_ms / 1000), x.at) from (select least(to_timestamp(p.due_at_ms / 1000),
   (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1),
   (select min(coalesce(b.retry_at, b.created_at)) from batch b
-    where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused)) as at) x where x.at is not null) end
+    where b.target_id = t.id and b.state = 1 and b.leader_id <> 0 and b.dispatch is null and b.reference is null and not b.refused)) as at) x where x.at is not null) end
 from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = any($2::int[]) and t.id = p.id`,
     values: [JSON.stringify(plans), plans.map(({ id }) => id)],
   });

@@ -68,6 +68,9 @@ with found as materialized (
     and (b.n_left = 0 or not exists (
       select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq and m.batch_id = b.id where m.seq is null))
     and not exists (select from batch c where c.parent_id = b.id)
+    -- a batch that waits for it must still find out what became of it; what halts a lane is still to be decided about
+    and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id and s.status < 10 where d.needs = b.id)
+      and not exists (select from lane_state l where l.halted_by = b.id))
     and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)
   order by b.finished_at limit $5 for update of b skip locked),
 old as materialized (

@@ -21,7 +21,8 @@ export const readHandlerGauges = async (client: Client): Promise<HandlerGauges[]
     name: 'read-handler-gauges',
     text: `
 with waiting as (
-  select t.handler_id, count(*) as n, min(q.ready_at) as oldest from queue q join target t on t.id = q.target_id group by 1),
+  select t.handler_id, count(*) as n, min(q.ready_at) as oldest from (select target_id, ready_at from queue union all select target_id, ready_at from lane_queue) q
+  join target t on t.id = q.target_id group by 1),
 later as (select t.handler_id, count(*) as n from delayed d join target t on t.id = d.target_id group by 1),
 open as (
   select t.handler_id, count(*) filter (where b.attempt_until is not null) as calls, count(*) filter (where b.reference is not null) as accepted
@@ -83,4 +84,32 @@ where b.id > $1 and b.id <= $2 group by 1, 2`,
     values: [after, upTo],
   });
   return rows;
+};
+
+/** Lanes as a whole: a label a service would be too many. */
+export interface LaneGauges {
+  lanes: number;
+  ready: number;
+  halted: number;
+  paused: number;
+  /** Batches that are not over, and of those the ones in flight. */
+  open: number;
+  inFlight: number;
+  oldestSeconds: number;
+  slots: number;
+  taken: number;
+  grants: number;
+}
+
+export const readLaneGauges = async (client: Client): Promise<LaneGauges> => {
+  const { rows } = await client.query<LaneGauges>({
+    name: 'read-lane-gauges',
+    text: `
+select count(*)::float8 as lanes, count(*) filter (where s.ready and s.paused_at is null and s.halted_by is null)::float8 as ready, count(s.halted_by)::float8 as halted,
+  count(s.paused_at)::float8 as paused, coalesce(sum(s.pending), 0)::float8 as "inFlight", (select count(*)::float8 from submission where status < 10) as open,
+  coalesce((select extract(epoch from clock() - min(b.created_at)) from submission o join batch b on b.id = o.batch_id where o.status < 10), 0)::float8 as "oldestSeconds",
+  (select sum(slots)::float8 from queuer) as slots, coalesce((select sum(slots) from submitter), 0)::float8 as taken, (select sum(grants)::float8 from queuer) as grants
+from lane_state s`,
+  });
+  return rows[0]!;
 };

@@ -106,7 +106,7 @@ export const findAccepted = async (
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
   coalesce(b.sent_as, b.id) as "sentAs", false as unconcluded, b.unsure, 0::float8 as "startInMs", b.leader_id as "leaderId",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced
+  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
 where h.name = $1 and b.state in (1, 3) and b.reference is not null and ($2::text is null or b.reference = $2) and ($3::bigint is null or b.id = $3)
 order by b.id limit 2`,
@@ -126,4 +126,17 @@ join target t on t.id = b.target_id join handler h on h.id = t.handler_id order 
     values: [overdueMs],
   });
   return rows.map((row) => row.handler);
+};
+
+/** No older batch of the handler is accepted and unfinished: its monitor may have ended for want of any. */
+export const isFirstAccepted = async (db: Queryable, handler: string, batchId: number): Promise<boolean> => {
+  const { rows } = await db.query<{ first: boolean }>({
+    name: 'is-first-accepted',
+    text: `
+select not exists (
+  select from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+  where h.name = $1 and b.reference is not null and b.state = 1 and b.poll_at is not null and b.id < $2) as first`,
+    values: [handler, batchId],
+  });
+  return rows[0]!.first;
 };

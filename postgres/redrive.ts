@@ -39,7 +39,8 @@ export const redriveOutcomes = async (db: Queryable, scope: RedriveScope, limit:
     text: `
 with chosen as materialized (
   select o.seq from target t join outcome o on o.target_id = t.id and o.state = $3::smallint
-  where t.handler_id = $1 and ($2::text is null or t.key = $2) and o.batch_id <= $4 limit $5 for update of o skip locked),
+  where t.handler_id = $1 and ($2::text is null or t.key = $2) and o.batch_id <= $4
+    and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0) limit $5 for update of o skip locked),
 gone as (delete from outcome o using chosen c where o.seq = c.seq returning o.seq)
 ${INTO_QUEUE}`,
     values: [scope.handlerId, scope.target, scope.state, scope.lastBatchId, limit],
@@ -57,7 +58,8 @@ export const redriveOutcomesOf = async (
     name: 'redrive-outcomes-of',
     text: `
 with chosen as materialized (
-  select seq from outcome where seq = any($1::bigint[]) and state = $2::smallint order by seq limit $3 for update skip locked),
+  select o.seq from outcome o where o.seq = any($1::bigint[]) and o.state = $2::smallint
+    and not exists (select from batch b where b.id = o.batch_id and b.leader_id = 0) order by o.seq limit $3 for update of o skip locked),
 gone as (delete from outcome o using chosen c where o.seq = c.seq returning o.seq)
 ${INTO_QUEUE}`,
     values: [seqs, state, limit],
@@ -71,7 +73,7 @@ export const lockEndedBatches = async (client: Client, scope: RedriveScope, limi
     name: 'lock-ended-batches',
     text: `
 select b.id from target t join batch b on b.target_id = t.id and b.state = $3::smallint and b.state in (3, 5, 6)
-where t.handler_id = $1 and ($2::text is null or t.key = $2) and b.id <= $4 order by b.id limit least($5, 200) for no key update of b`,
+where t.handler_id = $1 and ($2::text is null or t.key = $2) and b.id <= $4 and b.leader_id <> 0 order by b.id limit least($5, 200) for no key update of b`,
     values: [scope.handlerId, scope.target, scope.state, scope.lastBatchId, limit],
   });
   return rows.map((row) => row.id);
@@ -82,7 +84,7 @@ export const lockBatchesOf = async (client: Client, seqs: readonly number[], sta
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-batches-of',
     text: `
-select b.id from batch b where b.state = $2::smallint and b.id in (select m.batch_id from member m where m.seq = any($1::bigint[]))
+select b.id from batch b where b.state = $2::smallint and b.leader_id <> 0 and b.id in (select m.batch_id from member m where m.seq = any($1::bigint[]))
 order by b.id for no key update`,
     values: [seqs, state],
   });

@@ -51,7 +51,7 @@ from (
   left join lateral (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1) next on true
   left join lateral (
     select min(coalesce(b.retry_at, b.created_at)) ready_at from batch b
-    where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused) open on true
+    where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused and b.leader_id <> 0) open on true
   where t.id = any($1::int[]) and not t.busy) d
 where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.hold_until, d.due_at) < t.due_at)`,
     values: [targetIds],

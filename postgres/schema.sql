@@ -73,6 +73,13 @@ create table delayed (
   constraint delayed_pkey PRIMARY KEY (target_id, not_before, seq)
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
 
+create table dependency (
+  batch_id bigint not null,
+  needs bigint not null,
+  constraint dependency_pkey PRIMARY KEY (batch_id, needs),
+  constraint dependency_check CHECK (batch_id <> needs)
+);
+
 create table dispatch (
   leader_id integer not null,
   no bigint not null,
@@ -139,6 +146,60 @@ create table installation (
   constraint installation_one_key UNIQUE (one),
   constraint installation_one_check CHECK (one)
 );
+
+create table lane (
+  id integer not null generated always as identity,
+  service text not null,
+  queuer_id smallint not null default 0,
+  handler_id integer not null,
+  kind smallint not null,
+  approach smallint not null,
+  on_invalid smallint not null,
+  pending_limit integer,
+  constraint lane_pkey PRIMARY KEY (id),
+  constraint lane_service_key UNIQUE (service),
+  constraint lane_approach_check CHECK (approach >= 0 AND approach <= 2),
+  constraint lane_kind_check CHECK (kind = ANY (ARRAY[0, 1])),
+  constraint lane_on_invalid_check CHECK (on_invalid = ANY (ARRAY[0, 1])),
+  constraint lane_pending_limit_check CHECK (pending_limit > 0),
+  constraint lane_service_check CHECK (octet_length(service) >= 1 AND octet_length(service) <= 512)
+);
+
+create table lane_queue (
+  lane_id integer not null,
+  seq bigint not null,
+  target_id integer not null,
+  ready_at timestamp with time zone not null,
+  bytes integer not null,
+  attempts smallint not null default 0,
+  weight double precision,
+  reads text[],
+  writes text[],
+  constraint lane_queue_pkey PRIMARY KEY (lane_id, seq)
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
+
+create table lane_state (
+  lane_id integer not null,
+  queuer_id smallint not null,
+  weight integer not null default 1,
+  deficit bigint not null default 0,
+  served bigint not null default 0,
+  granted bigint not null default 0,
+  ready boolean not null default false,
+  due_at timestamp with time zone,
+  pending integer not null default 0,
+  saturated boolean not null default false,
+  hold_until timestamp with time zone,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  halted_by bigint,
+  halted_at timestamp with time zone,
+  halt_reason text,
+  constraint lane_state_pkey PRIMARY KEY (lane_id),
+  constraint lane_state_check CHECK ((halted_by IS NULL) = (halted_at IS NULL)),
+  constraint lane_state_pending_check CHECK (pending >= 0),
+  constraint lane_state_weight_check CHECK (weight >= 1 AND weight <= 10000)
+) with (fillfactor=50);
 
 create table leader (
   id integer not null generated always as identity,
@@ -243,6 +304,33 @@ create table queue (
   constraint queue_pkey PRIMARY KEY (target_id, priority, seq)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=20000, vacuum_truncate=off);
 
+create table queuer (
+  id smallint not null,
+  state smallint not null default 0,
+  wake_at timestamp with time zone,
+  holder text,
+  run_started_at timestamp with time zone,
+  epoch bigint not null default 0,
+  turn bigint not null default 0,
+  answer jsonb,
+  acquired_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  slots integer not null default 16,
+  strategy smallint not null default 1,
+  depth integer not null default 3,
+  round bigint not null default 0,
+  grants bigint not null default 0,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  constraint queuer_pkey PRIMARY KEY (id),
+  constraint queuer_check CHECK ((state = 2) = (wake_at IS NOT NULL)),
+  constraint queuer_check1 CHECK (state = 0 OR expires_at IS NOT NULL),
+  constraint queuer_depth_check CHECK (depth > 0),
+  constraint queuer_slots_check CHECK (slots >= 1 AND slots <= 1000),
+  constraint queuer_state_check CHECK (state = ANY (ARRAY[0, 1, 2])),
+  constraint queuer_strategy_check CHECK (strategy >= 0 AND strategy <= 3)
+) with (fillfactor=50);
+
 create table result_page (
   batch_id bigint not null,
   attempt smallint not null,
@@ -252,6 +340,37 @@ create table result_page (
   results json not null,
   constraint result_page_pkey PRIMARY KEY (batch_id, attempt, no)
 );
+
+create table submission (
+  batch_id bigint not null,
+  lane_id integer not null,
+  target_id integer not null,
+  seq bigint not null,
+  status smallint not null default 0,
+  handler_id integer not null,
+  submitter bigint,
+  not_before timestamp with time zone,
+  granted_at timestamp with time zone,
+  changed_at timestamp with time zone not null,
+  weight integer not null,
+  reads text[] not null,
+  writes text[] not null,
+  constraint submission_pkey PRIMARY KEY (batch_id),
+  constraint submission_status_check CHECK (status >= 0 AND status <= 19),
+  constraint submission_weight_check CHECK (weight > 0)
+);
+
+create table submitter (
+  no bigint not null generated always as identity,
+  queuer_id smallint not null,
+  epoch bigint not null,
+  slots integer not null,
+  node text,
+  started_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint submitter_pkey PRIMARY KEY (no),
+  constraint submitter_slots_check CHECK (slots >= 0)
+) with (fillfactor=50);
 
 create table target (
   id integer not null generated always as identity,
@@ -268,8 +387,10 @@ create table target (
   overrides jsonb,
   paces double precision[] not null default '{}'::double precision[],
   allowed integer,
+  lane_id integer,
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
+  constraint target_lane UNIQUE (id, lane_id),
   constraint target_allowed_check CHECK (allowed > 0),
   constraint target_check CHECK (paused = (paused_at IS NOT NULL)),
   constraint target_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 512)
@@ -290,14 +411,26 @@ create table task (
 );
 
 alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
+alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES submission(batch_id) ON DELETE CASCADE;
+alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
+alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
+alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table submission add constraint submission_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES batch(id) ON DELETE CASCADE;
+alter table submission add constraint submission_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table submission add constraint submission_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
+alter table submission add constraint submission_target_id_lane_id_fkey FOREIGN KEY (target_id, lane_id) REFERENCES target(id, lane_id);
+alter table submitter add constraint submitter_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table target add constraint target_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table target add constraint target_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table target add constraint target_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 
 CREATE INDEX batch_bad ON batch USING btree (target_id, state, id) WHERE state = ANY (ARRAY[3, 5, 6]);
 CREATE INDEX batch_finished ON batch USING btree (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX batch_given ON batch USING btree ((members[1])) WHERE reason = 9;
 CREATE INDEX batch_open ON batch USING btree (leader_id, id) WHERE state = 1;
 CREATE INDEX batch_open_target ON batch USING btree (target_id) WHERE state = 1;
 CREATE INDEX batch_parent ON batch USING btree (parent_id) WHERE parent_id IS NOT NULL;
@@ -306,8 +439,13 @@ CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
+CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
+CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
+CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
+CREATE INDEX lane_halted ON lane_state USING btree (lane_id) WHERE halted_by IS NOT NULL;
+CREATE INDEX lane_ready ON lane_state USING btree (queuer_id, served, lane_id) WHERE ready AND paused_at IS NULL AND halted_by IS NULL;
 CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
@@ -315,6 +453,10 @@ CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_a
 CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
+CREATE INDEX submission_granted ON submission USING btree (submitter) WHERE status = 3;
+CREATE INDEX submission_lane ON submission USING btree (lane_id, batch_id);
+CREATE UNIQUE INDEX submission_open ON submission USING btree (lane_id, seq) WHERE status < 10;
+CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
@@ -325,7 +467,7 @@ create view task_state as
     t.id,
     t.target_id,
     COALESCE(m.batch_id, o.batch_id) AS batch_id,
-    COALESCE(o.attempts::integer, (m.attempts + b.counted)::integer, q.attempts::integer, d.attempts::integer, 0)::smallint AS attempts,
+    COALESCE(o.attempts::integer, (m.attempts + b.counted)::integer, q.attempts::integer, d.attempts::integer, l.attempts::integer, 0)::smallint AS attempts,
     COALESCE(o.state,
         CASE
             WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
@@ -336,7 +478,8 @@ create view task_state as
      LEFT JOIN member m USING (seq)
      LEFT JOIN batch b ON b.id = m.batch_id
      LEFT JOIN queue q ON q.target_id = t.target_id AND q.priority = t.priority AND q.seq = t.seq
-     LEFT JOIN delayed d ON d.seq = t.seq;
+     LEFT JOIN delayed d ON d.seq = t.seq
+     LEFT JOIN lane_queue l ON l.seq = t.seq;
 
 create view state_count as
  SELECT queue.target_id,
@@ -350,6 +493,12 @@ UNION ALL
     count(*) AS n
    FROM delayed
   GROUP BY delayed.target_id
+UNION ALL
+ SELECT lane_queue.target_id,
+    0::smallint AS state,
+    count(*) AS n
+   FROM lane_queue
+  GROUP BY lane_queue.target_id
 UNION ALL
  SELECT batch.target_id,
         CASE

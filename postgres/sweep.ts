@@ -125,7 +125,7 @@ export const sweepBatches = async (
 with page as materialized (
   select b.id, b.leader_id, b.target_id, b.parent_id, b.refused, coalesce(b.retry_at, b.created_at) as ready_at,
     b.dispatch is null and b.reference is null and not b.refused as waiting
-  from batch b where b.state = 1 and (b.leader_id, b.id) > ($1, $2) order by b.leader_id, b.id limit $3),
+  from batch b where b.state = 1 and b.leader_id <> 0 and (b.leader_id, b.id) > ($1, $2) order by b.leader_id, b.id limit $3),
 last as (select leader_id, id from page order by leader_id desc, id desc limit 1)
 select (select leader_id from last) as "leaderId", (select id from last) as id, count(*)::int as read,
   coalesce(array_agg(distinct p.target_id) filter (where p.waiting and not t.busy and not t.paused

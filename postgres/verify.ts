@@ -2,11 +2,12 @@ import { batches } from './invariants/batches';
 import { flow } from './invariants/flow';
 import type { Invariant } from './invariants/invariant';
 import { keys, notices } from './invariants/keys';
+import { lanes } from './invariants/lanes';
 import { places } from './invariants/places';
 import type { Pool, Queryable } from './pool';
 import { inSnapshot } from './snapshot';
 
-export const INVARIANTS: readonly Invariant[] = [...places, ...batches, ...flow, ...keys, ...notices];
+export const INVARIANTS: readonly Invariant[] = [...places, ...batches, ...flow, ...keys, ...notices, ...lanes];
 
 export interface Check {
   name: string;

@@ -25,9 +25,23 @@ const PER_HANDLER = {
   dead: ['muster_dead_tasks', 'Tasks whose attempts are used up'],
 } as const;
 
+const OF_LANES = {
+  lanes: ['muster_lanes', 'Lanes'],
+  ready: ['muster_lanes_ready', 'Lanes that have something to send'],
+  halted: ['muster_lanes_halted', 'Lanes that wait for somebody to skip or fix their first batch'],
+  paused: ['muster_lanes_paused', 'Lanes that were paused'],
+  open: ['muster_lane_batches', 'Batches of lanes that are not over'],
+  inFlight: ['muster_lane_batches_in_flight', 'Batches of lanes that were sent and have no end yet'],
+  oldestSeconds: ['muster_lane_oldest_seconds', 'Age of the oldest batch of a lane that is not over'],
+  slots: ['muster_submitters', 'Submitters of the queuer'],
+  taken: ['muster_submitters_taken', 'Submitters at work'],
+  grants: ['muster_grants', 'Batches granted so far'],
+} as const;
+
 /** The store's numbers as metrics of a registry; labels are handlers, flush reasons and states only. */
 export class StoreMetrics {
   private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
+  private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
   private readonly paused: Gauge<'handler'>;
   private readonly nodes: Gauge<'handler'>;
   private readonly leaders: Gauge<'handler' | 'state'>;
@@ -49,6 +63,9 @@ export class StoreMetrics {
     this.gauges = Object.fromEntries(
       Object.entries(PER_HANDLER).map(([key, [name, help]]) => [key, gauge(name, help)]),
     ) as typeof this.gauges;
+    this.lanes = Object.fromEntries(
+      Object.entries(OF_LANES).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers })]),
+    ) as typeof this.lanes;
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -82,6 +99,8 @@ export class StoreMetrics {
         await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
         this.show(await store.readHandlerGauges(client), await store.readLeaderCounts(client));
         for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
+        const lanes = await store.readLaneGauges(client);
+        for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
         await this.countBatches(client);
       });
       this.readAt = performance.now();

@@ -8,6 +8,8 @@ export interface SweepCounts {
   stuckTargets: number;
   notifierWakes: number;
   monitorWakes: number;
+  queuerWakes: number;
+  forgottenLanes: number;
   strandedHalves: number;
   deletedTasks: number;
   deletedNodes: number;
@@ -23,6 +25,8 @@ export const noCounts = (): SweepCounts => ({
   stuckTargets: 0,
   notifierWakes: 0,
   monitorWakes: 0,
+  queuerWakes: 0,
+  forgottenLanes: 0,
   strandedHalves: 0,
   deletedTasks: 0,
   deletedNodes: 0,

@@ -4,13 +4,15 @@ import { ring, wake } from '../activities/ring';
 import { releaseTargets } from '../postgres/batch';
 import { wakeExpiredLeaders } from '../postgres/leader';
 import { acquireLease, releaseLease } from '../postgres/lease';
+import { markForgottenLanes } from '../postgres/laneQueue';
 import { deleteStaleNodes, servedHandlers } from '../postgres/node';
 import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
+import { wakeExpiredQueuers } from '../postgres/queuer';
 import type { Pool } from '../postgres/pool';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
-import { wakeMonitor, wakeNotifier } from '../workflows/wake';
+import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
 import { Pace, Patience } from './patience';
 import { StuckLeaders } from './stuckLeaders';
 import { noCounts } from './sweepCounts';
@@ -128,6 +130,7 @@ export class Sweeper {
     await this.step('open batches', () => this.sweepBatches());
     await this.step('notifications', () => this.wakeNotifier());
     await this.step('accepted batches', () => this.wakeMonitors());
+    await this.step('queuers', () => this.wakeQueuers());
     await this.step('retention', () => this.clean());
   }
 
@@ -244,6 +247,14 @@ export class Sweeper {
       this.counts.monitorWakes++;
       this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
     }
+  }
+
+  private async wakeQueuers(): Promise<void> {
+    this.counts.forgottenLanes += await markForgottenLanes(this.options.pool, RING);
+    const woken = await wakeExpiredQueuers(this.options.pool, this.options.leaseMs);
+    if (woken.length === 0) return;
+    this.counts.queuerWakes += woken.length;
+    this.logFailure(await wakeQueuerWorkflows(this.options.temporal, this.options.prefix, woken));
   }
 
   private async clean(): Promise<void> {

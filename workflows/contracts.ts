@@ -52,6 +52,8 @@ export const dispatchInput = z.object({
   epoch: z.number().int(),
   no: z.number().int(),
   slots: z.number().int(),
+  /** Of a queuer's submitter: its batches are granted, not claimed. */
+  queuerId: z.number().int().optional(),
 });
 export type DispatchInput = z.infer<typeof dispatchInput>;
 
@@ -63,3 +65,22 @@ export const dispatchAnswer = z.object({
   released: z.boolean(),
 });
 export type DispatchAnswer = z.infer<typeof dispatchAnswer>;
+
+export const queuerInput = z.object({
+  queuerId: z.number().int(),
+  /** Turns after which the run continues as new; tests lower it. */
+  turnsPerRun: z.number().int().positive().default(500),
+});
+export type QueuerInput = z.input<typeof queuerInput>;
+
+/** A queuer's turn: as a leader's. */
+export const grantInput = turnInput.omit({ leaderId: true }).extend({ queuerId: z.number().int() });
+export type GrantInput = z.infer<typeof grantInput>;
+
+export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true }).extend({
+  /** The submitters to start now, each with the batches of its slots granted. */
+  submitters: z.array(
+    z.object({ no: z.number().int(), handler: z.string(), slots: z.number().int(), batches: z.number().int() }),
+  ),
+});
+export type GrantAnswer = z.infer<typeof grantAnswer>;

@@ -15,6 +15,17 @@ export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
 /** A query, since it changes nothing: for tests and for people in the Web UI. */
 export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
 
+/** The same of a queuer. */
+export const queuerStatusQuery = defineQuery<QueuerStatus>('queuerStatus');
+export interface QueuerStatus {
+  epoch: number;
+  turn: number;
+  submitters: number;
+  batches: number;
+  waitingMs: number | null;
+  heldBy: string | null;
+}
+
 export interface TaskEnd {
   id: string;
   state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';

@@ -1,4 +1,5 @@
 /** The workflow bundle. */
 export { leader } from './leader';
 export { monitor } from './monitor';
+export { queuer } from './queuer';
 export { notifier } from './notifier';

@@ -1,7 +1,5 @@
 import {
   ActivityCancellationType,
-  ApplicationFailure,
-  condition,
   continueAsNew,
   makeContinueAsNewFunc,
   proxyActivities,
@@ -11,9 +9,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { DispatchAnswer, LeaderInput, TurnAnswer } from './contracts';
+import type { LeaderInput, TurnAnswer } from './contracts';
 import { leaderStatusQuery, lookSignal } from './definitions';
 import { handlerTaskQueue } from './naming';
+import type { Turn } from './turnLoop';
+import { TurnLoop } from './turnLoop';
 
 /** Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else can be done while the store is away. */
 const { claimBatches } = proxyLocalActivities<Activities>({
@@ -35,84 +35,28 @@ export async function leader(input: LeaderInput): Promise<void> {
   const run = new LeaderRun(input);
   setHandler(lookSignal, () => run.look(), { description: 'Work of this leader is due earlier than it knows' });
   setHandler(leaderStatusQuery, () => run.status());
-  await run.lead();
+  await run.lead(input.dueInMs ?? 0);
 }
 
-class LeaderRun {
-  /** Wakes so far, and how many of them the last turn knew of. */
-  private looks = 0;
-  private looked = 0;
-  private turn = 0;
-  private readonly live = new Map<number, DispatchAnswer | null>();
-  private ended = 0;
+class LeaderRun extends TurnLoop<TurnAnswer> {
   private batches = 0;
   private tasks = 0;
   private last: TurnAnswer | null = null;
-  private waitingMs: number | null = null;
-  private readonly turnsPerRun: number;
 
   constructor(private readonly input: LeaderInput) {
-    this.turnsPerRun = input.turnsPerRun ?? 500;
-  }
-
-  look(): void {
-    this.looks++;
-  }
-
-  private get woken(): boolean {
-    return this.looks > this.looked;
-  }
-
-  async lead(): Promise<void> {
-    // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is nothing to look at before.
-    // The signal that came with the start said the same; a second one means that something is due earlier.
-    if ((this.input.dueInMs ?? 0) > 0) {
-      this.looked = 1;
-      await this.wait(this.input.dueInMs);
-    }
-    for (;;) {
-      const draining = this.isDraining();
-      // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted (DESIGN section 4.3).
-      if (draining && this.live.size === 0) await this.continueAsNew();
-      this.looked = this.looks;
-      const { ended } = this; // as it was before: a submission may end while a slow turn is taken, and is not to be waited for then
-      const answer = await this.takeTurn(!draining);
-      if (answer.again && !draining) continue;
-      if (answer.next === 'idle' && !this.woken && this.live.size === 0 && !answer.again) return;
-      if (this.woken) continue;
-      if (await this.waitIsOver(answer, ended)) return;
-    }
-  }
-
-  /** A new version became the current one: this run hands over as soon as nothing is in flight (DESIGN section 4, versions). */
-  private isDraining(): boolean {
-    const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
-    return this.turn >= this.turnsPerRun || continueAsNewSuggested || targetWorkerDeploymentVersionChanged;
+    super(input.turnsPerRun ?? 500, 'next batch due');
   }
 
   /** The next run begins on the current version. A server refuses a behaviour from a worker that is not versioned. */
-  private async continueAsNew(): Promise<never> {
+  protected continueAsNew(): Promise<never> {
     const input = { ...this.input, dueInMs: 0 };
     if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof leader>(input);
     return makeContinueAsNewFunc<typeof leader>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(input);
   }
 
-  private async takeTurn(mayClaim: boolean): Promise<TurnAnswer> {
-    const { runId, startTime } = workflowInfo();
-    const answer = await claimBatches({
-      leaderId: this.input.leaderId,
-      runId,
-      runStartedAtMs: startTime.getTime(),
-      turn: ++this.turn,
-      live: [...this.live.keys()],
-      mayClaim,
-    });
-    if (answer.deposed)
-      throw ApplicationFailure.create({
-        type: 'Deposed',
-        message: `a later run leads (epoch ${answer.epoch})`,
-        nonRetryable: true,
-      });
+  protected async takeTurn(turn: Turn): Promise<TurnAnswer> {
+    const answer = await claimBatches({ leaderId: this.input.leaderId, ...turn });
+    if (answer.deposed) return answer;
     this.last = answer;
     if (answer.dispatch !== null) this.start(answer.dispatch, answer.epoch);
     this.describe();
@@ -130,38 +74,15 @@ class LeaderRun {
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
     });
-    this.live.set(dispatch.no, null);
     const { turn } = this;
-    submitBatches({ leaderId, handler, epoch, no: dispatch.no, slots: dispatch.slots })
-      .then(
-        (answer) => {
-          this.batches += answer.batches;
-          this.tasks += answer.tasks;
-          // It stepped down for the turn that started it. A turn since (a late wake, for nothing) has published anew, and is to be taken back by another.
-          if (answer.released && !this.woken && turn === this.turn) this.released = true;
-        },
-        () => undefined, // a died or refused submission: the next turn adopts its batches
-      )
-      .finally(() => {
-        this.live.delete(dispatch.no);
-        this.ended++;
-      });
-  }
-  private released = false;
-
-  /** True: the run may end (its only submission stepped down for it, and nobody woke it since). */
-  private async waitIsOver(answer: TurnAnswer, ended: number): Promise<boolean> {
-    this.released = false;
-    const changed = (): boolean => this.woken || this.ended > ended;
-    if (answer.next === 'waiting' && answer.dueInMs !== null) await this.wait(answer.dueInMs, changed);
-    else await condition(changed);
-    return this.released && !this.woken && this.live.size === 0;
-  }
-
-  private async wait(ms: number, until: () => boolean = () => this.woken): Promise<void> {
-    this.waitingMs = ms;
-    await condition(until, ms, { summary: 'next batch due' });
-    this.waitingMs = null;
+    this.track(
+      dispatch.no,
+      submitBatches({ leaderId, handler, epoch, no: dispatch.no, slots: dispatch.slots }).then((answer) => {
+        this.batches += answer.batches;
+        this.tasks += answer.tasks;
+        if (answer.released) this.stepDown(turn);
+      }),
+    );
   }
 
   status(): ReturnType<typeof this.statusOf> {

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
-import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, workflowTaskQueue } from './naming';
+import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, queuerWorkflowId, workflowTaskQueue } from './naming';
 import type { LeaderInput } from './contracts';
 
 /** Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a closed one starts, neither is missed. */
@@ -106,3 +106,28 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
     [{ handler }],
     `Asks what became of accepted batches of ${handler}`,
   );
+
+/** Starts or tells queuers to look, after a statement has written them as working. The first failure is answered, for the log: the sweeper wakes again. */
+export const wakeQueuerWorkflows = async (
+  temporal: Client,
+  prefix: string,
+  queuers: readonly { queuerId: number }[],
+): Promise<Error | null> => {
+  let failure: Error | null = null;
+  for (const { queuerId } of queuers) {
+    try {
+      await temporal.workflow.signalWithStart('queuer', {
+        workflowId: queuerWorkflowId(prefix, queuerId),
+        taskQueue: workflowTaskQueue(prefix),
+        args: [{ queuerId }],
+        signal: lookSignal,
+        signalArgs: [],
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        staticSummary: `Queuer of partition ${queuerId}`,
+      });
+    } catch (error) {
+      failure ??= error as Error;
+    }
+  }
+  return failure;
+};

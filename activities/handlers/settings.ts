@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_LINGER_MS, above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import type { Idempotency, Rate } from './types';
-import { HOLD_SCOPES, RATE_UNITS } from './types';
+import { HOLD_SCOPES, LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
 
 /**
  * What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts` says what each
@@ -75,6 +75,12 @@ export const commonShape = {
           error: "expected 'auto', 'target' or a whole number",
         }),
   ).optional(),
+  lane: settings({
+    kind: oneOf(LANE_KINDS).optional(),
+    approach: oneOf(LANE_APPROACHES).optional(),
+    onInvalid: oneOf(['continue', 'halt']).optional(),
+    pendingLimit: whole(1, 1_000_000, 'batches').optional(),
+  }).optional(),
   maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
   retentionMs: whole(1, 3_650 * DAY_MS, 'milliseconds').optional(),
   maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),

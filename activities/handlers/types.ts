@@ -107,6 +107,24 @@ export interface RetryPolicy {
 
 export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
 
+export const LANE_APPROACHES = ['unconstrained', 'serial', 'parallel'] as const;
+export const LANE_KINDS = ['guaranteed', 'non-guaranteed'] as const;
+
+/** How batches of one lane follow each other. */
+export interface LaneRules {
+  /** `guaranteed`: the downstream keeps the order in which it accepts (C14). Default `non-guaranteed`: the lane gives it (C15). */
+  kind: (typeof LANE_KINDS)[number];
+  /**
+   * `serial` (default): the next only after the one before is committed. `parallel`: earlier, if its reads and writes do not meet those of
+   * any before it (C25). `unconstrained`: whenever a submitter is free.
+   */
+  approach: (typeof LANE_APPROACHES)[number];
+  /** `halt`: an invalid batch stops its lane until an operator skips or fixes it (C19). Default `continue`. */
+  onInvalid: 'continue' | 'halt';
+  /** Most accepted and unfinished batches of a lane; at it nothing is sent until fewer than half of it are left (C14). Default: no limit. */
+  pendingLimit?: number;
+}
+
 /** What a user writes; `defineHandler` checks it and fills in the defaults. */
 export interface HandlerOptions<P = unknown> {
   /** 1-64 characters of a-z, A-Z, 0-9, `_`, `-`, `.`. */
@@ -147,6 +165,16 @@ export interface HandlerOptions<P = unknown> {
   /** `absent` is believed only when the call is at least this old. Default 0. */
   absentAfterMs?: number;
   poll?: { everyMs?: number; deadlineMs?: number };
+  /**
+   * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which their tasks were submitted (C1). Always the
+   * same answer for the same target. `priority` and `notBefore` are refused then.
+   */
+  service?: (target: string) => string;
+  /** State keys that a task reads and writes, for lanes with approach `parallel` (C25). At most 1,000 of a batch, 1-256 bytes each. */
+  reads?: (payload: P) => string[];
+  writes?: (payload: P) => string[];
+  /** Rules of the lanes that this handler is the first to use. */
+  lane?: Partial<LaneRules>;
   /** How many leader workflows share the targets (DESIGN section 4.3). Default 'auto' = 4. */
   leaders?: 'auto' | 'target' | number;
   /** Back pressure upstream: a submit that would exceed it is refused with `Backlogged`. */
@@ -192,6 +220,10 @@ export interface Handler<P = unknown> {
   reconcile?(batch: Batch<P>, context: CallContext): Promise<ReconcileAnswer>;
   readonly absentAfterMs: number;
   readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
+  readonly service?: (target: string) => string;
+  reads?(payload: P): string[];
+  writes?(payload: P): string[];
+  readonly lane: LaneRules;
   readonly leaders: 'auto' | 'target' | number;
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly retentionMs: number;

@@ -4,8 +4,11 @@ import { cancelCommand } from './cancel';
 import { devCommand } from './dev';
 import { explainCommand } from './explain';
 import { flushCommand } from './flush';
+import { laneCommand } from './lane';
+import { lanesCommand } from './lanes';
 import { migrateCommand } from './migrate';
 import { pauseCommand } from './pause';
+import { queuerCommand } from './queuer';
 import { redriveCommand } from './redrive';
 import { resolveCommand } from './resolve';
 import { resumeCommand } from './resume';
@@ -24,6 +27,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Run:', [devCommand, workerCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
+  ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand]],
 ];
 
@@ -63,7 +67,11 @@ export const createProgram = (): Command => {
     .exitOverride();
   for (const [title, commands] of GROUPS) {
     program.commandsGroup(title);
-    for (const make of commands) program.addCommand(make().copyInheritedSettings(program));
+    for (const make of commands) {
+      const made = make().copyInheritedSettings(program);
+      for (const sub of made.commands) sub.copyInheritedSettings(made);
+      program.addCommand(made);
+    }
   }
   return program;
 };

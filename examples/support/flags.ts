@@ -21,6 +21,18 @@ export function numberFlag(fallback: number, { min = 0, max = Number.MAX_SAFE_IN
   };
 }
 
+/** `2s`, `500ms`, `1m`; a bare number is milliseconds. In milliseconds. */
+export function durationFlag(fallback: number): Flag<number> {
+  return {
+    fallback,
+    parse: (text, name) => {
+      const [, number, unit = 'ms'] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
+      if (number === undefined) throw new Error(`--${name}: expected a duration such as 500ms or 2s, got "${text}"`);
+      return Number(number) * { ms: 1, s: 1_000, m: 60_000 }[unit]!;
+    },
+  };
+}
+
 export function textFlag<T extends string | undefined>(fallback: T): Flag<string | T> {
   return { fallback, parse: (text) => text };
 }

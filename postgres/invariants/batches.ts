@@ -63,7 +63,7 @@ order by p.batch_id, p.attempt, p.no limit 20`,
     name: 'a batch belongs to the leader of its target',
     text: `
 select b.id as batch, b.leader_id as "leaderOfBatch", t.leader_id as "leaderOfTarget" from batch b join target t on t.id = b.target_id
-where b.leader_id <> t.leader_id order by b.id limit 20`,
+where b.leader_id not in (t.leader_id, 0) order by b.id limit 20`,
   },
   {
     name: 'a leader leads targets of its own handler',

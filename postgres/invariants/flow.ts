@@ -39,7 +39,7 @@ where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
     text: `
 select h.name as handler, t.key as target, w.id as batch from target t join handler h on h.id = t.handler_id cross join lateral (
   select b.id, coalesce(b.retry_at, b.created_at) as at from batch b
-  where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused order by at limit 1) w
+  where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused and b.leader_id <> 0 order by at limit 1) w
 where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
   },
   {

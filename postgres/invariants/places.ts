@@ -4,7 +4,8 @@ import type { Invariant } from './invariant';
 
 const PLACES = `
   select seq, 'queue' as place from queue union all select seq, 'delayed' from delayed
-  union all select seq, 'member' from member union all select seq, 'outcome' from outcome`;
+  union all select seq, 'member' from member union all select seq, 'outcome' from outcome
+  union all select seq, 'lane' from lane_queue`;
 
 export const places: readonly Invariant[] = [
   {

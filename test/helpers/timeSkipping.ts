@@ -9,7 +9,7 @@ import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import type { Node, NodeOptions } from '../../workers/node';
 import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
-import { leaderWorkflowId } from '../../workflows/naming';
+import { leaderWorkflowId, monitorWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import type { Clock, ClockMode } from './clock';
 import { FlowingClock, SteppedClock } from './clock';
 import type { TestDatabase } from './database';
@@ -43,6 +43,7 @@ export interface Skipping {
 }
 
 const NOT_STARTED: HistoryEvent[] = [];
+const GRPC_NOT_FOUND = 5;
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 /** A timer is set late by what its workflow task took; more than this is none of that. */
 const TIMER_LATE_MS = 5_000;
@@ -204,7 +205,8 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
     try {
       return (await this.env.client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return NOT_STARTED;
+      if (error instanceof WorkflowNotFoundError || (error as { code?: number }).code === GRPC_NOT_FOUND)
+        return NOT_STARTED;
       throw error;
     }
   }
@@ -215,7 +217,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
   }
   private async nextWakeAt(): Promise<number | null> {
     const { rows } = await this.database.pool.query<{ at: number | null }>(
-      'select extract(epoch from min(wake_at))::float8 * 1000 as at from leader where state = 2',
+      // Leaders, the queuer, and monitors of batches in lanes.
+      `select extract(epoch from min(at))::float8 * 1000 as at from (select wake_at as at from leader where state = 2 union all select wake_at from queuer where state = 2
+         union all select poll_at from batch where leader_id = 0 and state = 1 and reference is not null) w`,
     );
     return rows[0]!.at;
   }
@@ -228,6 +232,18 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
     if (rows.some((row) => row.busy)) return false;
     for (const { id, handler, name } of rows)
       if (isUnderWay(await this.eventsOf(leaderWorkflowId(this.prefix, handler, name, id)))) return false;
+    return this.areLanesQuiet();
+  }
+
+  private async areLanesQuiet(): Promise<boolean> {
+    const { rows } = await this.database.pool.query<{ busy: boolean; used: boolean; handlers: string[] }>(
+      `select exists (select from submitter) as busy, exists (select from queuer where epoch > 0 or state <> 0) as used,
+         array(select distinct h.name from submission s join handler h on h.id = s.handler_id) as handlers`,
+    );
+    const { busy, used, handlers } = rows[0]!;
+    if (busy) return false;
+    const ids = used ? [queuerWorkflowId(this.prefix, 0), ...handlers.map((name) => monitorWorkflowId(this.prefix, name))] : []; // prettier-ignore
+    for (const id of ids) if (isUnderWay(await this.eventsOf(id))) return false;
     return true;
   }
 

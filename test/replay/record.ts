@@ -5,6 +5,7 @@ import { eventually } from '../helpers/eventually';
 import globalSetup from '../helpers/global-setup';
 import globalTeardown from '../helpers/global-teardown';
 import { startMuster } from '../helpers/muster';
+import { laneScenarios } from './laneScenarios';
 import { handlerOf, scenarios } from './scenarios';
 
 /** Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node dist/test/replay/record.js [scenario ...]`. See README.md here. */
@@ -15,7 +16,9 @@ const record = async (): Promise<void> => {
   await globalSetup();
   mkdirSync(FOLDER, { recursive: true });
   const only = process.argv.slice(2);
-  for (const scenario of scenarios.filter(({ name }) => only.length === 0 || only.includes(name))) {
+  for (const scenario of [...scenarios, ...laneScenarios].filter(
+    ({ name }) => only.length === 0 || only.includes(name),
+  )) {
     const muster = await startMuster([handlerOf(scenario)]);
     try {
       await scenario.run(muster);

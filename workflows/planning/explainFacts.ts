@@ -17,7 +17,8 @@ export type WaitsFor =
   | 'call'
   | 'retry'
   | 'poll'
-  | 'resolve';
+  | 'resolve'
+  | 'lane';
 
 /** All times are milliseconds from now by the database's clock, negative: past; ages are positive. */
 export interface ExplainFacts {

@@ -34,6 +34,8 @@ export const FLUSH_REASONS = {
   shutdown: 6,
   bisect: 7,
   split: 8,
+  /** Given as a batch, to a lane. */
+  given: 9,
 } as const;
 export type FlushReason = keyof typeof FLUSH_REASONS;
 

@@ -34,7 +34,8 @@ const BY_CODE: Readonly<Record<string, number>> = {
   TIMEOUT: EXIT.timeout,
   BACKLOGGED: EXIT.backlogged,
 };
-const USAGE = /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;
+const USAGE =
+  /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|BATCH_TOO_LARGE$|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;
 
 /** Errors are told apart by their stable `code`, never by class. */
 export const codeOf = (error: unknown): string => {

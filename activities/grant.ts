@@ -1,0 +1,187 @@
+import type { Logger } from 'pino';
+import { withRetries } from '../postgres/errors';
+import * as store from '../postgres/grant';
+import type { LockedQueuer } from '../postgres/grant';
+import { hasUnseenWork, publishGrantTurn } from '../postgres/queuer';
+import { failDependents } from '../postgres/laneSettle';
+import type { Client, Pool } from '../postgres/pool';
+import { inTransaction } from '../postgres/pool';
+import type { GrantAnswer, GrantInput } from '../workflows/contracts';
+import { decideNextGrant } from '../workflows/planning/nextGrant';
+import type { DependencyFailure, Grant } from '../workflows/planning/queuer/types';
+import { STATUSES } from '../workflows/planning/queuer/statuses';
+import { LEADER_STATES } from '../workflows/planning/states';
+import type { Look } from './laneLook';
+import { lookAtLanes } from './laneLook';
+
+/** A submitter that gives no sign of life for this long is dead: above a few ticks of a busy process. */
+export const SUBMITTER_LEASE_MS = 10_000;
+
+/**
+ * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it waits for; one transaction guarded by
+ * `(run, epoch, turn)` as a leader's. Then, in a new snapshot, the ring's half of the handshake: is there something that it did not see?
+ */
+export const grantLanes = async (
+  deps: { pool: Pool; leaseMs: number; log: Pick<Logger, 'error'> },
+  input: GrantInput,
+): Promise<GrantAnswer> => {
+  const turn = (): Promise<GrantAnswer> => inTransaction(deps.pool, (client) => takeTurn(client, deps.leaseMs, input));
+  const answer = await withRetries(turn).catch((error: unknown) => {
+    // The workflow tries again without end: nobody else would say so.
+    deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
+    throw error;
+  });
+  if (!answer.deposed && answer.next !== 'working' && (await hasUnseenWork(deps.pool, input.queuerId)))
+    answer.again = true;
+  return answer;
+};
+
+const takeTurn = async (client: Client, leaseMs: number, input: GrantInput): Promise<GrantAnswer> => {
+  const queuer = await store.lockQueuer(client, input.queuerId);
+  if (queuer === null) throw new Error(`queuer ${input.queuerId}: not in the store`);
+  const mine = queuer.holder === input.runId;
+  if (!mine && queuer.runStartedAtMs !== null && queuer.runStartedAtMs > input.runStartedAtMs)
+    return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
+  if (mine && input.turn <= queuer.turn) return repeated(queuer, input);
+  const epoch = mine ? queuer.epoch : queuer.epoch + 1;
+
+  const live = mine ? input.live : [];
+  await store.recoverSubmitters(client, input.queuerId, live);
+  const { taken } = (await store.lockQueuer(client, input.queuerId))!;
+  const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
+  const look = await lookAtLanes(client, input.queuerId, queuer, free);
+  const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look);
+  await writePlan(client, input.queuerId, look, look.plan.grants);
+  const next = decideNextGrant({
+    paused: queuer.paused,
+    mayClaim: input.mayClaim,
+    free: free - look.plan.grants.length,
+    again: look.plan.again,
+    dueInMs: await store.nextLaneDueInMs(client, input.queuerId),
+    live: live.length + submitters.length,
+  });
+  const { again, heldBy } = next;
+  const dueInMs = next.timer ? Math.ceil(next.inMs) : null;
+  const answer: GrantAnswer = { deposed: false, epoch, submitters, again, next: next.state, dueInMs, heldBy };
+  await publishGrantTurn(client, {
+    ...input,
+    epoch,
+    state: LEADER_STATES[next.state],
+    wakeInMs: next.state === 'waiting' ? next.inMs : null,
+    answer,
+    leaseMs,
+  });
+  return answer;
+};
+
+/** Of a quarter of the slots each: their processes share the calls, and one that dies takes no more with it. */
+const startSubmitters = async (
+  client: Client,
+  queuerId: number,
+  epoch: number,
+  slots: number,
+  look: Look,
+): Promise<GrantAnswer['submitters']> => {
+  const crew = Math.max(1, Math.ceil(slots / 4));
+  const byHandler = new Map<string, Grant[]>();
+  for (const grant of look.plan.grants) {
+    const { handler } = look.batches.get(grant.batchId)!;
+    byHandler.set(handler, [...(byHandler.get(handler) ?? []), grant]);
+  }
+  const submitters: GrantAnswer['submitters'] = [];
+  for (const [handler, grants] of byHandler)
+    for (let at = 0; at < grants.length; at += crew) {
+      const part = grants.slice(at, at + crew);
+      const no = await store.insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
+      await hand(client, part, no);
+      submitters.push({ no, handler, slots: part.length, batches: part.length });
+    }
+  return submitters;
+};
+
+/** Until its activity has begun: a worker may be busy. The workflow's schedule-to-start timeout is shorter. */
+const START_LEASE_MS = 30_000;
+
+const hand = (client: Client, grants: readonly Grant[], submitter: number): Promise<void> =>
+  store.grantBatches(client, grants.map(({ batchId, from }) => ({ id: batchId, from: STATUSES[from], submitter }))); // prettier-ignore
+
+/** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
+const writePlan = async (client: Client, queuerId: number, look: Look, grants: readonly Grant[]): Promise<void> => {
+  const { plan, lanes } = look;
+  const granted = new Map<number, number>();
+  for (const { laneId } of grants) granted.set(laneId, (granted.get(laneId) ?? 0) + 1);
+  if (plan.lanes.length > 0)
+    await store.updateLanes(
+      client,
+      plan.lanes.map((lane) => ({
+        lane_id: lane.laneId,
+        deficit: lane.deficit,
+        served: lane.served,
+        pending: lane.pending,
+        saturated: lane.saturated,
+        ready: lane.ready,
+        due_in_ms: lane.dueInMs,
+        granted: granted.get(lane.laneId) ?? 0,
+        halted_by: lane.haltedBy,
+        halt_reason: lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null ? null : haltOf(plan.failures, lane.haltedBy), // prettier-ignore
+      })),
+    );
+  // After the lanes: those of their dependents are worth a look now.
+  if (plan.failures.length > 0) await failAll(client, plan.failures);
+  if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
+};
+
+const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
+  const on = failures.find((failure) => failure.batchId === batchId)?.on;
+  return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
+};
+
+const failAll = async (client: Client, failures: readonly DependencyFailure[]): Promise<void> => {
+  for (const { batchId, on } of failures) await failDependents(client, batchId, on);
+};
+
+/**
+ * A submitter's next batches, for the slots that it has free: under the same lock, by the same plan. Only what this process can send;
+ * where the next in turn is of another one's handlers, the slot is given up, and the queuer starts a submitter for it.
+ */
+export const grantNext = async (
+  deps: { pool: Pool; handlers: ReadonlyMap<string, unknown> },
+  submitter: { queuerId: number; no: number; epoch: number },
+  slots: number,
+): Promise<{ batches: number[]; more: boolean }> =>
+  withRetries(() =>
+    inTransaction(deps.pool, async (client) => {
+      const queuer = await store.lockQueuer(client, submitter.queuerId);
+      const known = await store.keepSubmitter(client, submitter.no, submitter.epoch, SUBMITTER_LEASE_MS);
+      if (queuer === null || !known || queuer.paused || queuer.taken > queuer.slots) return { batches: [], more: true };
+      const look = await lookAtLanes(client, submitter.queuerId, queuer, slots);
+      const isOurs = ({ batchId }: Grant): boolean => deps.handlers.has(look.batches.get(batchId)!.handler);
+      const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
+      const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
+      look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
+      if (grants.length > 0) await hand(client, grants, submitter.no);
+      await writePlan(client, submitter.queuerId, look, grants);
+      // Others are free, and there may be something for them.
+      const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
+      const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
+      return { batches: grants.map(({ batchId }) => batchId), more: readyStill && queuer.taken < queuer.slots };
+    }),
+  );
+
+const NOTHING: Omit<GrantAnswer, 'epoch'> = {
+  deposed: false,
+  submitters: [],
+  again: false,
+  next: 'working',
+  dueInMs: null,
+  heldBy: null,
+};
+
+/** As a leader's repeated turn: nothing is written; what an earlier turn granted and the workflow never started is recovered by the next. */
+const repeated = (queuer: LockedQueuer, input: GrantInput): GrantAnswer => {
+  if (input.turn < queuer.turn) return { ...NOTHING, epoch: queuer.epoch, again: true, heldBy: 'a repeated turn' };
+  const last = queuer.answer as GrantAnswer;
+  const dueInMs =
+    last.dueInMs === null ? null : Math.max(0, Math.ceil((queuer.wakeAtMs ?? queuer.nowMs) - queuer.nowMs));
+  return { ...last, dueInMs, again: true };
+};

@@ -1,0 +1,100 @@
+import { cutLanes } from './laneCut';
+import type { LaneFacts, LockedQueuer, OpenBatch } from '../postgres/grant';
+import * as store from '../postgres/grant';
+import { servedHandlers } from '../postgres/node';
+import type { Client } from '../postgres/pool';
+import { windowOf } from '../workflows/planning/queuer/approaches';
+import { planGrants } from '../workflows/planning/queuer/grants';
+import { statusName } from '../workflows/planning/queuer/statuses';
+import type { GrantPlan, Lane, QueuedBatch } from '../workflows/planning/queuer/types';
+import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../workflows/planning/queuer/types';
+
+/** A resume rings the lane; this is only the net. */
+const PAUSED_LOOK_MS = 3_600_000;
+/** No live worker has the handler: looked at again this soon. */
+const UNSERVED_LOOK_MS = 3_000;
+/** A lane whose next batch must wait until more batches were cut before it. */
+const BLOCKED_LOOK_MS = 1_000;
+/** Lanes looked at for one grant, beyond one a slot. */
+const MORE_LANES = 8;
+
+export interface Look {
+  plan: GrantPlan;
+  lanes: ReadonlyMap<number, Lane>;
+  batches: ReadonlyMap<number, OpenBatch>;
+}
+
+/** Reads the lanes that may have something to send, and plans who is next: under the queuer's lock and those lanes'. */
+export const lookAtLanes = async (
+  client: Client,
+  queuerId: number,
+  queuer: LockedQueuer,
+  slots: number,
+): Promise<Look> => {
+  const strategy = nameOf(STRATEGIES, queuer.strategy);
+  await store.promoteDueLanes(client, queuerId);
+  const { lanes: found, more } = await store.lockReadyLanes(
+    client,
+    queuerId,
+    slots + MORE_LANES,
+    strategy === 'single',
+  );
+  const queues = await cutLanes(client, found);
+  const served = found.length === 0 ? [] : await servedHandlers(client, 30_000);
+  // Held for a moment: tasks that go before its next batch are in none yet.
+  const bases = found.map(baseOf).map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane)); // prettier-ignore
+  const windows = bases.map((lane) => windowOf(lane));
+  const open = found.length === 0 ? [] : await store.readOpenBatches(client, found.map(({ id }) => id), windows.map((n) => n + 1)); // prettier-ignore
+  const ofLane = new Map<number, OpenBatch[]>();
+  for (const batch of open) ofLane.set(batch.laneId, [...(ofLane.get(batch.laneId) ?? []), batch]);
+  const lanes = bases.map((lane, i): Lane => {
+    const batches = ofLane.get(lane.id) ?? [];
+    return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served)), openMore: batches.length > windows[i]! }; // prettier-ignore
+  });
+  const { depth, round, paused } = queuer;
+  const plan = planGrants({ strategy, depth, round, paused, lanes, more }, slots);
+  for (const update of plan.lanes) {
+    const queue = queues.get(update.laneId);
+    if (queue === undefined) continue;
+    update.ready ||= queue.ready;
+    if (queue.dueInMs !== null) update.dueInMs = Math.min(update.dueInMs ?? Infinity, queue.dueInMs);
+  }
+  return {
+    plan,
+    lanes: new Map(lanes.map((lane) => [lane.id, lane])),
+    batches: new Map(open.map((batch) => [batch.id, batch])),
+  };
+};
+
+const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
+  ...facts,
+  kind: nameOf(LANE_KINDS, facts.kind),
+  approach: nameOf(APPROACHES, facts.approach),
+  onInvalid: nameOf(ON_INVALID, facts.onInvalid),
+  paused: false, // nor halted: such lanes are not among the ready ones
+  haltedBy: null,
+  pendingLimit: facts.pendingLimit === null ? null : { stopAt: facts.pendingLimit, resumeBelow: Math.ceil(facts.pendingLimit / 2) }, // prettier-ignore
+});
+
+const toQueued = (batch: OpenBatch, served: readonly string[]): QueuedBatch => ({
+  id: batch.id,
+  sequence: batch.seq,
+  part: 0,
+  status: statusName(batch.status),
+  reads: batch.reads,
+  writes: batch.writes,
+  weight: batch.weight,
+  notBeforeInMs: batch.paused
+    ? PAUSED_LOOK_MS
+    : served.includes(batch.handler)
+      ? batch.notBeforeInMs
+      : Math.max(UNSERVED_LOOK_MS, batch.notBeforeInMs ?? 0),
+  waitsFor: batch.waitsFor,
+  failedOn: batch.failedOn,
+});
+
+export const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {
+  const found = (Object.entries(names) as [T, number][]).find(([, number]) => number === code);
+  if (found === undefined) throw new Error(`expected one of ${Object.values(names).join(', ')}, got ${code}`);
+  return found[0];
+};

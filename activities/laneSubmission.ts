@@ -1,0 +1,186 @@
+import { Context } from '@temporalio/activity';
+import { keepSubmitter, recoverBatches } from '../postgres/grant';
+import type { CarriedBatch } from '../postgres/batch';
+import { readMembers } from '../postgres/batch';
+import { isFirstAccepted } from '../postgres/poll';
+import { releaseQueuer } from '../postgres/queuer';
+import { deleteSubmitter, markGranted, readGranted, shrinkSubmitter } from '../postgres/submitter';
+import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
+import { wakeMonitor, wakeNotifier } from '../workflows/wake';
+import type { ActivityDeps } from './deps';
+import { grantNext, SUBMITTER_LEASE_MS } from './grant';
+import { wakeQueuersOf } from './ringLanes';
+import type { CallerDeps, CallEnd } from './submission';
+import { concludeEarlier, makeCall, settleOutcome } from './submission';
+import { successWriterOf } from './successWriter';
+import type { Call } from './settlement';
+
+const TICK_MS = 1_000;
+/** Between a mark and its call nothing is waited for: a process that was stopped there gives the mark up, and its call is not made. */
+const MARK_LATE_MS = 2_000;
+
+/**
+ * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles it, and grants itself the next one in
+ * turn. It ends when nothing more may go, at the soft deadline, or when it was taken for dead.
+ */
+export class LaneSubmission {
+  private readonly running = new Set<Promise<void>>();
+  private readonly startedAt = performance.now();
+  private readonly granted = new Map<number, CarriedBatch>();
+  private slots: number;
+  private free = 0;
+  private granting = false;
+  private stopping = false;
+  private batches = 0;
+  private tasks = 0;
+  private notices = false;
+  private failure: unknown;
+  private changed: () => void = () => undefined;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly input: DispatchInput & { queuerId: number },
+    private readonly signal: AbortSignal,
+  ) {
+    this.slots = input.slots;
+  }
+
+  async run(): Promise<DispatchAnswer> {
+    const { pool, draining } = this.deps;
+    const { no, epoch } = this.input;
+    const stop = (): void => void (this.stopping = true);
+    const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
+    for (const signal of [this.signal, draining]) signal.addEventListener('abort', stop);
+    try {
+      if (this.signal.aborted || draining.aborted) this.stopping = true;
+      if (await keepSubmitter(pool, no, epoch, SUBMITTER_LEASE_MS)) this.carryAll(await readGranted(pool, no));
+      while (this.running.size > 0) {
+        await new Promise<void>((resolve) => (this.changed = resolve));
+        if (performance.now() - this.startedAt > this.deps.softDeadlineMs) this.stopping = true;
+      }
+    } finally {
+      clearInterval(ticker);
+      for (const signal of [this.signal, draining]) signal.removeEventListener('abort', stop);
+      await Promise.allSettled(this.running);
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return this.end();
+  }
+
+  private carryAll(batches: readonly CarriedBatch[]): void {
+    for (const batch of batches) this.launch(this.carry(batch));
+  }
+
+  /** One batch from its grant to its settlement; then the slot is free. */
+  private async carry(batch: CarriedBatch): Promise<void> {
+    this.granted.set(batch.id, batch);
+    const handler = this.deps.handlers.get(batch.handler);
+    // Not ours to send, or not any more: `end` gives it back.
+    if (handler === undefined || this.stopping) return this.slotFree();
+    const callers: CallerDeps = {
+      ...this.deps,
+      handler,
+      input: this.input,
+      signal: this.signal,
+      successes: successWriterOf(this.deps.pool),
+    };
+    const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
+    if (ended !== null) await this.settle(callers, ended);
+    await this.slotFree();
+  }
+
+  /** Null: it must not be sent (C29), or not by us. */
+  private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | null> {
+    const { pool, node } = this.deps;
+    const { timeoutMs } = callers.handler;
+    const members = await readMembers(pool, [batch.id]);
+    const markedAtMs = performance.now();
+    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, node, timeoutMs: timeoutMs + MARK_LATE_MS }; // prettier-ignore
+    if (!(await markGranted(pool, mark))) return null;
+    // Stopped since the claim was looked at: whoever took over counts on a call that ends before the mark does.
+    if (performance.now() - markedAtMs > MARK_LATE_MS) return null;
+    return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs });
+  }
+
+  private async settle(callers: CallerDeps, { call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
+    const { batch } = call;
+    const settled = await settleOutcome(callers, call, outcome);
+    if (!settled.written) {
+      this.deps.log.info(
+        { batch: batch.id, attempt: call.attempt },
+        'the answer came too late: a newer attempt exists',
+      );
+      return;
+    }
+    this.granted.delete(batch.id);
+    this.batches++;
+    this.tasks += call.members.length;
+    this.notices ||= settled.notices;
+    // The first of those that the downstream has: the monitor may have ended. Where there is an older one, it goes on.
+    if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
+      await wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler);
+  }
+
+  /** Its next batch; slots that came free while a grant was under way share the next one. */
+  private async slotFree(): Promise<void> {
+    this.free++;
+    if (this.granting) return;
+    this.granting = true;
+    try {
+      while (this.free > 0) await this.grant();
+    } finally {
+      this.granting = false;
+    }
+  }
+
+  private async grant(): Promise<void> {
+    const { pool } = this.deps;
+    const { queuerId, no, epoch } = this.input;
+    const asked = this.free;
+    const next = this.stopping
+      ? { batches: [], more: true }
+      : await grantNext(this.deps, { queuerId, no, epoch }, asked);
+    this.free -= asked;
+    if (next.batches.length > 0) {
+      const ours = new Set(next.batches);
+      this.carryAll((await readGranted(pool, no)).filter((batch) => ours.has(batch.id)));
+    }
+    const idle = asked - next.batches.length;
+    if (idle > 0) {
+      this.slots -= idle;
+      await shrinkSubmitter(pool, no, this.slots);
+    }
+    // After the commit, in a new snapshot: something that came since is for whoever is free (store.md section 1).
+    if (idle > 0 || next.more) await wakeQueuersOf(this.deps, [queuerId]);
+  }
+
+  private async tick(): Promise<void> {
+    Context.current().heartbeat();
+    if (!(await keepSubmitter(this.deps.pool, this.input.no, this.input.epoch, SUBMITTER_LEASE_MS)))
+      this.stopping = true;
+  }
+
+  private launch(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.failure ??= error;
+        this.stopping = true;
+      })
+      .finally(() => {
+        this.running.delete(tracked);
+        this.changed();
+      });
+    this.running.add(tracked);
+  }
+
+  private async end(): Promise<DispatchAnswer> {
+    const { pool, temporal, prefix } = this.deps;
+    const { queuerId, no, epoch } = this.input;
+    if (this.notices) await wakeNotifier(temporal, prefix);
+    const handedBack = (await recoverBatches(pool, [no])).length; // granted and not sent
+    await deleteSubmitter(pool, no);
+    const released = await releaseQueuer(pool, queuerId, epoch);
+    if (!released) await wakeQueuersOf(this.deps, [queuerId]);
+    return { batches: this.batches, tasks: this.tasks, handedBack, released };
+  }
+}

@@ -1,0 +1,17 @@
+import { queuersOf, wakeQueuers } from '../postgres/queuer';
+import { WAKE_LEASE_MS } from '../postgres/ring';
+import { wakeQueuerWorkflows } from '../workflows/wake';
+import type { ActivityDeps } from './deps';
+
+type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
+
+/** R2 for lanes that a committed transaction has marked as ready (a settlement does): their queuers look, if a submitter is free. */
+export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Promise<void> => {
+  if (laneIds.length > 0) await wakeQueuersOf(deps, await queuersOf(deps.pool, laneIds));
+};
+
+export const wakeQueuersOf = async (deps: RingDeps, queuerIds: readonly number[]): Promise<void> => {
+  const woken = await wakeQueuers(deps.pool, queuerIds, WAKE_LEASE_MS);
+  const failure = woken.length === 0 ? null : await wakeQueuerWorkflows(deps.temporal, deps.prefix, woken);
+  if (failure !== null) deps.log.warn({ err: failure }, 'a queuer was not woken; the sweeper will do it');
+};

@@ -1,0 +1,142 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import type { Handler } from '../activities/handlers/types';
+import { findLanes } from '../postgres/lane';
+import { setQueuersPaused } from '../postgres/laneControl';
+import type { Pool } from '../postgres/pool';
+import type { BatchInput } from './checkBatch';
+import type { TaskInput } from './checkTasks';
+import * as control from './laneControl';
+import type { LaneRinger } from './laneRinger';
+import * as views from './lanes';
+import type { Submitter } from './submit';
+import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
+import { storeBatches } from './submitBatch';
+
+/** What a client can do with lanes. */
+export abstract class LaneVerbs {
+  abstract readonly pool: Pool;
+  abstract readonly prefix: string;
+  protected abstract readonly schema: string;
+  protected abstract readonly submitter: Submitter;
+  protected abstract readonly laneRinger: LaneRinger;
+  abstract handler(name: string): Handler;
+  abstract ready(): Promise<void>;
+  abstract temporal(): Promise<TemporalClient>;
+
+  /**
+   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before (C1). Resolves when accepted: committed.
+   * After a submit with `tx`: `ringLanes([service])` once it has committed, or wait for the sweeper (5 s at most).
+   */
+  async submitBatch(
+    handler: string,
+    service: string,
+    items: readonly TaskInput[],
+    options: Omit<BatchInput, 'service' | 'items'> & SubmitBatchOptions = {},
+  ): Promise<SubmittedBatch> {
+    const { tx, ...rest } = options;
+    const [batch] = await this.submitBatches(handler, [{ ...rest, service, items }], tx === undefined ? {} : { tx });
+    return batch!;
+  }
+
+  /** Several batches in one transaction, in this order: all are accepted or none. At most 1,000. */
+  async submitBatches(
+    handlerName: string,
+    batches: readonly BatchInput[],
+    options: SubmitBatchOptions = {},
+  ): Promise<SubmittedBatch[]> {
+    const handler = this.handler(handlerName);
+    await this.ready();
+    const stored = await storeBatches({ submitter: this.submitter, schema: this.schema }, handler, batches, options);
+    if (options.tx === undefined) await this.laneRinger.ring(stored.laneIds);
+    return stored.batches;
+  }
+
+  ringLaneIds(laneIds: Iterable<number>): Promise<void> {
+    return this.laneRinger.ring(laneIds);
+  }
+
+  /** Tells the queuer to look at these services; never throws. For after a `submitBatch` with `tx`. */
+  async ringLanes(services: readonly string[]): Promise<void> {
+    const lanes = await findLanes(this.pool, services).catch(() => []);
+    await this.laneRinger.ring(lanes.map(({ id }) => id));
+  }
+
+  /** A page of lanes, by service: depth, age, state and why, share of the submitters (C12). */
+  async lanes(options?: views.LanesOptions): Promise<views.LaneView[]> {
+    await this.ready();
+    return views.lanes(this.pool, options);
+  }
+
+  async lane(
+    service: string,
+    options?: { batches?: number },
+  ): Promise<views.LaneView & { batches: views.LaneBatchView[] }> {
+    await this.ready();
+    return views.lane(this.pool, service, options);
+  }
+
+  /** Null: no batch of this id stands or stood in a lane. */
+  async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
+    await this.ready();
+    return views.batchStatus(this.pool, batch);
+  }
+
+  async queuer(): Promise<views.QueuerView[]> {
+    await this.ready();
+    return views.queuers(this.pool);
+  }
+
+  /** Nothing more of this service is sent, until it is resumed; what is in flight ends. */
+  async pauseLane(service: string, reason = 'paused by hand'): Promise<void> {
+    await this.ready();
+    await control.pauseLane(this.pool, service, reason);
+  }
+
+  async resumeLane(service: string): Promise<void> {
+    await this.ready();
+    await this.laneRinger.ring(await control.resumeLane(this.pool, service));
+  }
+
+  /** Everything: no lane is granted a submitter. */
+  async pauseQueuer(reason = 'paused by hand'): Promise<void> {
+    await this.ready();
+    await setQueuersPaused(this.pool, control.checkReason(reason));
+  }
+
+  async resumeQueuer(): Promise<void> {
+    await this.ready();
+    await this.laneRinger.wake(await setQueuersPaused(this.pool, null));
+  }
+
+  /** Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22). */
+  async setLaneWeight(service: string, weight: number): Promise<void> {
+    await this.ready();
+    await control.setLaneWeight(this.pool, service, weight);
+  }
+
+  async setQueuer(settings: control.QueuerSettings): Promise<void> {
+    await this.ready();
+    await this.laneRinger.wake(await control.setQueuer(this.pool, settings));
+  }
+
+  /** A halted lane goes on without the batch that halts it (C19). */
+  async skipHead(service: string): Promise<{ batch: number }> {
+    await this.ready();
+    const { batch, laneIds } = await control.skipHead(this.pool, service);
+    await this.laneRinger.ring(laneIds);
+    return { batch };
+  }
+
+  /** A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in place of the invalid ones. */
+  async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
+    await this.ready();
+    const { pool, submitter } = this;
+    const { batch, laneIds } = await control.fixHead(
+      { pool, submitter, handler: (name) => this.handler(name) },
+      service,
+      fix,
+    );
+    await this.laneRinger.ring(laneIds);
+    return { batch };
+  }
+}

@@ -1,0 +1,58 @@
+import type { Handler } from '../activities/handlers/types';
+import { withRetries } from '../postgres/errors';
+import { lockLanes } from '../postgres/lane';
+import { insertLaneTasks } from '../postgres/laneQueue';
+import type { Pool, Queryable } from '../postgres/pool';
+import { inCallersTransaction, inTransaction } from '../postgres/pool';
+import type { NewTask } from '../postgres/task';
+import { checkKeys, checkText } from './checkBatch';
+import type { CheckedTask } from './checkTasks';
+import type { TaskProblem } from './errors';
+import { knownIds } from './repeats';
+
+/** Single tasks of an ordered handler: into the queues of their lanes. */
+
+const MAX_SERVICE_BYTES = 512;
+
+export const serviceOf = (handler: Handler, target: string): string => {
+  const service = handler.service!(target);
+  checkText('service', service, MAX_SERVICE_BYTES);
+  return service;
+};
+
+export interface LaneSubmit {
+  handler: Handler;
+  tasks: readonly CheckedTask[];
+  rows: readonly NewTask[];
+  /** Of each task. */
+  lanes: readonly number[];
+  laneIds: readonly number[];
+  partial: boolean;
+}
+
+/** In one transaction that holds the lanes' rows to its commit, or to the caller's (C27). */
+export const storeInLanes = async (
+  pool: Pool,
+  schema: string,
+  submit: LaneSubmit,
+  tx: Queryable | undefined,
+): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
+  const keysOf = (field: 'reads' | 'writes', payload: string): string[] =>
+    checkKeys(field, new Set(submit.handler[field]?.(JSON.parse(payload)) ?? []));
+  const tasks = submit.rows.map((row, i) => ({
+    ...row,
+    laneId: submit.lanes[i]!,
+    reads: keysOf('reads', row.payload),
+    writes: keysOf('writes', row.payload),
+  }));
+  const work = async (db: Queryable): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
+    await lockLanes(db, submit.laneIds);
+    const inserted = await insertLaneTasks(db, tasks);
+    const refused: TaskProblem[] = [];
+    if (inserted.size === tasks.length) return { accepted: inserted.size, repeated: 0, refused };
+    const others = submit.tasks.filter((task) => !inserted.has(task.id));
+    const known = await knownIds(db, submit.handler, others, refused, submit.partial);
+    return { accepted: inserted.size, repeated: known.repeated, refused };
+  };
+  return tx === undefined ? withRetries(() => inTransaction(pool, work)) : inCallersTransaction(tx, schema, work);
+};

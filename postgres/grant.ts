@@ -1,0 +1,278 @@
+import type { Client, Queryable } from './pool';
+
+/** The statements of one grant, in their order; `activities/grant.ts` runs them in one transaction under the queuer's lock. */
+
+/** A queuer, locked for the length of a grant: so grants of a partition come one after another, and no lane need be locked for them. */
+export interface LockedQueuer {
+  holder: string | null;
+  runStartedAtMs: number | null;
+  epoch: number;
+  turn: number;
+  answer: unknown;
+  wakeAtMs: number | null;
+  nowMs: number;
+  slots: number;
+  /** Held by live submitters. */
+  taken: number;
+  strategy: number;
+  depth: number;
+  round: number;
+  paused: boolean;
+}
+
+export const lockQueuer = async (client: Client, queuerId: number): Promise<LockedQueuer | null> => {
+  await client.query({
+    name: 'lock-queuer',
+    text: 'select from queuer where id = $1 for no key update',
+    values: [queuerId],
+  });
+  // A statement of its own: its snapshot sees what whoever held the lock before has written.
+  const { rows } = await client.query<LockedQueuer>({
+    name: 'read-queuer',
+    text: `
+select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
+  extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs", q.slots,
+  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0)::int as taken, q.strategy, q.depth, q.round, q.paused_at is not null as paused
+from queuer q where q.id = $1`,
+    values: [queuerId],
+  });
+  return rows[0] ?? null;
+};
+
+/**
+ * Submitters that the workflow does not know are gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
+ * before that call's deadline), any other is as it was. This is also the takeover of a dead run's.
+ */
+export const recoverSubmitters = async (
+  client: Client,
+  queuerId: number,
+  live: readonly number[],
+): Promise<number[]> => {
+  const { rows: gone } = await client.query<{ no: number }>({
+    name: 'forget-submitters',
+    text: 'delete from submitter where queuer_id = $1 and no <> all($2::bigint[]) returning no',
+    values: [queuerId, live],
+  });
+  if (gone.length === 0) return [];
+  return recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+};
+
+export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
+  const { rows } = await client.query<{ laneId: number }>({
+    name: 'recover-batches',
+    text: `
+with back as (
+  update batch b set dispatch = null
+  from submission g where g.submitter = any($1::bigint[]) and g.status = 3 and b.id = g.batch_id and b.state = 1 and b.dispatch = g.submitter
+  returning b.id, b.attempt_until, b.unsure),
+moved as (
+  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()
+  from back b where s.batch_id = b.id and s.status = 3 returning s.lane_id)
+update lane_state l set ready = true, pending = l.pending - m.n from (select lane_id, count(*)::int as n from moved group by 1) m
+where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
+    values: [submitters],
+  });
+  return rows.map(({ laneId }) => laneId);
+};
+
+/** What a grant knows of a lane that may have something to send. */
+export interface LaneFacts {
+  id: number;
+  service: string;
+  kind: number;
+  approach: number;
+  onInvalid: number;
+  pendingLimit: number | null;
+  weight: number;
+  deficit: number;
+  served: number;
+  pending: number;
+  saturated: boolean;
+  holdInMs: number | null;
+}
+
+/** Lanes whose time has come are worth a look. */
+export const promoteDueLanes = async (client: Client, queuerId: number): Promise<void> => {
+  await client.query({
+    name: 'promote-due-lanes',
+    text: `
+update lane_state s set ready = true, due_at = null
+from (select lane_id from lane_state where queuer_id = $1 and due_at <= clock() and not ready order by lane_id for no key update) l where s.lane_id = l.lane_id`,
+    values: [queuerId],
+  });
+};
+
+/**
+ * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
+ * the index of ready lanes: those with nothing to do cost nothing.
+ */
+export const lockReadyLanes = async (
+  client: Client,
+  queuerId: number,
+  limit: number,
+  bySequence: boolean,
+): Promise<{ lanes: LaneFacts[]; more: boolean }> => {
+  const { rows: found } = await client.query<{ id: number }>({
+    ...(bySequence ? BY_SEQUENCE : BY_ROUND),
+    values: [queuerId, limit + 1],
+  });
+  const ids = found.slice(0, limit).map(({ id }) => id);
+  if (ids.length === 0) return { lanes: [], more: false };
+  const { rows } = await client.query<LaneFacts>({
+    name: 'lock-ready-lanes',
+    text: `
+select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
+  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs"
+from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) order by s.lane_id for no key update of s`,
+    values: [ids],
+  });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return { lanes: ids.flatMap((id) => byId.get(id) ?? []), more: found.length > limit };
+};
+const BY_ROUND = {
+  name: 'find-ready-lanes',
+  text: `
+select s.lane_id as id from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null
+order by s.served, s.lane_id limit $2`,
+};
+const BY_SEQUENCE = {
+  name: 'find-ready-lanes-by-sequence',
+  text: `
+select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from submission o where o.lane_id = s.lane_id and o.status < 10) h
+where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
+};
+
+/** An open batch of a lane, with what keeps it back. */
+export interface OpenBatch {
+  laneId: number;
+  id: number;
+  seq: number;
+  status: number;
+  reads: string[];
+  writes: string[];
+  weight: number;
+  notBeforeInMs: number | null;
+  waitsFor: number[];
+  failedOn: number | null;
+  handler: string;
+  /** Its handler or its target is; a resume rings the lane. */
+  paused: boolean;
+  n: number;
+  /** Since it came to its status. */
+  ageMs: number;
+}
+
+/** The first open batches of each lane, in their order and without a gap: after the lock, in a snapshot of its own. */
+export const readOpenBatches = async (
+  db: Queryable,
+  laneIds: readonly number[],
+  windows: readonly number[],
+): Promise<OpenBatch[]> => {
+  const { rows } = await db.query<OpenBatch>({
+    name: 'read-open-batches',
+    text: `
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, b.n, extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
+  extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
+  array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 where d.batch_id = s.batch_id) as "waitsFor",
+  (select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status > 10 where d.batch_id = s.batch_id limit 1) as "failedOn"
+from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
+  select * from submission s where s.lane_id = w.lane_id and s.status < 10 order by s.seq limit w.n) s
+join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id order by s.lane_id, s.seq`,
+    values: [laneIds, windows],
+  });
+  return rows;
+};
+
+/** A submission activity that is about to be started. */
+export const insertSubmitter = async (
+  client: Client,
+  queuerId: number,
+  epoch: number,
+  slots: number,
+  leaseMs: number,
+): Promise<number> => {
+  const { rows } = await client.query<{ no: number }>({
+    name: 'insert-submitter',
+    text: `
+insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
+    values: [queuerId, epoch, slots, leaseMs],
+  });
+  return rows[0]!.no;
+};
+
+/** In flight from here on, in the hands of these submitters. Throws when one of them was not as the plan saw it. */
+export const grantBatches = async (
+  client: Client,
+  grants: readonly { id: number; from: number; submitter: number }[],
+): Promise<void> => {
+  const { rows } = await client.query<{ n: number }>({
+    name: 'grant-batches',
+    text: `
+with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[]) g (id, was, submitter)),
+given as (
+  update submission s set status = 3, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
+carried as (update batch b set dispatch = g.submitter, retry_at = null from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
+select count(*)::int as n from carried`,
+    values: [grants.map((grant) => grant.id), grants.map((grant) => grant.from), grants.map((grant) => grant.submitter)], // prettier-ignore
+  });
+  if (rows[0]?.n !== grants.length)
+    throw new Error(`grant: expected to grant ${grants.length} batches, granted ${rows[0]?.n}; rolled back`);
+};
+
+export interface LaneChange {
+  lane_id: number;
+  deficit: number;
+  served: number;
+  pending: number;
+  saturated: boolean;
+  ready: boolean;
+  due_in_ms: number | null;
+  granted: number;
+  halted_by: number | null;
+  halt_reason: string | null;
+}
+
+export const updateLanes = async (client: Client, lanes: readonly LaneChange[]): Promise<void> => {
+  await client.query({
+    name: 'update-lanes',
+    text: `
+update lane_state s set deficit = p.deficit, served = p.served, pending = p.pending, saturated = p.saturated, ready = p.ready,
+  due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted,
+  halted_by = p.halted_by, halt_reason = p.halt_reason, halted_at = case when p.halted_by is not null then coalesce(s.halted_at, clock()) end
+from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text)
+where s.lane_id = any($2::int[]) and s.lane_id = p.lane_id`,
+    values: [JSON.stringify(lanes), lanes.map((lane) => lane.lane_id)],
+  });
+};
+
+export const updateRound = async (client: Client, queuerId: number, round: number, grants: number): Promise<void> => {
+  await client.query({
+    name: 'update-round',
+    text: 'update queuer set round = $2, grants = grants + $3 where id = $1',
+    values: [queuerId, round, grants],
+  });
+};
+
+/** In how many ms the next lane becomes ready by time alone. Null: none does. */
+export const nextLaneDueInMs = async (db: Queryable, queuerId: number): Promise<number | null> => {
+  const { rows } = await db.query<{ inMs: number | null }>({
+    name: 'next-lane-due',
+    text: `
+select extract(epoch from min(s.due_at) - clock())::float8 * 1000 as "inMs" from lane_state s
+where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at is null and s.halted_by is null`,
+    values: [queuerId],
+  });
+  return rows[0]?.inMs ?? null;
+};
+
+/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
+export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'keep-submitter',
+    text: `
+update submitter m set expires_at = clock() + $3 * interval '1 ms' from queuer q
+where m.no = $1 and m.epoch = $2 and q.id = m.queuer_id and q.epoch = $2`,
+    values: [no, epoch, leaseMs],
+  });
+  return rowCount === 1;
+};

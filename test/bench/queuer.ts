@@ -1,0 +1,272 @@
+import pg from 'pg';
+import { grantNext } from '../../activities/grant';
+import { defineHandler } from '../../activities/handlers';
+import type { LaneRules } from '../../activities/handlers';
+import { createClient } from '../../client';
+import type { Client, StrategyName } from '../../client';
+import { migrate } from '../../postgres/migrate';
+import { startPostgres } from '../../workers/embedded';
+
+/**
+ * `npm run bench:queuer`: what a grant costs and how fairly it is made, on a real Postgres and without Temporal or a network: the grants of
+ * one submitter activity (`grantNext`), and commits written as a settlement writes them. Prints one JSON line a measure; exit code 1 if a
+ * promise of the spec is broken.
+ */
+
+interface Measure {
+  measure: string;
+  value: number | Record<string, number>;
+  promise?: string;
+  kept?: boolean;
+}
+
+class Bench {
+  no = 0;
+  constructor(
+    readonly client: Client,
+    readonly handlers: ReadonlyMap<string, unknown>,
+  ) {}
+
+  /** An empty store with one submitter that holds all slots. */
+  async begin(slots: number, strategy: StrategyName): Promise<void> {
+    const { pool } = this.client;
+    await pool.query(
+      'truncate dependency, submission, lane_queue, member, result_page, outcome, batch, task, submitter',
+    );
+    await pool.query(
+      `update lane_state set ready = false, due_at = null, pending = 0, deficit = 0, served = 0, granted = 0, weight = 1, saturated = false`,
+    );
+    await pool.query('update queuer set round = 0, grants = 0, epoch = 1');
+    await pool.query(`insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', $1, clock(), clock() + interval '1 day') on conflict do nothing`, [[...this.handlers.keys()]]); // prettier-ignore
+    await this.client.setQueuer({ slots: Math.max(1, slots), strategy });
+    const { rows } = await pool.query<{ no: number }>(
+      `insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values (0, 1, $1, clock(), clock() + interval '1 day') returning no`,
+      [slots],
+    );
+    this.no = rows[0]!.no;
+  }
+
+  async submit(
+    services: readonly string[],
+    handler = 'serial',
+    writes: (at: number) => string[] = () => [],
+  ): Promise<void> {
+    let at = 0;
+    for (let from = 0; from < services.length; from += 1_000) {
+      const batches = services.slice(from, from + 1_000).map((service) => {
+        const id = `${handler}-${service}-${++sequence}`;
+        return { service, items: [{ id, payload: { service } }], writes: writes(at++) };
+      });
+      await this.client.submitBatches(handler, batches);
+    }
+  }
+
+  async grant(slots: number): Promise<{ id: number; service: string }[]> {
+    const { pool } = this.client;
+    const { batches } = await grantNext(
+      { pool, handlers: this.handlers },
+      { queuerId: 0, no: this.no, epoch: 1 },
+      slots,
+    );
+    if (batches.length === 0) return [];
+    const { rows } = await pool.query<{ id: number; service: string }>(
+      'select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.batch_id = any($1::bigint[])',
+      [batches],
+    );
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    return batches.map((id) => byId.get(id)!);
+  }
+
+  /** As settlements write it. */
+  async commit(batches: readonly { id: number }[]): Promise<void> {
+    await this.client.pool.query(
+      `with s as (update submission set status = 10, changed_at = clock() where batch_id = any($1::bigint[]) returning lane_id, batch_id),
+       b as (update batch set state = 4, dispatch = null, finished_at = clock() where id = any($1::bigint[]))
+       update lane_state l set ready = true, pending = l.pending - n.n from (select lane_id, count(*)::int as n from s group by 1) n where l.lane_id = n.lane_id`,
+      [batches.map(({ id }) => id)],
+    );
+  }
+}
+let sequence = 0;
+const repeat = (service: string, n: number): string[] => Array.from({ length: n }, () => service);
+const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1]!;
+const round = (value: number): number => Number(value.toFixed(3));
+
+/** Must not grow with the lanes that have nothing to do. */
+const costOfAGrant = async (bench: Bench): Promise<Measure> => {
+  const value: Record<string, number> = {};
+  for (const lanes of [10, 1_000, 10_000]) {
+    await bench.begin(1, 'one-round');
+    await bench.client.pool.query(
+      `with h as (select id from handler order by id limit 1), l as (
+         insert into lane (service, handler_id, kind, approach, on_invalid) select 'idle-' || i, h.id, 1, 1, 0 from generate_series(1, $1) i, h on conflict do nothing returning id)
+       insert into lane_state (lane_id, queuer_id) select id, 0 from l`,
+      [lanes],
+    );
+    await bench.submit(Array.from({ length: 10 }, (_, i) => repeat(`busy-${i}`, 30)).flat());
+    const took: number[] = [];
+    for (let i = 0; i < 200; i++) {
+      const at = performance.now();
+      const granted = await bench.grant(1);
+      took.push(performance.now() - at);
+      await bench.commit(granted);
+    }
+    value[String(lanes)] = round(median(took));
+  }
+  return { measure: 'ms a grant, by idle lanes', value, promise: 'at 10,000 at most 1.5 times that at 10', kept: value['10000']! <= 1.5 * value['10']! }; // prettier-ignore
+};
+
+const grantsPerSecond = async (bench: Bench): Promise<Measure> => {
+  await bench.begin(16, 'one-round');
+  await bench.submit(Array.from({ length: 100 }, (_, i) => repeat(`fast-${i}`, 20)).flat());
+  const at = performance.now();
+  let n = 0;
+  for (let granted = await bench.grant(16); granted.length > 0; granted = await bench.grant(16)) {
+    n += granted.length;
+    await bench.commit(granted);
+  }
+  return {
+    measure: 'grants per second, 16 submitters, 100 lanes, commits included',
+    value: round((n / (performance.now() - at)) * 1_000),
+  };
+};
+
+const weightedShares = async (bench: Bench): Promise<Measure> => {
+  const weights: Record<string, number> = { 'w-1': 1, 'w-2': 2, 'w-3': 3, 'w-4': 4 };
+  await bench.begin(1, 'per-service');
+  await bench.submit(Object.keys(weights).flatMap((service) => repeat(service, 500)));
+  for (const [service, weight] of Object.entries(weights)) await bench.client.setLaneWeight(service, weight);
+  const counts: Record<string, number> = {};
+  for (let i = 0; i < 1_000; i++) {
+    const granted = await bench.grant(1);
+    for (const { service } of granted) counts[service] = (counts[service] ?? 0) + 1;
+    await bench.commit(granted);
+  }
+  const off = Object.entries(weights).map(([service, weight]) => Math.abs((counts[service] ?? 0) / (100 * weight) - 1));
+  const value = { ...counts, 'largest deviation': round(Math.max(...off)) };
+  return {
+    measure: 'grants of 1,000 by weights 1:2:3:4',
+    value,
+    promise: 'within 5 %',
+    kept: Math.max(...off) <= 0.05,
+  };
+};
+
+const jainUnderSkew = async (bench: Bench): Promise<Measure> => {
+  await bench.begin(4, 'one-round');
+  const small = Array.from({ length: 9 }, (_, i) => `small-${i}`);
+  await bench.submit([...repeat('huge', 10_000), ...small.flatMap((service) => repeat(service, 10))]);
+  const counts = new Map<string, number>();
+  for (let n = 0; n < 100; n += 4) {
+    const granted = await bench.grant(4);
+    for (const { service } of granted) counts.set(service, (counts.get(service) ?? 0) + 1);
+    await bench.commit(granted);
+  }
+  const shares = ['huge', ...small].map((service) => counts.get(service) ?? 0);
+  const sum = shares.reduce((a, b) => a + b, 0);
+  const value = round(sum ** 2 / (shares.length * shares.reduce((a, b) => a + b * b, 0)));
+  return { measure: 'Jain index, 10,000 waiting in one lane and 10 in each of nine others', value, promise: 'at least 0.95', kept: value >= 0.95 }; // prettier-ignore
+};
+
+const lateSingle = async (bench: Bench): Promise<Measure> => {
+  await bench.begin(1, 'multi-round');
+  await bench.client.setQueuer({ depth: 3 });
+  await bench.submit(Array.from({ length: 20 }, (_, i) => repeat(`old-${i}`, 10)).flat());
+  for (let i = 0; i < 30; i++) await bench.commit(await bench.grant(1));
+  await bench.submit(['late']);
+  for (let waited = 0; ; waited++) {
+    const granted = await bench.grant(1);
+    await bench.commit(granted);
+    if (granted[0]!.service === 'late')
+      return { measure: 'grants of others before a late single batch, 20 services', value: waited, promise: 'one round: at most 20', kept: waited <= 20 }; // prettier-ignore
+  }
+};
+
+/** One lane, 16 submitters, a commit takes 250 ms; in how many ms all are committed. */
+const timeOf = async (
+  bench: Bench,
+  handler: 'serial' | 'parallel',
+  batches: number,
+  conflicts: number,
+): Promise<number> => {
+  await bench.begin(16, 'one-round');
+  const every = conflicts === 0 ? Infinity : Math.round(1 / conflicts);
+  await bench.submit(repeat(`${handler}-${conflicts}`, batches), handler, (at) => [
+    at % every === 0 ? 'hot' : `own-${at}`,
+  ]);
+  const startedAt = performance.now();
+  let left = batches;
+  let free = 16;
+  await new Promise<void>((resolve, reject) => {
+    let looking: Promise<void> = Promise.resolve();
+    const look = async (): Promise<void> => {
+      const granted = free === 0 ? [] : await bench.grant(free);
+      free -= granted.length;
+      for (const one of granted)
+        setTimeout(() => {
+          looking = looking
+            .then(() => bench.commit([one]))
+            .then(() => {
+              free++;
+              if (--left === 0) return resolve();
+              return look();
+            })
+            .catch(reject);
+        }, 250);
+    };
+    looking = look().catch(reject);
+  });
+  return performance.now() - startedAt;
+};
+
+const parallelAgainstSerial = async (bench: Bench): Promise<Measure[]> => {
+  const BATCHES = 96;
+  const serial = await timeOf(bench, 'serial', BATCHES, 1);
+  const measures: Measure[] = [];
+  for (const [conflicts, least, most] of [
+    [0, 12, Infinity],
+    [0.1, 5, Infinity],
+    [1, 0.95, 1.05],
+  ] as const) {
+    // prettier-ignore
+    const value = round(serial / (await timeOf(bench, 'parallel', BATCHES, conflicts)));
+    measures.push({ measure: `parallel against serial at ${conflicts * 100} % conflicts`, value, promise: `at least ${least}${most === Infinity ? '' : `, at most ${most}`}`, kept: value >= least && value <= most }); // prettier-ignore
+  }
+  return measures;
+};
+
+async function main(): Promise<void> {
+  const postgres = await startPostgres({ log: () => undefined });
+  try {
+    const admin = new pg.Client({ connectionString: postgres.url });
+    await admin.connect();
+    await admin.query('create database bench').finally(() => admin.end());
+    const databaseUrl = Object.assign(new URL(postgres.url), { pathname: '/bench' }).href;
+    await migrate(databaseUrl);
+    const handlers = (['serial', 'parallel'] as const).map((approach: LaneRules['approach']) =>
+      defineHandler<{ service: string }>({
+        name: approach,
+        target: ({ service }) => service,
+        limits: { maxItems: 10 },
+        lane: { approach },
+        submit: () => Promise.resolve({ results: [] }),
+      }),
+    );
+    // Nobody listens at that address: the rings' wakes fail and are ignored, the grants are made by hand.
+    const client = createClient({ databaseUrl, handlers, temporal: { address: '127.0.0.1:9' } });
+    const bench = new Bench(client, new Map(handlers.map((handler) => [handler.name, handler])));
+    let broken = false;
+    const print = (measure: Measure): void => {
+      broken ||= measure.kept === false;
+      process.stdout.write(`${JSON.stringify(measure)}\n`);
+    };
+    for (const measure of [grantsPerSecond, weightedShares, jainUnderSkew, lateSingle, costOfAGrant]) print(await measure(bench)); // prettier-ignore
+    for (const measure of await parallelAgainstSerial(bench)) print(measure);
+    await client.close();
+    process.exitCode = broken ? 1 : 0;
+  } finally {
+    await postgres.stop();
+  }
+}
+
+void main();

@@ -1,0 +1,98 @@
+import type { Client } from '../../client';
+import { createClient, defineHandler } from '../../client';
+import { temporalAddress } from '../helpers/database';
+import type { World } from './world';
+import { createWorld } from './world';
+
+/** C12: lanes on the command line. No worker: what waits stays where it is. */
+
+let world: World;
+let client: Client;
+let first: number;
+beforeAll(async () => {
+  world = await createWorld();
+  client = createClient({
+    databaseUrl: world.database.url,
+    prefix: 'lanes-cli',
+    temporal: { address: temporalAddress() },
+    handlers: [
+      defineHandler<{ country: string }>({
+        name: 'orders',
+        target: ({ country }) => country,
+        limits: { maxItems: 50 },
+        submit: () => Promise.reject(new Error('nobody calls')),
+      }),
+    ],
+  });
+  const item = (id: string, country: string) => ({ id, payload: { country, n: 1 } });
+  first = (await client.submitBatch('orders', 'po-1', [item('a', 'se'), item('b', 'se')])).batch;
+  await client.submitBatch('orders', 'po-1', [item('c', 'se')]);
+  await client.submitBatch('orders', 'po-2', [item('d', 'no')], { dependsOn: [first] });
+}, 90_000);
+afterAll(async () => {
+  await client.close();
+  await world.close();
+});
+
+test('lanes: depth, age, state and share of each', async () => {
+  const [json, text, page] = await Promise.all([
+    world.run('lanes --json'),
+    world.run('lanes'),
+    world.run('lanes --waiting --after po-1 --json'),
+  ]);
+  expect(json.json()).toMatchObject([
+    { service: 'po-1', depth: 2, queued: 0, state: 'free', weight: 1, share: 0, approach: 'serial' },
+    { service: 'po-2', depth: 1, state: 'waiting for dependency' },
+  ]);
+  expect(text.stdout).toMatch(/po-1 .*free/);
+  expect(page.json()).toMatchObject([{ service: 'po-2' }]);
+});
+
+test('lane: its batches and what each waits for; explain says the same of a task', async () => {
+  const [lane, text, explained] = await Promise.all([
+    world.run('lane po-1 --json'),
+    world.run('lane po-2'),
+    world.run('explain c --json'),
+  ]);
+  expect(lane.json<{ batches: object[] }>().batches).toMatchObject([{ batch: first, place: 1, n: 2, attempts: 0 }, { place: 2 }]); // prettier-ignore
+  expect(text.stdout).toMatch(new RegExp(`depends on batch ${first}`));
+  expect(explained.json()).toMatchObject({ waitsFor: 'lane', text: expect.stringMatching(/second in lane po-1/) });
+});
+
+test('pause, resume, weight; the queuer: slots, strategy, pause', async () => {
+  expect((await world.run("lane pause po-1 --reason 'stock-taking' --json")).json()).toEqual({ service: 'po-1', paused: true, reason: 'stock-taking' }); // prettier-ignore
+  expect((await world.run('lane po-1')).stdout).toMatch(/paused.*stock-taking/);
+  expect((await world.run('lane resume po-1')).stdout).toMatch(/resumed lane po-1/);
+  expect((await world.run('lane weight po-1 3')).stdout).toMatch(/weight 3/);
+  expect((await world.run('queuer --slots 8 --strategy per-service --pause moving --json')).json()).toMatchObject([{ slots: 8, strategy: 'per-service', paused: true, reason: 'moving', lanes: 2 }]); // prettier-ignore
+  expect((await world.run('queuer --resume')).stdout).toMatch(/0 of 8 .*per-service/);
+});
+
+test('a halted lane: skip and fix', async () => {
+  await world.database.pool.query(`update batch set state = 5, error = 'no', finished_at = clock() where id = $1`, [
+    first,
+  ]);
+  await world.database.pool.query(`update submission set status = 11 where batch_id = $1`, [first]);
+  await world.database.pool.query(
+    `update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no' where lane_id = (select lane_id from submission where batch_id = $1)`,
+    [first],
+  );
+  expect((await world.run('lane po-1')).stdout).toMatch(/halted.*invalid: no/);
+  expect(await world.run('lane fix po-1')).toMatchObject({ code: 2, stderr: expect.stringMatching(/--applied, --again and --file/) }); // prettier-ignore
+  expect((await world.run('lane fix po-1 --again')).stderr).toMatch(/only for a batch of unknown outcome.*invalid/s);
+  world.write('fixed.ndjson', [{ id: 'e', payload: { country: 'se', n: 2 } }]);
+  const fixed = (await world.run('lane fix po-1 --file fixed.ndjson --json')).json<{ batch: number }>();
+  expect((await world.run('lane po-1 --json')).json()).toMatchObject({ state: 'free', batches: [{ batch: fixed.batch, place: 1 }, { place: 2 }] }); // prettier-ignore
+  expect(await world.run('lane skip po-1')).toMatchObject({ code: 1, stderr: expect.stringMatching(/expected one that is halted/) }); // prettier-ignore
+});
+
+test.each([
+  ['lane pause nobody', 1, /service "nobody": there is none/],
+  ['lane nobody', 1, /service "nobody": there is none/],
+  ['lane weight po-1 0', 2, /whole number from 1 to 10000/],
+  ['lane weight po-1 -- -3', 2, /whole number from 1 to 10000/],
+  ['queuer --slots 0', 2, /whole number from 1 to 1000/],
+  ['queuer --strategy fastest', 2, /single, per-service, one-round, multi-round/],
+])('refused: %s', async (args, code, message) => {
+  expect(await world.run(args)).toMatchObject({ code, stderr: expect.stringMatching(message) });
+});

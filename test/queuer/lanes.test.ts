@@ -1,0 +1,47 @@
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+import { Downstream, items } from './downstream';
+
+/** Batches given to lanes, on real servers: in order, fairly, each to its own service. */
+
+const downstream = new Downstream();
+let muster: TestMuster;
+beforeAll(async () => {
+  muster = await startMuster([downstream.handler()]);
+}, 60_000);
+afterAll(() => muster.stop());
+
+test('C1: batches of a service are sent in the order in which they were submitted, one after the other', async () => {
+  const { client } = muster;
+  const ids: string[] = [];
+  const batches: number[] = [];
+  for (let i = 0; i < 30; i++) {
+    const some = items('po-1', 2);
+    ids.push(...some.map(({ id }) => id));
+    batches.push((await client.submitBatch('edits', 'po-1', some)).batch);
+  }
+  await client.waitFor(ids, { timeoutMs: 20_000 });
+  expect(downstream.seen.map(({ batch }) => batch)).toEqual(batches);
+  expect(downstream.seen.flatMap((call) => call.ids)).toEqual(ids);
+  expect(downstream.mostInFlight).toBe(1);
+  expect((await client.verify()).checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+});
+
+test('lanes of several services go beside each other, each in its order', async () => {
+  const { client } = muster;
+  const services = Array.from({ length: 20 }, (_, i) => `many-${i}`);
+  const given = new Map<string, number[]>();
+  const ids: string[] = [];
+  for (let round = 0; round < 5; round++)
+    for (const service of services) {
+      const some = items(service);
+      ids.push(...some.map(({ id }) => id));
+      given.set(service, [...(given.get(service) ?? []), (await client.submitBatch('edits', service, some)).batch]);
+    }
+  await client.waitFor(ids, { timeoutMs: 20_000 });
+  for (const service of services)
+    expect(downstream.seen.filter((call) => call.service === service).map(({ batch }) => batch)).toEqual(
+      given.get(service),
+    );
+  expect((await client.verify()).ok).toBe(true);
+});

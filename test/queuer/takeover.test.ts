@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { grantLanes, grantNext } from '../../activities/grant';
+import { markGranted, readGranted } from '../../postgres/submitter';
+import type { Client } from '../../client';
+import { createClient } from '../../client';
+import type { GrantAnswer } from '../../workflows/contracts';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase, temporalAddress } from '../helpers/database';
+import { Downstream, items } from './downstream';
+
+/** Grants by hand, two queuer runs, dead submitters (C29). No worker: every turn is the test's own. */
+
+let database: TestDatabase;
+let client: Client;
+beforeEach(async () => {
+  database = await createDatabase();
+  client = createClient({
+    databaseUrl: database.url,
+    prefix: `t-${database.name}`,
+    temporal: { address: temporalAddress() },
+    handlers: [new Downstream().handler()],
+  });
+  await database.pool.query(
+    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', '{edits}', clock(), clock() + interval '1 hour')`,
+  );
+});
+afterEach(async () => {
+  await client.close();
+  await database.drop();
+});
+
+const silent = { error: () => undefined };
+class Run {
+  readonly runId = randomUUID();
+  turn = 0;
+  constructor(private readonly runStartedAtMs: number) {}
+  take(live: number[] = [], turn = ++this.turn): Promise<GrantAnswer> {
+    const { runId, runStartedAtMs } = this;
+    return grantLanes({ pool: database.pool, leaseMs: 15_000, log: silent }, { queuerId: 0, runId, runStartedAtMs, turn, live, mayClaim: true }); // prettier-ignore
+  }
+}
+const submit = async (service: string): Promise<number> =>
+  (await client.submitBatch('edits', service, items(service))).batch;
+const mark = (id: number, submitter: number, attempt = 0) =>
+  markGranted(database.pool, { id, attempt, submitter, node: 'n', timeoutMs: 1_000 });
+const statusOf = async (batch: number) => (await client.batchStatus(batch))!.status;
+
+test('a repeated turn grants nothing more and answers the same', async () => {
+  await submit('a');
+  const run = new Run(1);
+  const first = await run.take();
+  expect(first.submitters).toHaveLength(1);
+  await submit('b');
+  const again = await run.take([], 1);
+  expect(again).toMatchObject({ submitters: first.submitters, again: true });
+});
+
+test('C29: what a dead submitter held and never sent is granted again; its own mark is refused', async () => {
+  const batch = await submit('a');
+  const run = new Run(1);
+  const { submitters } = await run.take();
+  const dead = submitters[0]!.no;
+  const next = await run.take([]); // the workflow knows of no such activity any more
+  expect(next.submitters).toHaveLength(1);
+  expect(await mark(batch, dead)).toBe(false);
+  expect(await mark(batch, next.submitters[0]!.no)).toBe(true);
+});
+
+test('C29 C28: what it had marked is unknown, is first in its lane, and waits until that call has ended', async () => {
+  const batch = await submit('a');
+  const later = await submit('a');
+  const run = new Run(1);
+  const { submitters } = await run.take();
+  expect(await mark(batch, submitters[0]!.no)).toBe(true);
+  const next = await run.take([]);
+  expect([await statusOf(batch), await statusOf(later), next.submitters]).toEqual(['unknown', 'unsubmitted', []]);
+  expect(next).toMatchObject({ next: 'waiting' });
+  expect(next.dueInMs).toBeGreaterThan(500);
+  await database.pool.query(`update submission set not_before = clock() where batch_id = $1`, [batch]);
+  await database.pool.query(`update lane_state set due_at = clock()`);
+  const after = await run.take([]);
+  expect((await readGranted(database.pool, after.submitters[0]!.no)).map(({ id, unconcluded }) => [id, unconcluded])).toEqual([[batch, true]]); // prettier-ignore
+});
+
+test('two runs: the later one takes over with a higher epoch, the earlier one is deposed and its submitters send nothing', async () => {
+  const batch = await submit('a');
+  const early = new Run(1);
+  const { submitters } = await early.take();
+  const late = new Run(2);
+  const taken = await late.take();
+  expect(taken.epoch).toBe(2);
+  expect(await mark(batch, submitters[0]!.no)).toBe(false);
+  expect(await early.take([submitters[0]!.no])).toMatchObject({ deposed: true, submitters: [] });
+  const handlers = client.handlers;
+  expect(await grantNext({ pool: database.pool, handlers }, { queuerId: 0, no: submitters[0]!.no, epoch: 1 }, 1)).toMatchObject({ batches: [] }); // prettier-ignore
+});
+
+test('C29: frozen past its expiry, then thawed: its send is refused, whoever has taken over or not', async () => {
+  const batch = await submit('a');
+  const { submitters } = await new Run(1).take();
+  await database.pool.query(`update submitter set expires_at = clock() - interval '1 s'`);
+  expect(await mark(batch, submitters[0]!.no)).toBe(false);
+});
+
+test.each([
+  ['its lane was paused', () => client.pauseLane('a')],
+  ['everything was paused', () => client.pauseQueuer()],
+  ['its handler was paused', () => client.pause('edits')],
+])('granted, and before the send %s: not sent', async (_, stop) => {
+  const batch = await submit('a');
+  const { submitters } = await new Run(1).take();
+  await stop();
+  expect(await mark(batch, submitters[0]!.no)).toBe(false);
+});
+
+const nextRound = async (slots: number, strategy: 'one-round' | 'per-service' | 'single'): Promise<string[]> => {
+  await client.setQueuer({ slots, strategy });
+  const { submitters } = await new Run(Date.now()).take();
+  const granted: { id: number; service: string }[] = [];
+  for (const { no } of submitters) {
+    const { rows } = await database.pool.query<{ id: number; service: string }>(
+      'select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.submitter = $1',
+      [no],
+    );
+    granted.push(...rows);
+  }
+  return granted.map(({ service }) => service).sort();
+};
+
+test('one-round: one of each service, in a single turn; a service with 1,000 waiting has no more than one with one', async () => {
+  for (let i = 0; i < 20; i++) await submit('crowded');
+  for (const service of ['b', 'c', 'd']) await submit(service);
+  expect(await nextRound(4, 'one-round')).toEqual(['b', 'c', 'crowded', 'd']);
+});
+
+test('C24: a service that comes late does not wait for more than one turn of the others', async () => {
+  await client.setQueuer({ slots: 1, strategy: 'one-round' });
+  for (const service of ['a', 'b']) for (let i = 0; i < 5; i++) await submit(service);
+  const run = new Run(1);
+  const served: string[] = [];
+  const step = async (): Promise<void> => {
+    const { submitters } = await run.take();
+    const { rows } = await database.pool.query<{ service: string; id: number }>(
+      'select l.service, s.batch_id as id from submission s join lane l on l.id = s.lane_id where s.submitter = $1',
+      [submitters[0]!.no],
+    );
+    served.push(rows[0]!.service);
+    await database.pool.query(`update submission set status = 10 where batch_id = $1`, [rows[0]!.id]);
+    await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [rows[0]!.id]); // prettier-ignore
+    await database.pool.query(`update lane_state set ready = true, pending = 0`);
+  };
+  for (let i = 0; i < 3; i++) await step();
+  await submit('late');
+  for (let i = 0; i < 3; i++) await step();
+  expect(served.slice(3)).toContain('late');
+  expect(served.slice(0, 3).sort()).toEqual(['a', 'a', 'b']);
+});

@@ -1,0 +1,97 @@
+import { lanes as INVARIANTS } from '../../postgres/invariants/lanes';
+import type { Client } from '../../client';
+import { createClient } from '../../client';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase, temporalAddress } from '../helpers/database';
+import { Downstream, items } from './downstream';
+
+/** Every invariant of lanes finds what it is there for, planted by hand. */
+
+let database: TestDatabase;
+let client: Client;
+let first = 0;
+let second = 0;
+let other = 0;
+beforeAll(async () => {
+  database = await createDatabase();
+  client = createClient({
+    databaseUrl: database.url,
+    prefix: `t-${database.name}`,
+    temporal: { address: temporalAddress() },
+    handlers: [new Downstream().handler()],
+  });
+  first = (await client.submitBatch('edits', 'po-1', items('po-1', 2))).batch;
+  second = (await client.submitBatch('edits', 'po-1', items('po-1', 2))).batch;
+  other = (await client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [first] })).batch;
+  await database.pool.query(
+    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n1', 'q', '{edits}', clock() - interval '1 hour', clock() + interval '1 hour')`,
+  );
+  await database.pool.query(`update queuer set state = 1, wake_at = null, expires_at = clock() + interval '1 hour'`);
+});
+afterAll(async () => {
+  await client.close();
+  await database.drop();
+});
+
+test('a store with batches in lanes is whole', async () => {
+  const { checks } = await client.verify();
+  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+});
+
+const lane = (service: string): string => `(select id from lane where service = '${service}')`;
+const inFlight = (batch: () => number): string[] => [
+  `update submission set status = 3, submitter = 1 where batch_id = ${batch()}`,
+  `update batch set dispatch = 1 where id = ${batch()}`,
+  `update lane_state set pending = pending + 1 where lane_id = (select lane_id from submission where batch_id = ${batch()})`,
+];
+const PLANTS: Record<string, () => string[]> = {
+  'a lane has its state': () => [`delete from lane_state where lane_id = ${lane('po-2')}`],
+  'a batch stands in the lane that its target feeds': () => [
+    `update batch set target_id = (select target_id from submission where batch_id = ${other}) where id = ${first}`,
+  ],
+  'an open batch of a lane has a place in it': () => [`delete from submission where batch_id = ${second}`],
+  'the status in the lane agrees with the batch': () => [`update submission set status = 10 where batch_id = ${first}`],
+  'a lane counts what is in flight': () => [`update lane_state set pending = 3 where lane_id = ${lane('po-1')}`],
+  'a serial lane has one batch in flight, its first': () => inFlight(() => second),
+  'batches that conflict are not in flight together': () => [
+    `update lane set approach = 2`,
+    `update submission set writes = '{a}' where batch_id = ${first}`,
+    `update submission set reads = '{a,b}' where batch_id = ${second}`,
+    ...inFlight(() => first),
+    ...inFlight(() => second),
+  ],
+  'what depends on a batch that is not committed was not sent': () => inFlight(() => other),
+  'a lane is halted by a batch of its own': () => [
+    `update lane_state set halted_by = ${other}, halted_at = clock() where lane_id = ${lane('po-1')}`,
+  ],
+  'a parked batch halts its lane': () => [
+    `update batch set state = 3 where id = ${first}`,
+    `update submission set status = 6 where batch_id = ${first}`,
+  ],
+  'a task waits in the lane that its target feeds': () => [
+    `insert into lane_queue (lane_id, seq, target_id, ready_at, bytes) select ${lane('po-2')}, k.seq, k.target_id, clock(), 1
+     from task k join target t on t.id = k.target_id where t.lane_id = ${lane('po-1')} limit 1`,
+  ],
+  'a lane that may go on is looked at': () => [`update lane_state set ready = false where lane_id = ${lane('po-1')}`],
+  'a queuer with work and free submitters looks in time': () => [`update queuer set state = 0, expires_at = null`],
+  'a granted batch has a submitter that lives': () => inFlight(() => first),
+};
+
+test('there is a plant for each', () => {
+  expect(Object.keys(PLANTS)).toEqual(INVARIANTS.map(({ name }) => name));
+});
+
+test.each(INVARIANTS.map(({ name }) => name))('found: %s', async (name) => {
+  const session = await database.pool.connect();
+  try {
+    await session.query('begin');
+    for (const text of PLANTS[name]!()) await session.query(text);
+    const { text } = INVARIANTS.find((one) => one.name === name)!;
+    expect((await session.query(text)).rows.length).toBeGreaterThan(0);
+  } finally {
+    await session.query('rollback');
+    session.release();
+  }
+  const clean = await database.pool.query(INVARIANTS.find((one) => one.name === name)!.text);
+  expect(clean.rows).toEqual([]);
+});

@@ -1,0 +1,40 @@
+/** A queuer that waits for nothing in particular looks this often all the same. */
+const IDLE_LOOK_MS = 60_000;
+/** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
+const LONGEST_WAIT_MS = 24 * 3_600_000;
+
+export interface NextGrant {
+  state: 'idle' | 'working' | 'waiting';
+  inMs: number;
+  /** Wait by a timer; without one the end of a submitter or a wake brings the queuer back. */
+  timer: boolean;
+  again: boolean;
+  heldBy: string | null;
+}
+
+/** Pure: what a queuer does after a turn, from what is left to grant and what is on its way. */
+export const decideNextGrant = (turn: {
+  paused: boolean;
+  /** False: draining before continue-as-new. */
+  mayClaim: boolean;
+  /** Slots left after the grants of this turn. */
+  free: number;
+  /** Slots are left and not all lanes were looked at. */
+  again: boolean;
+  /** The next lane that becomes ready by time alone. */
+  dueInMs: number | null;
+  /** Submitters at work. */
+  live: number;
+}): NextGrant => {
+  const none = { inMs: 0, timer: false, again: false };
+  const quiet = (heldBy: string | null): NextGrant =>
+    turn.live > 0 ? { ...none, state: 'waiting', inMs: IDLE_LOOK_MS, heldBy } : { ...none, state: 'idle', heldBy };
+  if (turn.paused) return quiet('paused');
+  // A draining run must not step down: the next one takes over at once.
+  if (!turn.mayClaim) return { ...none, state: 'working', heldBy: 'continue-as-new' };
+  if (turn.again) return { ...none, state: 'working', again: true, heldBy: null };
+  if (turn.free <= 0) return quiet('all submitters are at work');
+  if (turn.dueInMs === null) return quiet(null);
+  const inMs = Math.max(1, Math.min(LONGEST_WAIT_MS, turn.dueInMs));
+  return { state: 'waiting', inMs, timer: true, again: false, heldBy: null };
+};

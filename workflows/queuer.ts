@@ -1,0 +1,109 @@
+import {
+  ActivityCancellationType,
+  continueAsNew,
+  makeContinueAsNewFunc,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import type { GrantAnswer, QueuerInput } from './contracts';
+import { lookSignal, queuerStatusQuery } from './definitions';
+import type { QueuerStatus } from './definitions';
+import { handlerTaskQueue } from './naming';
+import type { Turn } from './turnLoop';
+import { TurnLoop } from './turnLoop';
+
+/** As a leader's claims. */
+const { grantLanes } = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '30s',
+  retry: { initialInterval: '100ms', maximumInterval: '5s' },
+});
+
+/** A submitter grants itself the next batch for as long as its soft deadline; a call in flight may still take the handler's timeout. */
+const SUBMITTER_LIMIT = '65 minutes';
+const HEARTBEAT = '5s';
+/** Nobody polls the handler's queue: its batches go back to their lanes. Shorter than the submitter's first lease. */
+const START_LIMIT = '20s';
+
+/**
+ * Grants the submitters of a partition to its lanes (DESIGN section 5): many grants a turn; a submitter that comes free asks for the next by
+ * itself. Its workflow id is the lock; its history grows with submitters, never with batches.
+ */
+export async function queuer(input: QueuerInput): Promise<void> {
+  const run = new QueuerRun(input);
+  setHandler(lookSignal, () => run.look(), { description: 'A lane has something to send' });
+  setHandler(queuerStatusQuery, () => run.status());
+  await run.lead(0);
+}
+
+class QueuerRun extends TurnLoop<GrantAnswer> {
+  private batches = 0;
+  private last: GrantAnswer | null = null;
+
+  constructor(private readonly input: QueuerInput) {
+    super(input.turnsPerRun ?? 500, 'next lane due');
+  }
+
+  /** As a leader's. */
+  protected continueAsNew(): Promise<never> {
+    if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof queuer>(this.input);
+    return makeContinueAsNewFunc<typeof queuer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(this.input);
+  }
+
+  protected async takeTurn(turn: Turn): Promise<GrantAnswer> {
+    const answer = await grantLanes({ queuerId: this.input.queuerId, ...turn });
+    if (answer.deposed) return answer;
+    this.last = answer;
+    for (const submitter of answer.submitters) this.start(submitter, answer.epoch);
+    this.describe();
+    return answer;
+  }
+
+  private start({ no, handler, slots, batches }: GrantAnswer['submitters'][number], epoch: number): void {
+    const { submitBatches } = proxyActivities<Activities>({
+      taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
+      scheduleToStartTimeout: START_LIMIT,
+      startToCloseTimeout: SUBMITTER_LIMIT,
+      heartbeatTimeout: HEARTBEAT,
+      retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      summary: `${slots} submitters, ${batches} batches to begin with`,
+    });
+    const { queuerId } = this.input;
+    const { turn } = this;
+    this.track(
+      no,
+      submitBatches({ leaderId: 0, handler, epoch, no, slots, queuerId }).then((answer) => {
+        this.batches += answer.batches;
+        if (answer.released) this.stepDown(turn);
+      }),
+    );
+  }
+
+  status(): QueuerStatus {
+    return {
+      epoch: this.last?.epoch ?? 0,
+      turn: this.turn,
+      submitters: this.live.size,
+      batches: this.batches,
+      waitingMs: this.waitingMs,
+      heldBy: this.last?.heldBy ?? null,
+    };
+  }
+
+  private describe(): void {
+    const last = this.last;
+    if (last === null) return;
+    const next = last.next === 'waiting' && last.dueInMs !== null ? `looks again in ${last.dueInMs} ms` : last.next;
+    setCurrentDetails(
+      [
+        `**Queuer** of partition ${this.input.queuerId}, as of ${new Date().toISOString()}`,
+        `- epoch ${last.epoch}, turn ${this.turn}; ${next}${last.heldBy === null ? '' : `, held by: ${last.heldBy}`}`,
+        `- submitting activities: ${this.live.size}; batches of this run: ${this.batches}`,
+      ].join('\n'),
+    );
+  }
+}

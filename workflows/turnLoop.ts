@@ -1,0 +1,119 @@
+import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
+import type { TurnInput } from './contracts';
+
+/** What every turn is given: who takes it, and which activities it knows of. */
+export type Turn = Omit<TurnInput, 'leaderId'>;
+
+interface Answer {
+  deposed: boolean;
+  epoch: number;
+  again: boolean;
+  next: 'idle' | 'working' | 'waiting';
+  dueInMs: number | null;
+}
+
+/**
+ * The loop of a workflow that decides in turns (DESIGN section 4.3): takes a turn, keeps what it started running, waits until woken, until
+ * something that it started ends, or until the next thing is due; ends when nothing is left. Leaders and queuers are such.
+ */
+export abstract class TurnLoop<A extends Answer> {
+  /** Wakes so far, and how many of them the last turn knew of. */
+  private looks = 0;
+  private looked = 0;
+  protected turn = 0;
+  /** Activities under way, by the number that the store knows them by. */
+  protected readonly live = new Set<number>();
+  private ended = 0;
+  private released = false;
+  protected waitingMs: number | null = null;
+
+  constructor(
+    private readonly turnsPerRun: number,
+    private readonly waitsFor: string,
+  ) {}
+
+  /** One turn; starts what it answers, by `track`. A `deposed` answer ends the run. */
+  protected abstract takeTurn(turn: Turn): Promise<A>;
+  protected abstract continueAsNew(): Promise<never>;
+
+  look(): void {
+    this.looks++;
+  }
+
+  private get woken(): boolean {
+    return this.looks > this.looked;
+  }
+
+  /** `dueInMs`: of the wake that started the run, it need not look before. */
+  async lead(dueInMs: number): Promise<void> {
+    // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is nothing to look at before.
+    // The signal that came with the start said the same; a second one means that something is due earlier.
+    if (dueInMs > 0) {
+      this.looked = 1;
+      await this.wait(dueInMs);
+    }
+    for (;;) {
+      const draining = this.isDraining();
+      // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted (DESIGN section 4.3).
+      if (draining && this.live.size === 0) await this.continueAsNew();
+      this.looked = this.looks;
+      const { ended } = this; // as it was before: an activity may end while a slow turn is taken, and is not to be waited for then
+      const answer = await this.takeTurn(this.nextTurn(!draining));
+      if (answer.deposed)
+        throw ApplicationFailure.create({
+          type: 'Deposed',
+          message: `a later run leads (epoch ${answer.epoch})`,
+          nonRetryable: true,
+        });
+      if (answer.again && !draining) continue;
+      if (answer.next === 'idle' && !this.woken && this.live.size === 0 && !answer.again) return;
+      if (this.woken) continue;
+      if (await this.waitIsOver(answer, ended)) return;
+    }
+  }
+
+  /** An activity is under way until `work` ends, well or not: the next turn finds out in the store what became of it. */
+  protected track(no: number, work: Promise<void>): void {
+    this.live.add(no);
+    work
+      .catch(() => undefined)
+      .finally(() => {
+        this.live.delete(no);
+        this.ended++;
+      });
+  }
+
+  /**
+   * The activity that just ended, started in `turn`, published that nothing is left: the run may end, unless somebody wakes it first. A turn
+   * since (a late wake, for nothing) has published anew, and is to be taken back by another.
+   */
+  protected stepDown(turn: number): void {
+    if (!this.woken && turn === this.turn) this.released = true;
+  }
+
+  private nextTurn(mayClaim: boolean): Turn {
+    const { runId, startTime } = workflowInfo();
+    return { runId, runStartedAtMs: startTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim };
+  }
+
+  /** A new version became the current one: this run hands over as soon as nothing is in flight (DESIGN section 4, versions). */
+  private isDraining(): boolean {
+    const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
+    return this.turn >= this.turnsPerRun || continueAsNewSuggested || targetWorkerDeploymentVersionChanged;
+  }
+
+  /** True: the run may end (its only activity stepped down for it, and nobody woke it since). */
+  private async waitIsOver(answer: A, ended: number): Promise<boolean> {
+    this.released = false;
+    const changed = (): boolean => this.woken || this.ended > ended;
+    if (answer.next === 'waiting' && answer.dueInMs !== null) await this.wait(answer.dueInMs, changed);
+    else await condition(changed);
+    return this.released && !this.woken && this.live.size === 0;
+  }
+
+  private async wait(ms: number, until: () => boolean = () => this.woken): Promise<void> {
+    this.waitingMs = ms;
+    await condition(until, ms, { summary: this.waitsFor });
+    this.waitingMs = null;
+  }
+}
