@@ -40,8 +40,9 @@ export interface CallerDeps extends ActivityDeps {
 export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
   const by = { dispatch: deps.input.no, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS };
   const marks = batches.map(({ id, attempt }) => ({ id, attempt, ...by }));
-  const { members, marked } = await preparerOf(deps.pool, deps.node).prepare(marks);
+  // Before the mark, not after: a process may be stopped in between, and whoever takes over counts on calls that end before their mark does.
   const markedAtMs = performance.now();
+  const { members, marked } = await preparerOf(deps.pool, deps.node).prepare(marks);
   const byBatch = groupByBatch(members);
   return batches
     .filter((batch) => marked.has(batch.id))

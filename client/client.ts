@@ -129,7 +129,7 @@ export class Client extends LaneVerbs {
     await this.ready();
     if (!isAsyncIterable(tasks)) return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options); // prettier-ignore
     const sum = await submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
-    await this.ringer.idle();
+    await Promise.all([this.ringer.idle(), this.laneRinger.idle()]);
     return sum;
   }
 
@@ -230,7 +230,7 @@ export class Client extends LaneVerbs {
 
   /** Waits for rings that are still on their way, then closes the connections that it opened itself. */
   async close(): Promise<void> {
-    await this.ringer.idle();
+    await Promise.all([this.ringer.idle(), this.laneRinger.idle()]);
     if (this.options.temporal?.client === undefined)
       await (await this.temporalMemo?.catch(() => null))?.connection.close();
     if (this.options.pool === undefined) await this.pool.end();

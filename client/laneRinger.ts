@@ -22,6 +22,11 @@ export class LaneRinger {
     return this.gather.add(laneIds);
   }
 
+  /** Resolves when all rings that were asked for so far have ended. */
+  idle(): Promise<void> {
+    return this.gather.idle();
+  }
+
   private async ringNow(ids: readonly number[]): Promise<void> {
     try {
       await markReady(this.pool, ids);

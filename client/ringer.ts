@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { withRetries } from '../postgres/errors';
+import { Gather } from '../postgres/gather';
 import type { Pool } from '../postgres/pool';
 import { lowerDue, wakeLeaders } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
@@ -9,8 +10,7 @@ import { wakeLeaderWorkflows } from '../workflows/wake';
  * on one hot target against 635 without). A ring that fails never fails a submit: the sweeper repeats it.
  */
 export class Ringer {
-  private waiting = new Set<number>();
-  private flight: Promise<void> | null = null;
+  private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
 
   constructor(
     private readonly pool: Pool,
@@ -21,24 +21,13 @@ export class Ringer {
   ) {}
 
   /** Resolves when a ring that began after this call has ended. */
-  async ring(targetIds: Iterable<number>): Promise<void> {
-    for (const id of targetIds) this.waiting.add(id);
-    while (this.flight !== null) {
-      await this.flight;
-      if (this.waiting.size === 0) return; // ours were in the flight that another waiter started
-    }
-    if (this.waiting.size === 0) return;
-    const ids = [...this.waiting];
-    this.waiting.clear();
-    this.flight = this.ringNow(ids).finally(() => {
-      this.flight = null;
-    });
-    await this.flight;
+  ring(targetIds: Iterable<number>): Promise<void> {
+    return this.gather.add(targetIds);
   }
 
   /** Resolves when all rings that were asked for so far have ended. */
-  async idle(): Promise<void> {
-    while (this.flight !== null || this.waiting.size > 0) await this.ring([]);
+  idle(): Promise<void> {
+    return this.gather.idle();
   }
 
   private async ringNow(ids: readonly number[]): Promise<void> {

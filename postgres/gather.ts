@@ -1,22 +1,33 @@
 /** One run of `work` in flight at a time; what is asked for meanwhile shares the next one. */
 export class Gather<T> {
-  private waiting = new Set<T>();
-  private flight: Promise<void> | null = null;
+  /** The end of the last run that was asked for. */
+  private last: Promise<void> = Promise.resolve();
+  private next: { items: Set<T>; done: Promise<void> } | null = null;
 
   /** `work` never rejects. */
   constructor(private readonly work: (items: readonly T[]) => Promise<void>) {}
 
   /** Resolves when a run that began after this call has ended. */
-  async add(items: Iterable<T>): Promise<void> {
-    for (const item of items) this.waiting.add(item);
-    while (this.flight !== null) {
-      await this.flight;
-      if (this.waiting.size === 0) return; // ours were in the run that another one began
-    }
-    if (this.waiting.size === 0) return;
-    const all = [...this.waiting];
-    this.waiting.clear();
-    this.flight = this.work(all).finally(() => (this.flight = null));
-    await this.flight;
+  add(items: Iterable<T>): Promise<void> {
+    const all = [...items];
+    if (all.length === 0) return Promise.resolve();
+    this.next ??= this.plan();
+    for (const item of all) this.next.items.add(item);
+    return this.next.done;
+  }
+
+  /** Resolves when all runs that were asked for so far have ended. */
+  idle(): Promise<void> {
+    return this.last;
+  }
+
+  private plan(): { items: Set<T>; done: Promise<void> } {
+    const items = new Set<T>();
+    const done = this.last.then(() => {
+      this.next = null;
+      return this.work([...items]);
+    });
+    this.last = done;
+    return { items, done };
   }
 }
