@@ -4,7 +4,7 @@ import type { ClaimPlan } from '../workflows/planning/claim';
 import { FLUSH_REASONS } from '../workflows/planning/states';
 import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
-import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeBlockedLeaders } from '../postgres/leader';
+import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeForFreeSlots } from '../postgres/leader';
 import { forgetDispatches, hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -55,9 +55,7 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
   if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
   if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
   if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
-  // Slots that were reserved and not used are offered to leaders that found none meanwhile, and to no others: two that wait for a rate would wake each other without end.
-  if (turn.slotsLeft)
-    await deps.wake(await wakeBlockedLeaders(deps.pool, turn.handlerId, input.leaderId, WAKE_LEASE_MS, true));
+  await deps.wake(await wakeForFreeSlots(deps.pool, turn.handlerId, input.leaderId, WAKE_LEASE_MS));
   return answer;
 };
 
@@ -98,8 +96,7 @@ const takeTurn = async (
   const claimed = await claimDue(client, leader, input, { epoch, first: live.length === 0 }, reserved);
   const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
-  const slotsLeft = (reserved?.slots ?? 0) > (claimed.dispatch?.slots ?? 0);
-  return { ...published, touched, handlerId: leader.handlerId, slotsLeft };
+  return { ...published, touched, handlerId: leader.handlerId };
 };
 
 const claimDue = async (

@@ -12,7 +12,6 @@ export interface Turn {
   answer: TurnAnswer;
   touched: number[];
   handlerId: number;
-  slotsLeft: boolean;
   wantsSlots: boolean;
 }
 
@@ -80,7 +79,6 @@ export const deposed = (leader: LockedLeader): Turn => ({
   },
   touched: [],
   handlerId: leader.handlerId,
-  slotsLeft: false,
   wantsSlots: false,
 });
 
@@ -98,5 +96,5 @@ export const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
       : { ...last, dispatch: null, again: true, next: 'working', dueInMs: null, heldBy: 'a repeated turn' };
   if (answer.dueInMs !== null)
     answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
-  return { answer, touched, handlerId: leader.handlerId, slotsLeft: false, wantsSlots: false };
+  return { answer, touched, handlerId: leader.handlerId, wantsSlots: false };
 };

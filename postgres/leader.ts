@@ -119,20 +119,41 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1`,
 
 const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs"`;
 
-/** Leaders that wait for what another one held (slots, weight in flight), or only those that wait for slots: wake them when some of it is free. */
+/** Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. */
 export const wakeBlockedLeaders = async (
   db: Queryable,
   handlerId: number,
   exceptLeaderId: number | null,
   leaseMs: number,
-  forSlots = false,
 ): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-blocked-leaders',
     text: `
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and (l.wants_slots or not $4) and l.id is distinct from $2 ${WOKEN}`,
-    values: [handlerId, exceptLeaderId, leaseMs, forSlots],
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
+    values: [handlerId, exceptLeaderId, leaseMs],
+  });
+  return rows;
+};
+
+/**
+ * Leaders that wait for slots, if one is free: after every turn, whose claim may have left some that it had reserved, or forgotten a dead
+ * submission's. Only those: two leaders that wait for a rate would wake each other without end.
+ */
+export const wakeForFreeSlots = async (
+  db: Queryable,
+  handlerId: number,
+  exceptLeaderId: number,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-for-free-slots',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.wants_slots and l.id <> $2
+  and coalesce((select sum(d.slots) from dispatch d join leader o on o.id = d.leader_id where d.handler_id = $1 and o.expires_at > clock()), 0)
+    < least(h.per_handler, h.allowed) ${WOKEN}`,
+    values: [handlerId, exceptLeaderId, leaseMs],
   });
   return rows;
 };
