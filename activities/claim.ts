@@ -22,11 +22,6 @@ const MAX_BATCHES = 512;
 const MAX_TASKS = 20_000;
 /** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
 const BATCHES_PER_SLOT = 64;
-/**
- * A leader with nothing in flight begins with a claim of about this size, on half of its slots: calls begin early, and from then on two
- * submissions end in turns, the next claim of one lying within the other.
- */
-const FIRST = { tasks: 2_000, batchesPerSlot: 8 };
 
 /**
  * A process that is stopped between two statements of a turn holds its leader's row, and for a moment its handler's: the server ends its
@@ -93,7 +88,7 @@ const takeTurn = async (
   await forgetDispatches(client, input.leaderId, kept);
   const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
-  const claimed = await claimDue(client, leader, input, { epoch, first: live.length === 0 }, reserved);
+  const claimed = await claimDue(client, leader, input, epoch, reserved);
   const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
   return { ...published, touched, handlerId: leader.handlerId };
@@ -103,7 +98,7 @@ const claimDue = async (
   client: Client,
   leader: LockedLeader,
   input: TurnInput,
-  { epoch, first }: { epoch: number; first: boolean },
+  epoch: number,
   reserved: Reservation | null,
 ): Promise<Claimed> => {
   const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: reserved?.wanting !== true };
@@ -112,19 +107,12 @@ const claimDue = async (
     await useDispatch(client, input.leaderId, reserved.no, 0);
     return nothing;
   }
-  const most = {
-    batches: Math.min(MAX_BATCHES, reserved.slots * (first ? FIRST.batchesPerSlot : BATCHES_PER_SLOT)),
-    tasks: first ? FIRST.tasks : MAX_TASKS,
-  };
+  const maxBatches = Math.min(MAX_BATCHES, reserved.slots * BATCHES_PER_SLOT);
   // Every due target gives a batch: more of them would be read, and written back, for nothing.
-  const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, most.batches));
-  const { plan, heads } = await planDue(client, leader, targets, most);
+  const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, maxBatches));
+  const { plan, heads } = await planDue(client, leader, targets, maxBatches);
   const count = plan.take.length + plan.cut.length;
-  const moreLeft = plan.tasks >= most.tasks || count >= most.batches;
-  const slots = Math.min(
-    first && moreLeft && targets.length > 1 ? Math.ceil(reserved.slots / 2) : reserved.slots,
-    count,
-  );
+  const slots = Math.min(reserved.slots, count);
   const dispatch = count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
     throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
@@ -136,14 +124,14 @@ const planDue = async (
   client: Client,
   leader: LockedLeader,
   targets: readonly claim.DueTarget[],
-  most: { batches: number; tasks: number },
+  maxBatches: number,
 ): Promise<{ plan: ClaimPlan; heads: Map<number, claim.HeadTask[]> }> => {
   const ids = targets.map((target) => target.id);
   if (ids.length > 0) await claim.promoteDelayed(client, ids, MAX_TASKS);
   const wanted = targets.map(
-    (target) => Math.max(Math.min(most.tasks, most.batches * itemsOf(leader, target)), itemsOf(leader, target)) + 1,
+    (target) => Math.max(Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)), itemsOf(leader, target)) + 1,
   );
-  const total = Math.max(most.tasks + MAX_TARGETS, ...targets.map((target) => itemsOf(leader, target) + 1));
+  const total = Math.max(MAX_TASKS + MAX_TARGETS, ...targets.map((target) => itemsOf(leader, target) + 1));
   const heads = await claim.readQueueHeads(client, ids, wanted, total, leader.keyed);
   const seen = [...heads.values()].reduce((sum, head) => sum + head.length, 0);
   const lastSeen = [...heads.keys()].at(-1);
@@ -162,9 +150,9 @@ const planDue = async (
         const cutShort = seen >= total && (target.id === lastSeen || !heads.has(target.id));
         return { ...target, head, more: head.length >= wanted[i]! || cutShort };
       }),
-      waiting: ids.length === 0 ? [] : await claim.findReadyBatches(client, ids, most.batches),
-      maxBatches: most.batches,
-      maxTasks: most.tasks,
+      waiting: ids.length === 0 ? [] : await claim.findReadyBatches(client, ids, maxBatches),
+      maxBatches,
+      maxTasks: MAX_TASKS,
     },
     leader.nowMs,
   );
