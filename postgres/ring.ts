@@ -16,7 +16,8 @@ export interface WokenLeader {
 }
 
 /**
- * R1: recomputes when the targets are due, from the queue, and only lowers it. Fullness is read (at most maxItems rows), never
+ * R1: recomputes when the targets are due, from the queue, and only lowers it; one that is due already is not read again (under a backlog
+ * that was a seventh of the database's work). Fullness is read (at most maxItems rows), never
  * counted by writing. Must agree with `cutBatches`, or a leader would wake for nothing without end.
  * One autocommit statement after the commit that made the work; then `wakeLeaders`, another one (store.md section 1).
  */
@@ -52,7 +53,7 @@ from (
   left join lateral (
     select min(coalesce(b.retry_at, b.created_at)) ready_at from batch b
     where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused and b.leader_id <> 0) open on true
-  where t.id = any($1::int[]) and not t.busy) d
+  where t.id = any($1::int[]) and not t.busy and (t.due_at is null or t.due_at > clock())) d
 where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.hold_until, d.due_at) < t.due_at)`,
     values: [targetIds],
   });
