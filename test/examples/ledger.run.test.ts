@@ -49,14 +49,14 @@ test.each([
       '--submitters',
       '4',
       '--commit-ms',
-      '100',
+      '250',
       '--kill-every',
-      '4s',
+      '1s',
     ];
     const result = await run([...size, '--approach', approach, '--strategy', strategy]);
     expect(result).toMatchObject({ lost: [], twice: [], inversions: [], wrongPrices: [], violations: [], isEqual: true, isWhole: true }); // prettier-ignore
     expect(result.kills).toBeGreaterThan(0);
     expect(Object.values(result.ends).reduce((sum, n) => sum + n, 0)).toBe(60);
   },
-  150_000,
+  240_000,
 );
