@@ -43,8 +43,8 @@ test('G9 A19: cancels that race claims: every task is either cancelled or done o
     }
   }
   // Both sides won often, or this was no race.
-  expect(cancelled).toBeGreaterThan(100);
-  expect(succeeded - 40 * 15).toBeGreaterThan(100);
+  expect(cancelled).toBeGreaterThan(10);
+  expect(succeeded - 40 * 15).toBeGreaterThan(10);
   const { ok, checks } = await muster.client.verify();
   expect(checks.filter((check) => check.violations.length > 0)).toEqual([]);
   expect(ok).toBe(true);
