@@ -5,7 +5,7 @@ import { FLUSH_REASONS } from '../workflows/planning/states';
 import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
 import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeForFreeSlots } from '../postgres/leader';
-import { forgetDispatches, hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
+import { hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
@@ -85,7 +85,6 @@ const takeTurn = async (
   const { epoch, live } = standing;
 
   const kept = reserved === null ? live : [...live, reserved.no];
-  await forgetDispatches(client, input.leaderId, kept);
   const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
   const claimed = await claimDue(client, leader, input, epoch, reserved);

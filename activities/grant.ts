@@ -13,6 +13,7 @@ import { STATUSES } from '../workflows/planning/queuer/statuses';
 import { LEADER_STATES } from '../workflows/planning/states';
 import type { Look } from './laneLook';
 import { lookAtLanes } from './laneLook';
+import { standingOf } from './reserve';
 
 /** A submitter that gives no sign of life for this long is dead: above a few ticks of a busy process. */
 export const SUBMITTER_LEASE_MS = 10_000;
@@ -39,15 +40,12 @@ export const grantLanes = async (
 const takeTurn = async (client: Client, leaseMs: number, input: GrantInput): Promise<GrantAnswer> => {
   const queuer = await store.lockQueuer(client, input.queuerId);
   if (queuer === null) throw new Error(`queuer ${input.queuerId}: not in the store`);
-  const mine = queuer.holder === input.runId;
-  if (!mine && queuer.runStartedAtMs !== null && queuer.runStartedAtMs > input.runStartedAtMs)
-    return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
-  if (mine && input.turn <= queuer.turn) return repeated(queuer, input);
-  const epoch = mine ? queuer.epoch : queuer.epoch + 1;
+  const standing = standingOf(queuer, input);
+  if (standing.kind === 'deposed') return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
+  if (standing.kind === 'repeated') return repeated(queuer, input);
+  const { epoch, live } = standing;
 
-  const live = mine ? input.live : [];
-  await store.recoverSubmitters(client, input.queuerId, live);
-  const { taken } = (await store.lockQueuer(client, input.queuerId))!;
+  const taken = queuer.taken - (await store.recoverSubmitters(client, input.queuerId, live));
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
   const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look);

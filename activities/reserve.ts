@@ -17,12 +17,15 @@ export type Standing =
   | { kind: 'deposed' }
   | { kind: 'repeated' };
 
-export const standingOf = (leader: LockedLeader, input: TurnInput): Standing => {
-  const mine = leader.holder === input.runId;
-  if (!mine && leader.runStartedAtMs !== null && leader.runStartedAtMs > input.runStartedAtMs)
-    return { kind: 'deposed' };
-  if (mine && input.turn <= leader.turn) return { kind: 'repeated' };
-  return { kind: 'leads', epoch: mine ? leader.epoch : leader.epoch + 1, live: mine ? input.live : [] };
+/** `row`: of a leader or a queuer, locked. */
+export const standingOf = (
+  row: Pick<LockedLeader, 'holder' | 'runStartedAtMs' | 'epoch' | 'turn'>,
+  input: Pick<TurnInput, 'runId' | 'runStartedAtMs' | 'turn' | 'live'>,
+): Standing => {
+  const mine = row.holder === input.runId;
+  if (!mine && row.runStartedAtMs !== null && row.runStartedAtMs > input.runStartedAtMs) return { kind: 'deposed' };
+  if (mine && input.turn <= row.turn) return { kind: 'repeated' };
+  return { kind: 'leads', epoch: mine ? row.epoch : row.epoch + 1, live: mine ? input.live : [] };
 };
 
 export interface Reservation {
@@ -36,16 +39,16 @@ export interface Reservation {
 }
 
 /**
- * Takes slots for the turn's submission, if it may claim and there is anything to claim; the claim gives back what it does not use. A
+ * Forgets the slots of dead submissions, and takes some for the turn's own, if it may claim and there is anything to claim; the claim gives back what it does not use. A
  * process that dies in between leaves a reservation that no workflow knows: the leader's next turn forgets it.
  */
 export const reserveSlots = async (client: Client, input: TurnInput): Promise<Reservation | null> => {
-  if (!input.mayClaim) return null;
   const leader = await lockLeaderAndHandler(client, input.leaderId);
-  if (leader === null || leader.paused || leader.handlerHoldMs !== null) return null;
+  if (leader === null) return null;
   const standing = standingOf(leader, input);
   if (standing.kind !== 'leads') return null; // the claim finds the same, and answers for it
   await forgetDispatches(client, input.leaderId, standing.live);
+  if (!input.mayClaim || leader.paused || leader.handlerHoldMs !== null) return null;
   const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
   if (!tokens.due) return null;
   const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);

@@ -12,6 +12,7 @@ import {
   unmarkAttempt,
 } from '../postgres/batch';
 import type { CarriedBatch } from '../postgres/batch';
+import { Gather } from '../postgres/gather';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
@@ -52,7 +53,8 @@ const signalOf = (): AbortSignal => {
 
 class Submission {
   private readonly schedule: Schedule;
-  private readonly ringing = new Set<number>();
+  /** Targets with new work: one ring in flight, those that gather meanwhile share the next. */
+  private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
   private readonly startedAt = performance.now();
   private stopping = false;
   private batches = 0;
@@ -173,27 +175,14 @@ class Submission {
       if (settled.kind === 'wait') this.schedule.holdTarget(call.batch.targetId, performance.now() + settled.againInMs);
       this.schedule.add(again, performance.now() + settled.againInMs);
     } else if (settled.ring) {
-      this.ringing.add(call.batch.targetId);
-      await this.ring();
+      await this.rings.add([call.batch.targetId]);
     }
-  }
-
-  /** Targets with new work: one ring in flight, those that gather meanwhile share the next. */
-  private ringInFlight: Promise<void> | null = null;
-  private async ring(): Promise<void> {
-    while (this.ringInFlight !== null) await this.ringInFlight;
-    if (this.ringing.size === 0) return;
-    const targets = [...this.ringing];
-    this.ringing.clear();
-    this.ringInFlight = ring(this.deps, targets).finally(() => (this.ringInFlight = null));
-    await this.ringInFlight;
   }
 
   private async giveBack(batches: readonly CarriedBatch[]): Promise<void> {
     this.handedBack += batches.length;
     const targets = await handBack(this.deps.pool, batches.map((batch) => batch.id), this.deps.input.no); // prettier-ignore
-    for (const target of targets) this.ringing.add(target);
-    await this.ring();
+    await this.rings.add(targets);
   }
 
   /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
@@ -204,8 +193,7 @@ class Submission {
     const { known, wanted, handlerId } = await touchDispatch(pool, input.leaderId, input.no, needed, node);
     if (!known || wanted) this.stop();
     const idle = await releaseTargets(pool, this.schedule.stragglers());
-    for (const target of idle) this.ringing.add(target);
-    await this.ring();
+    await this.rings.add(idle);
     // Calls that take long hold fewer slots now: offer the others to leaders without any, and to our own if it has due work.
     if (known && needed < this.offered && this.schedule.hasOnlyCalls()) {
       this.offered = needed;

@@ -4,10 +4,9 @@ export class Gather<T> {
   private last: Promise<void> = Promise.resolve();
   private next: { items: Set<T>; done: Promise<void> } | null = null;
 
-  /** `work` never rejects. */
   constructor(private readonly work: (items: readonly T[]) => Promise<void>) {}
 
-  /** Resolves when a run that began after this call has ended. */
+  /** Resolves when a run that began after this call has ended; rejects as that run does. */
   add(items: Iterable<T>): Promise<void> {
     const all = [...items];
     if (all.length === 0) return Promise.resolve();
@@ -18,12 +17,12 @@ export class Gather<T> {
 
   /** Resolves when all runs that were asked for so far have ended. */
   idle(): Promise<void> {
-    return this.last;
+    return this.last.catch(() => undefined);
   }
 
   private plan(): { items: Set<T>; done: Promise<void> } {
     const items = new Set<T>();
-    const done = this.last.then(() => {
+    const done = this.idle().then(() => {
       this.next = null;
       return this.work([...items]);
     });

@@ -41,20 +41,16 @@ from queuer q where q.id = $1`,
 
 /**
  * Submitters that the workflow does not know are gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
- * before that call's deadline), any other is as it was. This is also the takeover of a dead run's.
+ * before that call's deadline), any other is as it was. This is also the takeover of a dead run's. Answers the slots that they held.
  */
-export const recoverSubmitters = async (
-  client: Client,
-  queuerId: number,
-  live: readonly number[],
-): Promise<number[]> => {
-  const { rows: gone } = await client.query<{ no: number }>({
+export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
+  const { rows: gone } = await client.query<{ no: number; slots: number }>({
     name: 'forget-submitters',
-    text: 'delete from submitter where queuer_id = $1 and no <> all($2::bigint[]) returning no',
+    text: 'delete from submitter where queuer_id = $1 and no <> all($2::bigint[]) returning no, slots',
     values: [queuerId, live],
   });
-  if (gone.length === 0) return [];
-  return recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+  return gone.reduce((sum, { slots }) => sum + slots, 0);
 };
 
 export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {

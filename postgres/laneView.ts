@@ -1,20 +1,9 @@
+import type { LaneFacts } from './grant';
 import type { Queryable } from './pool';
 
 /** Lanes as people look at them (C12). */
 
-export interface LaneRowView {
-  id: number;
-  service: string;
-  kind: number;
-  approach: number;
-  onInvalid: number;
-  pendingLimit: number | null;
-  weight: number;
-  deficit: number;
-  served: number;
-  pending: number;
-  saturated: boolean;
-  holdInMs: number | null;
+export interface LaneRowView extends LaneFacts {
   paused: boolean;
   pauseReason: string | null;
   haltedBy: number | null;

@@ -1,4 +1,5 @@
 import { defineHandler } from '../../activities/handlers';
+import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
@@ -30,7 +31,9 @@ test('G9 A19: cancels that race claims: every task is either cancelled or done o
     await muster.client.submit('jobs', ids.map((id, i) => ({ id, payload: { to: targets[i]! } }))); // prettier-ignore
     // Different parts of the round, from several calls at once, each over all targets: locks are taken in the same order.
     const parts = [0, 1, 2].map((part) => ids.filter((_, i) => i % 4 === part));
-    await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
+    // In every other round in the midst of its calls, however fast the machine is: else the cancels may win them all.
+    if (round % 2 === 1) await eventually(() => ids.some((id) => done.has(id)), { everyMs: 1, what: 'the first call' });
+    else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
     const answers = await Promise.all(parts.map((part) => muster.client.cancel(part)));
     const ended = await muster.client.waitFor(ids, { timeoutMs: 30_000 });
     for (const task of ended) {
@@ -43,8 +46,8 @@ test('G9 A19: cancels that race claims: every task is either cancelled or done o
     }
   }
   // Both sides won often, or this was no race.
-  expect(cancelled).toBeGreaterThan(10);
-  expect(succeeded - 40 * 15).toBeGreaterThan(10);
+  expect(cancelled).toBeGreaterThan(100);
+  expect(succeeded - 40 * 15).toBeGreaterThan(100);
   const { ok, checks } = await muster.client.verify();
   expect(checks.filter((check) => check.violations.length > 0)).toEqual([]);
   expect(ok).toBe(true);

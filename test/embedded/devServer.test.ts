@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { startTemporalDev, type TemporalDev, type TemporalDevOptions } from '../../workers/embedded';
 import { serverArguments } from '../../workers/embedded/devServerCommand';
+import { choosePorts } from '../../workers/embedded/ports';
 import { isRunning, removeTemporary, temporaryDirectory } from './helpers';
 
 const started: TemporalDev[] = [];
@@ -21,6 +22,8 @@ async function connect({ address }: TemporalDev): Promise<Connection> {
   connections.push(connection);
   return connection;
 }
+
+const portOf = (address: string): string => /:(\d+)$/.exec(address)![1]!;
 
 const startWorkflow = (connection: Connection, namespace: string, workflowId: string) =>
   connection.workflowService.startWorkflowExecution({
@@ -52,6 +55,17 @@ test('two start side by side, with namespace, search attributes, Web UI and metr
 
   await one.stop();
   expect([one, two].map(({ pid }) => isRunning(pid))).toEqual([false, true]);
+});
+
+test('those started at once that want the same ports have ports of their own, and none takes another for itself', async () => {
+  const usual = await choosePorts({ port: {}, uiPort: {} });
+  const servers = await Promise.all([1, 2, 3, 4].map(() => start({ ui: true, usualPorts: usual })));
+  expect(new Set(servers.flatMap(({ address, uiUrl }) => [portOf(address), portOf(uiUrl!)])).size).toBe(8);
+  for (const [index, server] of servers.entries()) await startWorkflow(await connect(server), 'default', `of-${index}`);
+  for (const [index, { uiUrl }] of servers.entries()) {
+    const found = await fetch(`${uiUrl}/api/v1/namespaces/default/workflows/of-${index}`);
+    expect(found.status).toBe(200);
+  }
 });
 
 test('a file keeps the workflows over a stop and over a crash', async () => {

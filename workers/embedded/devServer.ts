@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { serverArguments, type Ports, type TemporalDevOptions } from './devServerCommand';
 import { Guard } from './guard';
+import type { GuardedProcess } from './guarded';
 import { accepts, checkPort, choosePorts, LOOPBACK } from './ports';
 import { startServer, type Attempt, type ServerHandle } from './server';
 import { temporalBinary } from './temporalBinary';
@@ -67,26 +68,39 @@ async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Att
       stopSignal: options.dbFilename === undefined ? 'SIGKILL' : 'SIGTERM',
       graceMs: 5_000,
     },
-    ready: () => isReady(ports, options),
+    ready: (server) => isReady(server, ports, options),
     ports: [ports.port, ports.metricsPort, ...(options.ui ? [ports.uiPort] : [])],
     details: ports,
   };
 }
 
-async function isReady({ port, uiPort }: Ports, options: TemporalDevOptions): Promise<boolean> {
+async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDevOptions): Promise<boolean> {
+  // The server says so once it holds its port. That somebody answers there is no proof: it may be another server that was faster.
+  if (!server.hasSaid(new RegExp(`Server:.*:${ports.port}\\b`))) {
+    return false;
+  }
   // Plain TCP first: a gRPC channel that was refused once waits a second before it tries again.
-  if (!(await accepts(port)) || (options.ui && !(await accepts(uiPort)))) {
+  if (!(await accepts(ports.port)) || (options.ui && !(await accepts(ports.uiPort)))) {
     return false;
   }
   // Not Connection.connect: it leaves its channel open where it fails.
-  const connection = Connection.lazy({ address: `${LOOPBACK}:${port}`, connectTimeout: '2s' });
+  const connection = Connection.lazy({ address: `${LOOPBACK}:${ports.port}`, connectTimeout: '2s' });
   try {
     await connection.ensureConnected();
     await connection.workflowService.describeNamespace({ namespace: options.namespace ?? 'default' });
-    return true;
+    const { clusterId } = await connection.workflowService.getClusterInfo({});
+    return !options.ui || (await clusterBehind(ports.uiPort)) === clusterId;
   } catch {
     return false;
   } finally {
     await connection.close();
   }
+}
+
+/** The id of the cluster that a Web UI shows: that of its own server, if the port is ours. */
+async function clusterBehind(uiPort: number): Promise<string> {
+  const answer = await fetch(`http://${LOOPBACK}:${uiPort}/api/v1/cluster-info`, {
+    signal: AbortSignal.timeout(2_000),
+  });
+  return ((await answer.json()) as { clusterId: string }).clusterId;
 }

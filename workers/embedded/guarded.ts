@@ -46,6 +46,11 @@ export class GuardedProcess {
     return [...this.recent, this.unfinishedLine].filter((line) => line.trim() !== '');
   }
 
+  /** Whether one of its last lines matches. */
+  hasSaid(line: RegExp): boolean {
+    return this.recentLines().some((said) => line.test(said));
+  }
+
   take(message: GuardianMessage): void {
     if (message.output !== undefined) {
       this.keep(message.output);

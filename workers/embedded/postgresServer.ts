@@ -94,7 +94,7 @@ async function attempt(
       stopSignal: 'SIGINT',
       graceMs: 10_000,
     },
-    ready: async (pid) => isReady(cluster.path, pid),
+    ready: async ({ pid }) => isReady(cluster.path, pid!),
     ports: [port],
     details: port,
   };

@@ -11,8 +11,8 @@ const POLL_MS = 20;
 
 export interface Attempt<T> {
   command: GuardedCommand;
-  /** Whether it answers by now. Must not throw. */
-  ready(pid: number): Promise<boolean>;
+  /** Whether it is this process that answers by now, not another that took the port first. Must not throw. */
+  ready(server: GuardedProcess): Promise<boolean>;
   /** The ports that it was told to listen on. */
   ports: readonly number[];
   details: T;
@@ -85,8 +85,7 @@ function handleOf(guard: Guard, server: GuardedProcess): ServerHandle {
 async function untilReady<T>(server: GuardedProcess, attempt: Attempt<T>, deadline: number): Promise<boolean> {
   while (server.exit === undefined && Date.now() < deadline) {
     const ended = server.exited.then(() => false);
-    if (await Promise.race([attempt.ready(server.pid as number), ended])) {
-      // Had another program answered on our port, ours would have ended over it by now.
+    if (await Promise.race([attempt.ready(server), ended])) {
       return server.exit === undefined;
     }
     await Promise.race([sleep(POLL_MS), server.exited]);

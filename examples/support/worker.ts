@@ -1,0 +1,38 @@
+import type { Handler } from '../../activities/handlers';
+import { createLogger } from '../../workers/logging';
+import { startWorker } from '../../workers/process';
+import { DEFAULT_PREFIX } from '../../workflows/naming';
+import { onEnd } from './server';
+
+/**
+ * A worker process of an example: what `muster worker` runs, with every setting from the caller and none from the machine. The database's
+ * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long.
+ */
+export const runWorker = async (handler: Handler, options: { temporal: string; graceMs: number }): Promise<void> => {
+  const log = createLogger('error');
+  const worker = await startWorker(
+    {
+      databaseUrl: process.env['MUSTER_DATABASE_URL'] ?? null,
+      schema: 'muster',
+      prefix: DEFAULT_PREFIX,
+      temporal: { address: options.temporal, namespace: 'default', connection: {} },
+      handlers: [handler],
+      callbacks: { allow: [], secret: null },
+      logLevel: 'error',
+      config: null,
+      configNamed: false,
+      ownServers: false,
+      dev: null,
+    },
+    { log, shutdownGraceMs: options.graceMs, signal: new AbortController().signal },
+  );
+  worker.ended.catch((error: unknown) => {
+    log.fatal({ err: error }, 'the worker failed');
+    process.exit(1);
+  });
+  onEnd(async () => {
+    worker.stop();
+    await worker.ended;
+  });
+  process.stdout.write(`${JSON.stringify({ ready: true, port: 0 })}\n`);
+};
