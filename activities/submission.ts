@@ -107,14 +107,18 @@ const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<Call
 };
 
 /** Writes what the call came to. */
-export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallEnd): Promise<Settled> => {
+export const settleOutcome = async (
+  deps: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>,
+  call: Call,
+  outcome: CallEnd,
+): Promise<Settled> => {
   const { batch } = call;
   if (outcome.kind === 'look-again') {
     await store.postponeLookUp(deps.pool, batch.id, call.attempt, outcome.inMs);
     const lanes = batch.inLane ? await lookAgainInLane(deps.pool, batch.id, outcome.inMs) : [];
     return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes };
   }
-  if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
+  if (!isPlainSuccess(outcome, call)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({

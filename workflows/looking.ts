@@ -4,6 +4,8 @@ import { lookSignal } from './definitions';
 
 /** Looks of one run, beyond the server's own suggestion to continue as new. */
 const LOOKS_PER_RUN = 500;
+/** While something else is under way the run goes on looking, up to so many events (a server ends it at 51,200). */
+const MOST_EVENTS = 20_000;
 
 /**
  * The loop of a workflow that works off something in the store: looks, waits until the next thing is due or somebody says look, and ends
@@ -13,22 +15,32 @@ const LOOKS_PER_RUN = 500;
  * comes while it runs means one more look; and between reading the flag and returning there is no await, so a signal that comes after is
  * either refused together with the close by the server, which runs this workflow task again with it, or finds the run closed and starts
  * the next one. The same holds for continue-as-new: the next run begins with a look.
+ *
+ * `isAtRest`: nothing else is under way in this run that its end would break off; waited for before the run ends or continues as new.
  */
 export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
   again: () => Promise<never>,
   waitsFor: string,
+  isAtRest: () => boolean = () => true,
 ): Promise<void> => {
   let woken = false;
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
-    if (looks >= LOOKS_PER_RUN || workflowInfo().continueAsNewSuggested) await again();
+    const isFull = looks >= LOOKS_PER_RUN || workflowInfo().continueAsNewSuggested;
+    if (isFull && workflowInfo().historyLength >= MOST_EVENTS) while (!isAtRest()) await condition(isAtRest);
+    if (isFull && isAtRest()) await again(); // no await between the last check and the end of the run
     woken = false;
     const { dueInMs } = await look();
     if (woken || dueInMs === 0) continue;
-    if (dueInMs === null) return;
+    if (dueInMs === null) {
+      if (isAtRest()) return;
+      await condition(() => woken || isAtRest());
+      if (!woken && isAtRest()) return;
+      continue;
+    }
     setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
-    await condition(() => woken, dueInMs, { summary: waitsFor });
+    await condition(() => woken || (isFull && isAtRest()), dueInMs, { summary: waitsFor });
   }
 };
 
