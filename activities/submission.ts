@@ -1,6 +1,6 @@
 import { reconcileOutcome } from './handlers/reconcile';
 import { callHandler } from './handlers/call';
-import type { Batch, Handler } from './handlers/types';
+import type { Batch, CallContext, Handler } from './handlers/types';
 import type { CallOutcome } from '../workflows/planning/plans';
 import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
@@ -170,13 +170,11 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   attempt: call.attempt,
 });
 
-const contextOf = (
-  deps: CallerDeps,
-  call: Call,
-): { signal: AbortSignal; idempotencyKey: string; deadline: number } => ({
+const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   signal: deps.signal,
   idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
   deadline: Date.now() + deps.handler.timeoutMs,
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
 });
 
 /** The same for every attempt of a batch, never the same in two installations (H3). */
