@@ -11,7 +11,7 @@ import { checkCompletion, CompletionReader } from './completion';
 import type { ActivityDeps } from './deps';
 import type { FreeDeps } from './freeTargets';
 import { freeTargets } from './freeTargets';
-import { cutText, readResults } from './handlers';
+import { cutText, readResults, ResultsInterrupted } from './handlers';
 import type { Handler } from './handlers/types';
 import { ringLanes } from './ringLanes';
 import type { Call, Settled } from './settlement';
@@ -101,7 +101,7 @@ const settle = async (
   const outcome = await readOutcome(call, told, reader)
     .catch(async (error: unknown) => {
       await putOff(handler.poll.everyMs);
-      throw error;
+      throw error instanceof ResultsInterrupted && error.side === 'source' ? error.cause : error;
     })
     .finally(() => clearInterval(renewal));
   const wrong = reader.problem ?? (outcome.kind === 'unknown' ? { field: 'results', message: outcome.error } : null);

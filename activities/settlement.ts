@@ -11,6 +11,7 @@ import { lockSibling, markRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
+import { askEveryMs } from './handlers';
 import type { Handler } from './handlers/types';
 import { noticesOf } from './notices';
 import { concludeSibling, insertHalves } from './halves';
@@ -143,8 +144,8 @@ const write = async (
     case 'accept': {
       settled.accepted = true;
       settled.ring = false;
-      const { everyMs, deadlineMs } = call.handler.poll;
-      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, everyMs, deadlineMs });
+      const poll = { everyMs: askEveryMs(call.handler), deadlineMs: call.handler.poll.deadlineMs };
+      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, ...poll });
       return;
     }
     case 'wait':

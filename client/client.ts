@@ -204,7 +204,7 @@ export class Client extends LaneVerbs {
   }
 
   /** Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the same. */
-  complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
+  async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
     return completions.complete(this, this.handler(handler), told);
   }
 
