@@ -7,6 +7,14 @@ const LOOKS_PER_RUN = 500;
 /** While something else is under way the run goes on looking, up to so many events (a server ends it at 51,200). */
 const MOST_EVENTS = 20_000;
 
+/** Work of the same run beside its looks. */
+export interface Beside {
+  /** Nothing of it is under way. */
+  isAtRest(): boolean;
+  /** How many pieces of it have ended so far. */
+  ended(): number;
+}
+
 /**
  * The loop of a workflow that works off something in the store: looks, waits until the next thing is due or somebody says look, and ends
  * when nothing is left and nobody said look since the last look began.
@@ -16,31 +24,33 @@ const MOST_EVENTS = 20_000;
  * either refused together with the close by the server, which runs this workflow task again with it, or finds the run closed and starts
  * the next one. The same holds for continue-as-new: the next run begins with a look.
  *
- * `isAtRest`: nothing else is under way in this run that its end would break off; waited for before the run ends or continues as new.
+ * `beside`: something else goes on in this run, which its end would break off: waited for before that, and looked after when it has ended.
  */
 export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
   again: () => Promise<never>,
   waitsFor: string,
-  isAtRest: () => boolean = () => true,
+  beside: Beside = { isAtRest: () => true, ended: () => 0 },
 ): Promise<void> => {
   let woken = false;
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
     const isFull = looks >= LOOKS_PER_RUN || workflowInfo().continueAsNewSuggested;
-    if (isFull && workflowInfo().historyLength >= MOST_EVENTS) while (!isAtRest()) await condition(isAtRest);
-    if (isFull && isAtRest()) await again(); // no await between the last check and the end of the run
+    if (isFull && workflowInfo().historyLength >= MOST_EVENTS)
+      while (!beside.isAtRest()) await condition(() => beside.isAtRest());
+    if (isFull && beside.isAtRest()) await again(); // no await between the last check and the end of the run
+    const ended = beside.ended();
+    const isNews = (): boolean => woken || (beside.isAtRest() && beside.ended() !== ended);
     woken = false;
     const { dueInMs } = await look();
-    if (woken || dueInMs === 0) continue;
+    if (isNews() || dueInMs === 0) continue;
     if (dueInMs === null) {
-      if (isAtRest()) return;
-      await condition(() => woken || isAtRest());
-      if (!woken && isAtRest()) return;
+      if (beside.isAtRest()) return;
+      await condition(isNews);
       continue;
     }
     setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
-    await condition(() => woken || (isFull && isAtRest()), dueInMs, { summary: waitsFor });
+    await condition(isNews, dueInMs, { summary: waitsFor });
   }
 };
 

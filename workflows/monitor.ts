@@ -9,6 +9,7 @@ import {
 import type { Activities } from '../activities';
 import { completeSignal } from './definitions';
 import type { CompletionSignal, MonitorInput } from './definitions';
+import type { Beside } from './looking';
 import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 import { handlerTaskQueue } from './naming';
 
@@ -48,14 +49,15 @@ export async function monitor({ handler }: MonitorInput): Promise<void> {
     () => pollAccepted({ handler }),
     () => continueAsNew<typeof monitor>({ handler }),
     'next question',
-    () => inbox.isEmpty(),
+    inbox,
   );
 }
 
 /** Completions that came and are not written yet, worked off a few at a time, in the order in which they came. */
-class Inbox {
+class Inbox implements Beside {
   private readonly waiting: CompletionSignal[] = [];
   private running = 0;
+  private done = 0;
 
   constructor(private readonly complete: (told: CompletionSignal) => Promise<unknown>) {}
 
@@ -64,8 +66,12 @@ class Inbox {
     if (this.running < AT_ONCE) void this.work();
   }
 
-  isEmpty(): boolean {
+  isAtRest(): boolean {
     return this.running === 0 && this.waiting.length === 0;
+  }
+
+  ended(): number {
+    return this.done;
   }
 
   private async work(): Promise<void> {
@@ -73,6 +79,7 @@ class Inbox {
     for (let told = this.waiting.shift(); told !== undefined; told = this.waiting.shift()) {
       // Retried until it is written or refused; a failure in spite of that is in the history, and the batch is asked about as before.
       await this.complete(told).catch(() => undefined);
+      this.done++;
     }
     this.running--;
   }
