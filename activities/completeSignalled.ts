@@ -7,8 +7,9 @@ import type { ActivityDeps } from './deps';
 /** Of one signal: a history keeps it twice, and a server refuses 2 MB. */
 const RESULTS_MAX = 1_000;
 const BYTES_MAX = 1_000_000;
-/** Told too early so often, with the retry policy's waits 10 minutes in all: longer than a call. Then it is given up; the batch is asked about as before. */
-const EARLY_TIMES = 26;
+/** Told too early: tried again after so long, ten minutes in all, longer than a call. Then it is given up; the batch is asked about as before. */
+const EARLY_TIMES = 70;
+const earlyDelayMs = (attempt: number): number => Math.min(10_000, attempt * 500);
 
 /** A completion that came to the monitor by signal (H7). Nobody waits for the answer: what is refused is logged, and stands in the history. */
 export const completeSignalled = async (
@@ -22,8 +23,14 @@ export const completeSignalled = async (
       message: `this worker has no handler ${name}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
   const end = tooLarge(told) ?? (await completeAccepted(deps, handler, told));
-  if (end.kind === 'later' && Context.current().info.attempt < EARLY_TIMES)
-    throw ApplicationFailure.create({ type: 'CompletionTooEarly', message: end.error, category: 'BENIGN' });
+  const { attempt } = Context.current().info;
+  if (end.kind === 'later' && attempt < EARLY_TIMES)
+    throw ApplicationFailure.create({
+      type: 'CompletionTooEarly',
+      message: end.error,
+      category: 'BENIGN',
+      nextRetryDelay: earlyDelayMs(attempt),
+    });
   if (end.kind === 'completed') {
     await ringCompleted(deps, end.rings);
     return { kind: end.kind, batch: end.batch, state: end.state, repeated: end.repeated };

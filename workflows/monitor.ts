@@ -38,7 +38,7 @@ export async function monitor({ handler }: MonitorInput): Promise<void> {
     taskQueue,
     // At most 1,000 results, read from the input: seconds. A process that dies in it is replaced after this.
     startToCloseTimeout: '30s',
-    // Told before its acceptance was written, it comes again soon; while the store is away, for as long as that takes.
+    // For as long as the store is away. Told before its acceptance was written, the activity says when it comes again.
     retry: { initialInterval: '200ms', maximumInterval: '30s' },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `told about a batch of ${handler}`,

@@ -24,7 +24,12 @@ const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
     ...more,
   });
 beforeAll(async () => {
-  muster = await startMuster([define('told'), define('alone'), define('lane', { service: (target) => target })]);
+  muster = await startMuster([
+    define('told'),
+    define('alone'),
+    define('storm'),
+    define('lane', { service: (target) => target }),
+  ]);
   temporal = await muster.client.temporal();
 }, 60_000);
 afterAll(() => muster.stop());
@@ -142,10 +147,25 @@ test('H7: in a lane: the next batch goes after the signal', async () => {
   await eventually(async () => (await muster.client.batchStatus(second))!.status === 'invalid');
 });
 
-test('300 signals at once, each for a batch of its own: all count, once', async () => {
-  const all = Array.from({ length: 300 }, (_, i) => `storm${i}`);
-  await muster.client.submit('told', all.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
-  for (const to of all) await isAccepted(to);
-  await Promise.all(all.map((to) => signal('told', { reference: `${to}/1`, results: [{ index: 0, status: 'ok' }] })));
-  await become(all.map((to) => `${to}-0`), all.map(() => 'succeeded').join()); // prettier-ignore
-});
+test('H7: many signals, and large ones: all are taken once, and the history is bounded by continuing as new', async () => {
+  const real = Array.from({ length: 30 }, (_, i) => `storm${i}`);
+  await muster.client.submit('storm', real.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
+  for (const to of real) await isAccepted(to);
+  const large = 'x'.repeat(100_000); // 4 MB of history: the server suggests to continue as new
+  const told = real.flatMap((to, i) => [
+    { reference: `${to}/1`, results: [{ index: 0, status: 'ok' }] },
+    { reference: `none${i}`, status: 'expired', error: large },
+  ]);
+  for (let i = 0; i < told.length; i += 10) await Promise.all(told.slice(i, i + 10).map((one) => signal('storm', one)));
+  await become(real.map((to) => `${to}-0`), real.map(() => 'succeeded').join()); // prettier-ignore
+  const runs: string[] = [];
+  await eventually(async () => {
+    runs.length = 0;
+    for await (const { status } of temporal.workflow.list({ query: `WorkflowId = '${monitorId('storm')}'` }))
+      runs.push(status.name);
+    return runs.length > 1 && !runs.includes('RUNNING');
+  }, { timeoutMs: 60_000, everyMs: 500, what: () => `runs that have ended: ${runs.join()}` }); // prettier-ignore
+  expect(runs).toContain('CONTINUED_AS_NEW');
+  // Once each: what is told a second time would be refused as stale, or count an attempt more.
+  expect((await muster.client.getTasks(real.map((to) => `${to}-0`))).map(({ attempts }) => attempts)).toEqual(real.map(() => 1)); // prettier-ignore
+}, 120_000);
