@@ -1,4 +1,5 @@
 import type { Handler } from '../../activities/handlers';
+import { NO_CALLBACK } from '../../workers/callbackSettings';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
@@ -18,6 +19,7 @@ export const runWorker = async (handler: Handler, options: { temporal: string; g
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
       handlers: [handler],
       callbacks: { allow: [], secret: null },
+      callback: NO_CALLBACK,
       logLevel: 'error',
       config: null,
       configNamed: false,
