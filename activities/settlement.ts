@@ -12,6 +12,7 @@ import type { ActivityDeps } from './deps';
 import type { Handler } from './handlers/types';
 import { noticesOf } from './notices';
 import { concludeSibling, insertHalves } from './halves';
+import { concludePair, findPair, pairState } from './laneHalves';
 import type { Part } from './laneSettlement';
 import { asLane, insertRetry, settleInLane } from './laneSettlement';
 import { IN_PROCESS_MS, putOff } from './putOff';
@@ -26,6 +27,10 @@ export interface Call {
   pages: ResultPages;
   /** Looked up and not there: it may be sent again, whatever `onUnknown` says (H3). */
   absent: boolean;
+  /** In a lane: nobody but an operator may decide its unknown outcome, with this reason (C28, C9). */
+  park?: string;
+  /** In a lane: it passed its deadline once more while it was pending (C9). */
+  overdue?: boolean;
 }
 
 /** What the submission has to do after a settlement was written. */
@@ -52,7 +57,8 @@ export const contextOf = (call: Call, sibling: SettlementContext['sibling']): Se
   bisect: call.handler.bisect,
   delayed: call.handler.retry.delayed,
   inPlace: call.handler.retry.inPlace,
-  depth: call.batch.depth,
+  // In a lane the rule of the first split is that of the first two tasks (`laneHalves.ts`).
+  depth: call.batch.inLane && (sibling === 'pending' || sibling === 'refused') ? 1 : call.batch.depth,
   sibling,
   refusals: call.batch.refusals,
   ageMs: call.batch.ageMs ?? 0,
@@ -74,9 +80,13 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
         batch.depth === 1 && batch.parentId !== null && !batch.inLane
           ? await lockSibling(client, batch.parentId, batch.id)
           : null;
+      const pair = await findPair(client, batch);
       const guard = await settle.lockAttempt(client, batch.id, call.attempt);
-      const siblingWas = siblingState(batch.depth, sibling);
-      const decided = keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
+      const siblingWas = batch.inLane ? pairState(batch, pair) : siblingState(batch.depth, sibling);
+      const decided: Settlement =
+        call.park !== undefined && outcome.kind === 'unknown'
+          ? { kind: 'park', error: call.park }
+          : keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
       const settlement = batch.inLane ? asLane(decided, outcome, batch.refusals) : decided;
       const settled: Settled = {
         written: guard !== null,
@@ -93,17 +103,21 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
       const parts: Part[] = [];
       await write(client, call, settlement, settled, parts);
       if (batch.inLane) settled.lanes = await settleInLane(client, call, settlement, parts);
-      if (
-        siblingWas === 'refused' &&
-        settlement.kind !== 'wait' &&
-        settlement.kind !== 'resend' &&
-        settlement.kind !== 'accept'
-      )
+      if (siblingWas !== 'refused' || !decidesOther(settlement)) return settled;
+      if (!batch.inLane)
         settled.notices = (await concludeSibling(client, call, sibling!, settlement)) || settled.notices;
+      else {
+        const other = await concludePair(client, call, pair!, settlement);
+        settled.notices ||= other.notices;
+        settled.lanes.push(...other.lanes);
+      }
       return settled;
     }),
   );
 };
+
+/** What became of a half is known, so that the refused other one is decided (H4). */
+const decidesOther = ({ kind }: Settlement): boolean => kind !== 'wait' && kind !== 'resend' && kind !== 'accept';
 
 const siblingState = (
   depth: number,

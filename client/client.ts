@@ -9,7 +9,6 @@ import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
-import { refuseOrderings } from './checkBatch';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
 import * as control from './control';
@@ -243,7 +242,6 @@ export class Client extends LaneVerbs {
   ): Promise<SubmitResult> {
     if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
     const problems: TaskProblem[] = [];
-    if (handler.service !== undefined) tasks.forEach((task, index) => refuseOrderings(task, index, problems));
     const checked = tasks
       .map((task, index) => checkTask(handler, task, index, problems))
       .filter((task): task is CheckedTask => task !== null);
