@@ -107,7 +107,8 @@ from (select lane_id from lane_state where lane_id = any(
 
 /**
  * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
- * the index of ready lanes: those with nothing to do cost nothing.
+ * the index of ready lanes: those with nothing to do cost nothing. Whether they are stopped is asked again of the locked rows: one that was
+ * halted or paused while this waited for its lock is left out.
  */
 export const lockReadyLanes = async (
   client: Client,
@@ -126,7 +127,8 @@ export const lockReadyLanes = async (
     text: `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs"
-from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) order by s.lane_id for no key update of s`,
+from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
+order by s.lane_id for no key update of s`,
     values: [ids],
   });
   const byId = new Map(rows.map((row) => [row.id, row]));
