@@ -117,7 +117,7 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
   }
   if (batch.inLane && outcome.kind === 'unknown') {
     const next = await resolveInLane(deps.pool, call, outcome.error);
-    if (next.kind === 'look-again') return lookLater(deps, call, next.inMs, outcome.error, true);
+    if (next.kind === 'look-again') return lookLater(deps, call, next.inMs, next.error, true);
   }
   if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore

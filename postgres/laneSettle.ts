@@ -40,14 +40,17 @@ returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
   return rows[0] ?? null;
 };
 
-/** Look-ups of its unknown outcome so far, without a clear answer. */
-export const readLookUps = async (db: Queryable, batchId: number): Promise<number> => {
-  const { rows } = await db.query<{ lookUps: number }>({
+/** Look-ups of its unknown outcome so far, without a clear answer; and what made it unknown. */
+export const readLookUps = async (
+  db: Queryable,
+  batchId: number,
+): Promise<{ lookUps: number; error: string | null }> => {
+  const { rows } = await db.query<{ lookUps: number; error: string | null }>({
     name: 'read-look-ups',
-    text: 'select look_ups as "lookUps" from submission where batch_id = $1',
+    text: 'select s.look_ups as "lookUps", b.error from submission s join batch b on b.id = s.batch_id where s.batch_id = $1',
     values: [batchId],
   });
-  return rows[0]?.lookUps ?? 0;
+  return rows[0] ?? { lookUps: 0, error: null };
 };
 
 /** It stays unknown and is looked up again: nobody sends it or asks for its status meanwhile. False: a newer attempt exists, or it is over. */
