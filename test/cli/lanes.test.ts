@@ -18,6 +18,7 @@ beforeAll(async () => {
     handlers: [
       defineHandler<{ country: string }>({
         name: 'orders',
+        lane: {},
         target: ({ country }) => country,
         limits: { maxItems: 50 },
         submit: () => Promise.reject(new Error('nobody calls')),
