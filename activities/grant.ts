@@ -137,7 +137,7 @@ const writePlan = async (client: Client, queuerId: number, look: Look, grants: r
 };
 
 const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<number, T> =>
-  all.size === 0 ? new Map() : new Map([...all].filter(([id]) => ids.has(id)));
+  all.size === 0 ? new Map<number, T>() : new Map([...all].filter(([id]) => ids.has(id)));
 
 const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
   const on = failures.find((failure) => failure.batchId === batchId)?.on;

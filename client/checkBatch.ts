@@ -148,7 +148,7 @@ const setsOf = (
 
 const declared = (field: string, keys: readonly string[] | undefined): Set<string> => {
   if (keys !== undefined && !Array.isArray(keys)) throw new InvalidArgumentError(field, 'an array of state keys', keys);
-  return new Set(keys ?? []);
+  return new Set<string>(keys ?? []);
 };
 
 /**

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 const statesOf = async (tasks: readonly { id: string }[]): Promise<string[]> =>
-  (await muster.client.getTasks(ids(tasks))).map((task) => task!.state);
+  (await muster.client.getTasks(ids(tasks))).map((task) => task.state);
 const sent = (service: string, from = downstream) => from.seen.filter((call) => call.service === service).map((call) => call.ids); // prettier-ignore
 const pauseReason = async (): Promise<string | null> =>
   (await muster.client.status('edits'))[0]!.paused?.reason ?? null;
