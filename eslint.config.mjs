@@ -195,6 +195,11 @@ export default defineConfig(
     ['workflows/planning/**/*.ts'],
     [{ regex: '^(?!\\./)', message: 'Planning is pure and imports only itself.' }],
   ),
+  // A folder in it may go up to it, and no further.
+  restrictImports(
+    ['workflows/planning/*/**/*.ts'],
+    [{ regex: '^(?!\\./|\\.\\./[a-zA-Z])', message: 'Planning is pure and imports only itself.' }],
+  ),
   restrictImports(
     ['workflows/contracts.ts'],
     [{ regex: '^(?!zod$|\\./planning/)', message: 'Contracts are zod schemas over planning, nothing else.' }],

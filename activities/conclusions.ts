@@ -13,7 +13,13 @@ import type { CallEnd, CallerDeps } from './submission';
 import { SuccessWriter } from './successWriter';
 import type { Call } from './settlement';
 
-export type AcceptedBatch = CarriedBatch & { reference: string; overdue: boolean; leaderId: number };
+/** `deadlinesPassed`: before this one, of a batch in a lane; null: in none. */
+export type AcceptedBatch = CarriedBatch & {
+  reference: string;
+  overdue: boolean;
+  leaderId: number;
+  deadlinesPassed: number | null;
+};
 
 /** What a downstream said of a batch that it had accepted, so far as it is no longer simply pending. */
 export type Conclusion =
@@ -24,7 +30,9 @@ export type Conclusion =
    * refusal at submit, so it is bisected (H4). A downstream that fails half-way must say `expired` or `done`, with results.
    */
   | { kind: 'rejected'; error: string }
-  | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' };
+  | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' }
+  /** In a lane: pending for ever (C9); an operator's. */
+  | { kind: 'park'; reason: string };
 
 /** Nothing is known: to be looked up, where the handler can. */
 interface LookUp {
@@ -136,13 +144,21 @@ export class Conclusions {
     let call = await this.take(batch, batch.attempt);
     if (call === null) return;
     let outcome: CallEnd | AskAgain | LookUp;
+    // Asked, and not done in time: counted where it stands in a lane, whatever a look-up finds.
+    call.overdue = batch.overdue && (conclusion.kind === 'unknown' || conclusion.kind === 'park');
+    if (conclusion.kind === 'park') {
+      call.park = conclusion.reason;
+      return this.settle(call, { kind: 'unknown', error: conclusion.reason });
+    }
     if (conclusion.kind === 'read') outcome = await this.read(call, batch, conclusion.missing);
     else if (conclusion.kind === 'unknown') outcome = { ...conclusion, kind: 'look-up', overdue: batch.overdue };
     else outcome = { kind: 'rejected', error: conclusion.error };
     if (outcome.kind === 'look-up') {
       // Under an attempt of its own: pages of an answer that broke off must not stand beside those of the look-up's.
+      const { overdue } = call;
       call = await this.take(batch, call.attempt);
       if (call === null) return;
+      call.overdue = overdue ?? false;
       outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
     }
     if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // it says nothing then

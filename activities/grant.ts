@@ -6,6 +6,7 @@ import { hasUnseenWork, publishGrantTurn } from '../postgres/queuer';
 import { failDependents } from '../postgres/laneSettle';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import { writePaces } from '../postgres/tokens';
 import type { GrantAnswer, GrantInput } from '../workflows/contracts';
 import { decideNextGrant } from '../workflows/planning/nextGrant';
 import type { DependencyFailure, Grant } from '../workflows/planning/queuer/types';
@@ -101,7 +102,7 @@ const startSubmitters = async (
 const START_LEASE_MS = 30_000;
 
 const hand = (client: Client, grants: readonly Grant[], submitter: number): Promise<void> =>
-  store.grantBatches(client, grants.map(({ batchId, from }) => ({ id: batchId, from: STATUSES[from], submitter }))); // prettier-ignore
+  store.grantBatches(client, grants.map(({ batchId, from, startInMs }) => ({ id: batchId, from: STATUSES[from], submitter, startInMs }))); // prettier-ignore
 
 /** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
 const writePlan = async (client: Client, queuerId: number, look: Look, grants: readonly Grant[]): Promise<void> => {
@@ -120,17 +121,29 @@ const writePlan = async (client: Client, queuerId: number, look: Look, grants: r
         ready: lane.ready,
         due_in_ms: lane.dueInMs,
         granted: granted.get(lane.laneId) ?? 0,
+        blocked_by: lane.heldBy,
         halted_by: lane.haltedBy,
         halt_reason: lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null ? null : haltOf(plan.failures, lane.haltedBy), // prettier-ignore
       })),
     );
   // After the lanes: those of their dependents are worth a look now.
   if (plan.failures.length > 0) await failAll(client, plan.failures);
+  // Of what is granted only: rates of batches that another process is to send are not taken here.
+  const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
+    new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
+  await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));
+  await writePaces(client, 'target', only(plan.paced.targets, granting('targetId')));
   if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
 };
 
+const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<number, T> =>
+  all.size === 0 ? new Map<number, T>() : new Map([...all].filter(([id]) => ids.has(id)));
+
 const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
   const on = failures.find((failure) => failure.batchId === batchId)?.on;
+  // Parked while another one halted the lane: now it is its turn.
+  if (on === undefined)
+    return `unknown: nobody knows whether batch ${batchId} was applied; \`lane fix\` or \`lane skip\` it`;
   return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
 };
 

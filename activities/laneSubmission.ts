@@ -84,9 +84,18 @@ export class LaneSubmission {
       signal: this.signal,
       successes: successWriterOf(this.deps.pool),
     };
+    if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
+    if (this.stopping) return this.slotFree();
     const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
     if (ended !== null) await this.settle(callers, ended);
     await this.slotFree();
+  }
+
+  /** Its handler's rate lets it start then (G1); granted ahead, within a second. */
+  private async untilStart(inMs: number): Promise<void> {
+    const until = performance.now() + inMs;
+    while (!this.stopping && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50, until - performance.now())));
   }
 
   /** Null: it must not be sent (C29), or not by us. */

@@ -7,6 +7,7 @@ import type { AcceptedBatch } from './conclusions';
 import type { ActivityDeps } from './deps';
 import type { PollOutcome } from './handlers';
 import { pollReferences } from './handlers';
+import { decidePending } from '../workflows/planning/queuer/pendingDeadline';
 import type { Handler, ReferenceStatus } from './handlers/types';
 
 /** References in one question. */
@@ -90,11 +91,7 @@ class PollRun {
     switch (status) {
       case 'pending':
         if (!batch.overdue) return false;
-        this.conclusions.add(batch, {
-          kind: 'unknown',
-          error: `pending at its deadline (poll.deadlineMs)${why}`,
-          knownStatus: 'pending',
-        });
+        this.passDeadline(batch, `pending at its deadline (poll.deadlineMs)${why}`);
         return true;
       case 'done':
         this.conclusions.add(batch, { kind: 'read' });
@@ -121,6 +118,18 @@ class PollRun {
     }
   }
 
+  /** Asked for after its deadline, and not done. In a lane it is unknown a few times, then its lane is parked (C9); elsewhere H7. */
+  private passDeadline(batch: AcceptedBatch, error: string): void {
+    const { deadlinesPassed } = batch;
+    const decision =
+      deadlinesPassed === null
+        ? null
+        : decidePending({ deadlineInMs: 0, askedSince: true, overdue: deadlinesPassed + 1, overdueMax: this.handler.lane.deadlines }); // prettier-ignore
+    if (decision?.kind === 'park')
+      this.conclusions.add(batch, { kind: 'park', reason: `${decision.reason} (${error})` });
+    else this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
+  }
+
   /** Nothing was said about any of them: later again, with why; a batch whose grace has passed too is given to the unknown ones. */
   private async unanswered(
     due: readonly AcceptedBatch[],
@@ -132,8 +141,7 @@ class PollRun {
     const past =
       overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
     const error = `its status could not be asked: ${outcome.error}`;
-    for (const batch of due)
-      if (past.has(batch.id)) this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
+    for (const batch of due) if (past.has(batch.id)) this.passDeadline(batch, error);
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
     await this.putOff(due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })), waitMs); // prettier-ignore
     await this.conclusions.start();

@@ -12,6 +12,7 @@ import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
 import { lookAgainInLane } from './laneSettlement';
+import { resolveInLane } from './laneUnknown';
 import { isPlainSuccess, settleCall } from './settlement';
 import type { Call, Settled } from './settlement';
 import type { SuccessWriter } from './successWriter';
@@ -114,9 +115,13 @@ export const settleOutcome = async (
 ): Promise<Settled> => {
   const { batch } = call;
   if (outcome.kind === 'look-again') {
+    if (batch.inLane) return lookLater(deps, call, outcome.inMs, 'looked up too early to be believed', false);
     await store.postponeLookUp(deps.pool, batch.id, call.attempt, outcome.inMs);
-    const lanes = batch.inLane ? await lookAgainInLane(deps.pool, batch.id, outcome.inMs) : [];
-    return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes };
+    return PUT_OFF;
+  }
+  if (batch.inLane && outcome.kind === 'unknown') {
+    const next = await resolveInLane(deps.pool, call, outcome.error);
+    if (next.kind === 'look-again') return lookLater(deps, call, next.inMs, next.error, true);
   }
   if (!isPlainSuccess(outcome, call)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
@@ -136,6 +141,18 @@ export const settleOutcome = async (
     notices: notices.length > 0,
     lanes: [],
   };
+};
+
+const PUT_OFF: Settled = { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes: [] }; // prettier-ignore
+const lookLater = async (
+  deps: Pick<CallerDeps, 'pool'>,
+  call: Call,
+  inMs: number,
+  error: string,
+  counts: boolean,
+): Promise<Settled> => {
+  const lanes = await lookAgainInLane(deps.pool, call, { inMs, error, counts });
+  return { ...PUT_OFF, written: lanes !== null, lanes: lanes ?? [] };
 };
 
 export const toCall = (

@@ -11,7 +11,6 @@ import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
 import * as completions from './complete';
-import { refuseOrderings } from './checkBatch';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
 import * as control from './control';
@@ -250,7 +249,6 @@ export class Client extends LaneVerbs {
   ): Promise<SubmitResult> {
     if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
     const problems: TaskProblem[] = [];
-    if (handler.service !== undefined) tasks.forEach((task, index) => refuseOrderings(task, index, problems));
     const checked = tasks
       .map((task, index) => checkTask(handler, task, index, problems))
       .filter((task): task is CheckedTask => task !== null);

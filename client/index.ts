@@ -4,6 +4,7 @@ export type { ClientOptions, SubmitOptions, SubmitResult, TaskSource } from './c
 export type { Fix, QueuerSettings } from './laneControl';
 export type { LaneBatchView, LanesOptions, LaneView, QueuerView } from './lanes';
 export type { BatchInput } from './checkBatch';
+export type { Receipt } from './receipts';
 export type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 export type { Callback, TaskInput } from './checkTasks';
 export type * from './views';

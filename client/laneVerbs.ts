@@ -8,6 +8,8 @@ import type { TaskInput } from './checkTasks';
 import * as control from './laneControl';
 import type { LaneRinger } from './laneRinger';
 import * as views from './lanes';
+import type { Receipt } from './receipts';
+import { receipts } from './receipts';
 import type { Submitter } from './submit';
 import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
@@ -79,6 +81,12 @@ export abstract class LaneVerbs {
   async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
     await this.ready();
     return views.batchStatus(this.pool, batch);
+  }
+
+  /** What the downstream said of each item of a batch: valid, or invalid with message and data. */
+  async receipts(batch: number): Promise<Receipt[]> {
+    await this.ready();
+    return receipts(this.pool, batch);
   }
 
   async queuer(): Promise<views.QueuerView[]> {

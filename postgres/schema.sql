@@ -8,6 +8,13 @@ CREATE OR REPLACE FUNCTION clock()
 AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
 ;
 
+CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $function$
+;
+
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
 
 create table batch (
@@ -174,6 +181,7 @@ create table lane_queue (
   bytes integer not null,
   attempts smallint not null default 0,
   weight double precision,
+  key text,
   reads text[],
   writes text[],
   constraint lane_queue_pkey PRIMARY KEY (lane_id, seq)
@@ -191,6 +199,7 @@ create table lane_state (
   pending integer not null default 0,
   saturated boolean not null default false,
   hold_until timestamp with time zone,
+  blocked_by integer,
   paused_at timestamp with time zone,
   pause_reason text,
   halted_by bigint,
@@ -353,6 +362,8 @@ create table submission (
   not_before timestamp with time zone,
   granted_at timestamp with time zone,
   changed_at timestamp with time zone not null,
+  look_ups smallint not null default 0,
+  overdue smallint not null default 0,
   weight integer not null,
   reads text[] not null,
   writes text[] not null,
@@ -417,6 +428,7 @@ alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) 
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
+alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
@@ -444,6 +456,7 @@ CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
+CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by) WHERE blocked_by IS NOT NULL;
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
 CREATE INDEX lane_halted ON lane_state USING btree (lane_id) WHERE halted_by IS NOT NULL;
 CREATE INDEX lane_ready ON lane_state USING btree (queuer_id, served, lane_id) WHERE ready AND paused_at IS NULL AND halted_by IS NULL;
@@ -457,6 +470,7 @@ CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX submission_granted ON submission USING btree (submitter) WHERE status = 3;
 CREATE INDEX submission_lane ON submission USING btree (lane_id, batch_id);
 CREATE UNIQUE INDEX submission_open ON submission USING btree (lane_id, seq) WHERE status < 10;
+CREATE INDEX submission_taken ON submission USING btree (handler_id) WHERE status >= 2 AND status <= 5;
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
@@ -471,6 +485,9 @@ create view task_state as
     COALESCE(o.attempts::integer, (m.attempts + b.counted)::integer, q.attempts::integer, d.attempts::integer, l.attempts::integer, 0)::smallint AS attempts,
     COALESCE(o.state,
         CASE
+            WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
+               FROM submission s
+              WHERE s.batch_id = b.id))
             WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
             ELSE b.state
         END, 0::smallint) AS state
@@ -501,18 +518,24 @@ UNION ALL
    FROM lane_queue
   GROUP BY lane_queue.target_id
 UNION ALL
- SELECT batch.target_id,
+ SELECT b.target_id,
         CASE
-            WHEN batch.state = 1 AND batch.attempt > 0 THEN 2::smallint
-            ELSE batch.state
+            WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
+               FROM submission s
+              WHERE s.batch_id = b.id))
+            WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
+            ELSE b.state
         END AS state,
-    sum(batch.n - batch.n_left) AS n
-   FROM batch
-  WHERE batch.state <> 7
-  GROUP BY batch.target_id, (
+    sum(b.n - b.n_left) AS n
+   FROM batch b
+  WHERE b.state <> 7
+  GROUP BY b.target_id, (
         CASE
-            WHEN batch.state = 1 AND batch.attempt > 0 THEN 2::smallint
-            ELSE batch.state
+            WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
+               FROM submission s
+              WHERE s.batch_id = b.id))
+            WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
+            ELSE b.state
         END)
 UNION ALL
  SELECT outcome.target_id,

@@ -60,14 +60,16 @@ where p.batch_id = any($1::bigint[])
   return new Map(rows.map((row) => [row.seq, row.result]));
 };
 
-/** For waiting: the states alone, of many. */
+/** For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no end to wait for: in-progress here. */
 export const readTaskStates = async (
   db: Queryable,
   ids: readonly string[],
 ): Promise<{ id: string; state: number }[]> => {
   const { rows } = await db.query<{ id: string; state: number }>({
     name: 'read-task-states',
-    text: 'select id, state from task_state where id = any($1::text[])',
+    text: `
+select s.id, case when s.state = 3 and exists (select from batch b where b.id = s.batch_id and b.state = 1) then 2::smallint else s.state end as state
+from task_state s where s.id = any($1::text[])`,
     values: [ids],
   });
   return rows;

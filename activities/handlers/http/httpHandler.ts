@@ -91,7 +91,9 @@ export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Ha
 
 function build(config: HttpHandlerConfig, plan: Plan): Handler {
   const { payload, request, followUps } = plan;
-  const timeoutMs = config.timeoutMs ?? 30_000;
+  // A lane waits for its head: it gives up sooner.
+  const isOrdered = config.lane !== undefined || config.service !== undefined;
+  const timeoutMs = config.timeoutMs ?? (isOrdered ? 15_000 : 30_000);
   const transport = new Transport({
     connections: config.concurrency?.perHandler ?? 32,
     connectMs: Math.min(config.timeouts?.connectMs ?? DEFAULT_CONNECT_MS, timeoutMs),
@@ -114,6 +116,10 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
       bisect: config.bisect,
       absentAfterMs: config.absentAfterMs,
       poll: config.poll,
+      lane: config.lane,
+      service: payload.order.service,
+      reads: payload.order.reads,
+      writes: payload.order.writes,
       leaders: config.leaders,
       maxQueued: config.maxQueued,
       retentionMs: config.retentionMs,

@@ -52,6 +52,10 @@ const response = settings({
   ).optional(),
 });
 
+const pathOrTemplate = () =>
+  text('a path such as order.id, or a template such as "order-{{payload.order.id}}"', () => true);
+const keys = () => z.array(pathOrTemplate(), { error: 'expected an array of paths or templates' }).optional();
+
 const constant = settings({ constant: text('text of 1-512 bytes', (v) => v !== '' && Buffer.byteLength(v) <= 512) });
 
 export const httpSchema = settings({
@@ -60,6 +64,11 @@ export const httpSchema = settings({
   target: either<string | { constant: string }>((v) => (typeof v === 'object' && v !== null ? constant : path())),
   weight: path().optional(),
   distinctBy: path().optional(),
+  service: either<string | { constant: string }>((v) =>
+    typeof v === 'object' && v !== null ? constant : pathOrTemplate(),
+  ).optional(),
+  reads: keys(),
+  writes: keys(),
   schema: z
     .custom<object>((v) => typeof v === 'object' && v !== null && !Array.isArray(v), {
       error: 'expected a JSON Schema (an object)',
