@@ -31,12 +31,12 @@ export interface CallbackServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Bodies in memory at once; more are asked to come again. */
+/** Bodies of the largest size in memory at once, or so many more smaller ones; beyond that they are asked to come again. */
 const MOST_AT_ONCE = 8;
 /** A downstream that calls back before its acceptance is written is waited with so long, then told to come again. */
 const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;
-/** A whole request; a slow sender holds a place of `MOST_AT_ONCE`. */
+/** A whole request; a slow sender holds its part of that memory as long. */
 const REQUEST_MS = 60_000;
 const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})/([A-Za-z0-9_-]{1,100})/?$`);
 
@@ -68,7 +68,8 @@ export const listenForCallbacks = async (options: CallbackOptions): Promise<Call
 class Receiver {
   readonly stopping = new AbortController();
   private deps: ActivityDeps | null = null;
-  private busy = 0;
+  /** Bytes of bodies that are read or being written. */
+  private held = 0;
 
   constructor(private readonly options: CallbackOptions) {}
 
@@ -92,12 +93,14 @@ class Receiver {
     const batchId = Number(id);
     if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, batchId, token))
       return problem(401, 'unauthorized', 'The token is not that of this batch.', {}, { 'www-authenticate': 'Callback' }); // prettier-ignore
-    if (this.busy >= MOST_AT_ONCE) return busyNow('Too many callbacks at once.');
-    this.busy++;
+    const { maxBytes } = options;
+    const bytes = Math.min(maxBytes, Number(request.headers['content-length'] ?? maxBytes));
+    if (this.held + bytes > MOST_AT_ONCE * maxBytes) return busyNow('Too many callbacks at once.');
+    this.held += bytes;
     try {
-      return await this.complete(deps, batchId, await readJson(request, options.maxBytes));
+      return await this.complete(deps, batchId, await readJson(request, maxBytes));
     } finally {
-      this.busy--;
+      this.held -= bytes;
     }
   }
 
