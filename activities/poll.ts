@@ -12,6 +12,10 @@ import type { Handler, ReferenceStatus } from './handlers/types';
 /** References in one question. */
 const ASK = 100;
 const TICK_MS = 2_000;
+/** Waits up to this long for the next question are spent in the activity. */
+const HERE_MS = 250;
+/** While results are being read, others become due. */
+const NEXT_MS = 50;
 /** No new question after this: the next look begins a fresh activity. Results that are being read may take longer. */
 const SOFT_LIMIT_MS = 10 * 60_000;
 /** A question that was not answered is no answer: past its deadline a batch is asked about for this many rounds more. */
@@ -61,12 +65,15 @@ class PollRun {
         !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
       const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
       if (due.length > 0) await this.ask(due);
-      else if (this.conclusions.isEmpty()) break;
-      else await this.conclusions.nextChange(TICK_MS);
+      else if (!this.conclusions.isEmpty()) await this.conclusions.nextChange(mayAsk ? NEXT_MS : TICK_MS);
+      else {
+        await this.conclusions.flush();
+        const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
+        // Cheaper than a timer of the workflow and an activity.
+        if (mayAsk && dueInMs !== null && dueInMs <= HERE_MS) await this.conclusions.nextChange(dueInMs);
+        else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
+      }
     }
-    await this.conclusions.flush();
-    const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
-    return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
   }
 
   private async ask(due: readonly AcceptedBatch[]): Promise<void> {

@@ -11,6 +11,7 @@ import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
+import { isPlainInLane, settlePlainInLane } from './lanePlain';
 import { lookAgainInLane } from './laneSettlement';
 import { isPlainSuccess, settleCall } from './settlement';
 import type { Call, Settled } from './settlement';
@@ -114,6 +115,7 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
     const lanes = batch.inLane ? await lookAgainInLane(deps.pool, batch.id, outcome.inMs) : [];
     return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes };
   }
+  if (isPlainInLane(outcome, call)) return settlePlainInLane(deps, call, outcome);
   if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;

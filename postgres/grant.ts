@@ -262,13 +262,33 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
 };
 
 /** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
-export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> => {
-  const { rowCount } = await db.query({
-    name: 'keep-submitter',
+export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> =>
+  (await keepSubmitters(db, [{ no, epoch }], leaseMs)).has(no);
+
+/** The same of several; answers those that may go on. */
+export const keepSubmitters = async (
+  db: Queryable,
+  submitters: readonly { no: number; epoch: number }[],
+  leaseMs: number,
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ no: number }>({
+    name: 'keep-submitters',
     text: `
-update submitter m set expires_at = clock() + $3 * interval '1 ms' from queuer q
-where m.no = $1 and m.epoch = $2 and q.id = m.queuer_id and q.epoch = $2`,
-    values: [no, epoch, leaseMs],
+update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no, epoch), queuer q
+where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id and q.epoch = m.epoch returning m.no`,
+    values: [submitters.map(({ no }) => no), submitters.map(({ epoch }) => epoch), leaseMs],
   });
-  return rowCount === 1;
+  return new Set(rows.map(({ no }) => no));
+};
+
+/** Something may be ready, or become so by now: worth a grant. */
+export const hasReadyLane = async (db: Queryable, queuerId: number): Promise<boolean> => {
+  const { rows } = await db.query<{ ready: boolean }>({
+    name: 'has-ready-lane',
+    text: `
+select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
+  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready`,
+    values: [queuerId],
+  });
+  return rows[0]!.ready;
 };

@@ -4,7 +4,7 @@ import type { Queryable } from './pool';
 
 /** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */
 
-/** The batches that it holds, in the order in which they were granted. */
+/** The batches that a submitter holds, in the order in which they were granted. */
 export const readGranted = async (db: Queryable, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-granted',
@@ -14,26 +14,49 @@ export const readGranted = async (db: Queryable, no: number): Promise<CarriedBat
   return rows;
 };
 
+/** Batches that were granted just now, in the granting transaction. */
+export const readCarried = async (db: Queryable, ids: readonly number[]): Promise<CarriedBatch[]> => {
+  const { rows } = await db.query<CarriedBatch>({
+    name: 'read-carried',
+    text: `${CARRIED} where b.id = any($1::bigint[])`,
+    values: [ids],
+  });
+  return rows;
+};
+
+/** A call about to be made; `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+export interface GrantedMark {
+  id: number;
+  attempt: number;
+  submitter: number;
+  timeoutMs: number;
+}
+
 /**
- * Marks a call right before it is made (C29): granted to this submitter, which is not taken for dead, by a queuer that still rules; nobody
- * paused anything, and the batch stands in the lane that its target feeds. False: it must not be sent.
+ * Marks calls right before they are made (C29): granted to their submitter, which is not taken for dead, by a queuer that still rules; nobody
+ * paused anything, and the batch stands in the lane that its target feeds. Answers those that may be sent; no other must be.
  */
-export const markGranted = async (
-  db: Queryable,
-  mark: { id: number; attempt: number; submitter: number; node: string; timeoutMs: number },
-): Promise<boolean> => {
-  const { rowCount } = await db.query({
+export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], node: string): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
     name: 'mark-granted',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $4, attempt_until = clock() + $5 * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from submission s, lane_state l, submitter m, queuer q, target t, handler h
-where b.id = $1 and b.attempt = $2 and b.state + 0 = 1 and b.dispatch = $3 and b.attempt_until is null
-  and s.batch_id = b.id and s.status = 3 and s.submitter = $3 and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
-  and m.no = $3 and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
-  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null`,
-    values: [mark.id, mark.attempt, mark.submitter, mark.node, mark.timeoutMs],
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
+  submission s, lane_state l, submitter m, queuer q, target t, handler h
+where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
+  and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
+  and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
+  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+returning b.id`,
+    values: [
+      marks.map((mark) => mark.id),
+      marks.map((mark) => mark.attempt),
+      marks.map((mark) => mark.submitter),
+      marks.map((mark) => mark.timeoutMs),
+      node,
+    ],
   });
-  return rowCount === 1;
+  return new Set(rows.map((row) => row.id));
 };
 
 /** It goes on with so many slots; the others are free for the queuer. */

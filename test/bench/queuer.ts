@@ -63,11 +63,9 @@ class Bench {
 
   async grant(slots: number): Promise<{ id: number; service: string }[]> {
     const { pool } = this.client;
-    const { batches } = await grantNext(
-      { pool, handlers: this.handlers },
-      { queuerId: 0, no: this.no, epoch: 1 },
-      slots,
-    );
+    const asks = [{ no: this.no, epoch: 1, slots }];
+    const granted = await grantNext({ pool, handlers: this.handlers }, 0, asks);
+    const batches = (granted.batches.get(this.no) ?? []).map(({ id }) => id);
     if (batches.length === 0) return [];
     const { rows } = await pool.query<{ id: number; service: string }>(
       'select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.batch_id = any($1::bigint[])',

@@ -41,8 +41,8 @@ class Run {
 }
 const submit = async (service: string): Promise<number> =>
   (await client.submitBatch('edits', service, items(service))).batch;
-const mark = (id: number, submitter: number, attempt = 0) =>
-  markGranted(database.pool, { id, attempt, submitter, node: 'n', timeoutMs: 1_000 });
+const mark = async (id: number, submitter: number, attempt = 0) =>
+  (await markGranted(database.pool, [{ id, attempt, submitter, timeoutMs: 1_000 }], 'n')).has(id);
 const statusOf = async (batch: number) => (await client.batchStatus(batch))!.status;
 
 test('a repeated turn grants nothing more and answers the same', async () => {
@@ -92,7 +92,8 @@ test('two runs: the later one takes over with a higher epoch, the earlier one is
   expect(await mark(batch, submitters[0]!.no)).toBe(false);
   expect(await early.take([submitters[0]!.no])).toMatchObject({ deposed: true, submitters: [] });
   const handlers = client.handlers;
-  expect(await grantNext({ pool: database.pool, handlers }, { queuerId: 0, no: submitters[0]!.no, epoch: 1 }, 1)).toMatchObject({ batches: [] }); // prettier-ignore
+  const asks = [{ no: submitters[0]!.no, epoch: 1, slots: 1 }];
+  expect(await grantNext({ pool: database.pool, handlers }, 0, asks)).toMatchObject({ batches: new Map(), over: new Set([submitters[0]!.no]) }); // prettier-ignore
 });
 
 test('C29: frozen past its expiry, then thawed: its send is refused, whoever has taken over or not', async () => {
