@@ -37,7 +37,7 @@ interface LookUp {
 }
 
 /** Longer than a few ticks; whoever takes over from a dead monitor waits this long. */
-const LEASE_MS = 15_000;
+const LEASE_MS = 6_000;
 /** Files read at once: each holds a page and its members' ids. */
 const LANES = 4;
 /** In hand at most: more questions are put only while there is room. */

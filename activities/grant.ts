@@ -7,7 +7,7 @@ import type { CarriedBatch } from '../postgres/batch';
 import { failDependents } from '../postgres/laneSettle';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
-import { readCarried } from '../postgres/submitter';
+import { insertSubmitter, keepSubmitters, readCarried } from '../postgres/submitter';
 import type { GrantAnswer, GrantInput } from '../workflows/contracts';
 import { decideNextGrant } from '../workflows/planning/nextGrant';
 import type { DependencyFailure, Grant } from '../workflows/planning/queuer/types';
@@ -17,8 +17,11 @@ import type { Look } from './laneLook';
 import { lookAtLanes } from './laneLook';
 import { standingOf } from './reserve';
 
-/** A submitter that gives no sign of life for this long is dead: above a few ticks of a busy process. */
-export const SUBMITTER_LEASE_MS = 10_000;
+/**
+ * A submitter that gives no sign of life for this long is dead: a few ticks of a busy process. Sooner than its heartbeat ends: signs of life
+ * in the store cost no action. One that only was slow loses nothing but its claim: what it had marked waits for its true answer.
+ */
+export const SUBMITTER_LEASE_MS = 4_000;
 
 /**
  * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it waits for; one transaction guarded by
@@ -47,7 +50,7 @@ const takeTurn = async (client: Client, leaseMs: number, input: GrantInput): Pro
   if (standing.kind === 'repeated') return repeated(queuer, input);
   const { epoch, live } = standing;
 
-  const taken = queuer.taken - (await store.recoverSubmitters(client, input.queuerId, live));
+  const taken = await store.recoverSubmitters(client, input.queuerId, live);
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
   const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look);
@@ -92,7 +95,7 @@ const startSubmitters = async (
   for (const [handler, grants] of byHandler)
     for (let at = 0; at < grants.length; at += crew) {
       const part = grants.slice(at, at + crew);
-      const no = await store.insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
+      const no = await insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
       await hand(client, part, no);
       submitters.push({ no, handler, slots: part.length, batches: part.length });
     }
@@ -171,7 +174,8 @@ export const grantNext = async (
   withRetries(() =>
     inTransaction(deps.pool, async (client) => {
       const queuer = await store.lockQueuer(client, queuerId);
-      const known = await store.keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
+      const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
+      if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
       const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
       if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
         return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };

@@ -1,9 +1,9 @@
 import { Context } from '@temporalio/activity';
-import { keepSubmitter, recoverBatches } from '../postgres/grant';
+import { recoverBatches } from '../postgres/grant';
 import type { CarriedBatch } from '../postgres/batch';
 import { isFirstAccepted } from '../postgres/poll';
 import { releaseQueuer } from '../postgres/queuer';
-import { deleteSubmitter, readGranted, shrinkSubmitter } from '../postgres/submitter';
+import { deleteSubmitter, keepSubmitter, readGranted, shrinkSubmitter } from '../postgres/submitter';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';

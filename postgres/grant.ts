@@ -14,6 +14,8 @@ export interface LockedQueuer {
   slots: number;
   /** Held by live submitters. */
   taken: number;
+  /** A submitter gave no sign of life for its lease. */
+  expired: boolean;
   strategy: number;
   depth: number;
   round: number;
@@ -32,7 +34,8 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
     text: `
 select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
   extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs", q.slots,
-  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0)::int as taken, q.strategy, q.depth, q.round, q.paused_at is not null as paused
+  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
+  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy, q.depth, q.round, q.paused_at is not null as paused
 from queuer q where q.id = $1`,
     values: [queuerId],
   });
@@ -40,17 +43,33 @@ from queuer q where q.id = $1`,
 };
 
 /**
- * Submitters that the workflow does not know are gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
- * before that call's deadline), any other is as it was. This is also the takeover of a dead run's. Answers the slots that they held.
+ * Submitters that the workflow does not know, or that gave no sign of life for their lease, are gone, and their batches come back: one whose
+ * call was marked is unknown (nobody takes it up before that call's deadline; its true answer still counts), any other is as it was. This is
+ * also the takeover of a dead run's. Answers the slots that live ones hold.
  */
 export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
-  const { rows: gone } = await client.query<{ no: number; slots: number }>({
+  const { rows: gone } = await client.query<{ no: number }>({
     name: 'forget-submitters',
-    text: 'delete from submitter where queuer_id = $1 and no <> all($2::bigint[]) returning no, slots',
+    text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
     values: [queuerId, live],
   });
   if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
-  return gone.reduce((sum, { slots }) => sum + slots, 0);
+  const { rows } = await client.query<{ slots: number }>({
+    name: 'slots-taken',
+    text: 'select coalesce(sum(slots), 0)::int as slots from submitter where queuer_id = $1',
+    values: [queuerId],
+  });
+  return rows[0]!.slots;
+};
+
+/** The same for those alone whose lease has passed: for a submitter that grants itself, which does not know who else is live. */
+export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
+  const { rows: gone } = await client.query<{ no: number }>({
+    name: 'forget-expired-submitters',
+    text: 'delete from submitter where queuer_id = $1 and expires_at <= clock() returning no',
+    values: [queuerId],
+  });
+  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
 };
 
 export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
@@ -100,7 +119,7 @@ from (select lane_id from lane_state where queuer_id = $1 and due_at <= clock() 
 
 /**
  * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
- * the index of ready lanes: those with nothing to do cost nothing.
+ * the index of ready lanes: those with nothing to do cost nothing. One that an answer halted while its lock was waited for is left out.
  */
 export const lockReadyLanes = async (
   client: Client,
@@ -119,7 +138,8 @@ export const lockReadyLanes = async (
     text: `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs"
-from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) order by s.lane_id for no key update of s`,
+from lane_state s join lane l on l.id = s.lane_id
+where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null order by s.lane_id for no key update of s`,
     values: [ids],
   });
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -177,23 +197,6 @@ join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join tar
     values: [laneIds, windows],
   });
   return rows;
-};
-
-/** A submission activity that is about to be started. */
-export const insertSubmitter = async (
-  client: Client,
-  queuerId: number,
-  epoch: number,
-  slots: number,
-  leaseMs: number,
-): Promise<number> => {
-  const { rows } = await client.query<{ no: number }>({
-    name: 'insert-submitter',
-    text: `
-insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
-    values: [queuerId, epoch, slots, leaseMs],
-  });
-  return rows[0]!.no;
 };
 
 /** In flight from here on, in the hands of these submitters. Throws when one of them was not as the plan saw it. */
@@ -259,26 +262,6 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
     values: [queuerId],
   });
   return rows[0]?.inMs ?? null;
-};
-
-/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
-export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> =>
-  (await keepSubmitters(db, [{ no, epoch }], leaseMs)).has(no);
-
-/** The same of several; answers those that may go on. */
-export const keepSubmitters = async (
-  db: Queryable,
-  submitters: readonly { no: number; epoch: number }[],
-  leaseMs: number,
-): Promise<Set<number>> => {
-  const { rows } = await db.query<{ no: number }>({
-    name: 'keep-submitters',
-    text: `
-update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no, epoch), queuer q
-where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id and q.epoch = m.epoch returning m.no`,
-    values: [submitters.map(({ no }) => no), submitters.map(({ epoch }) => epoch), leaseMs],
-  });
-  return new Set(rows.map(({ no }) => no));
 };
 
 /** Something may be ready, or become so by now: worth a grant. */

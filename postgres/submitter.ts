@@ -1,6 +1,6 @@
 import type { CarriedBatch } from './batch';
 import { CARRIED } from './batch';
-import type { Queryable } from './pool';
+import type { Client, Queryable } from './pool';
 
 /** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */
 
@@ -71,4 +71,41 @@ export const shrinkSubmitter = async (db: Queryable, no: number, slots: number):
 /** It is over. */
 export const deleteSubmitter = async (db: Queryable, no: number): Promise<void> => {
   await db.query({ name: 'delete-submitter', text: 'delete from submitter where no = $1', values: [no] });
+};
+
+/** A submission activity that is about to be started. */
+export const insertSubmitter = async (
+  client: Client,
+  queuerId: number,
+  epoch: number,
+  slots: number,
+  leaseMs: number,
+): Promise<number> => {
+  const { rows } = await client.query<{ no: number }>({
+    name: 'insert-submitter',
+    text: `
+insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
+    values: [queuerId, epoch, slots, leaseMs],
+  });
+  return rows[0]!.no;
+};
+
+/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
+export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> =>
+  (await keepSubmitters(db, [{ no, epoch }], leaseMs)).has(no);
+
+/** The same of several; answers those that may go on. */
+export const keepSubmitters = async (
+  db: Queryable,
+  submitters: readonly { no: number; epoch: number }[],
+  leaseMs: number,
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ no: number }>({
+    name: 'keep-submitters',
+    text: `
+update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no, epoch), queuer q
+where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id and q.epoch = m.epoch returning m.no`,
+    values: [submitters.map(({ no }) => no), submitters.map(({ epoch }) => epoch), leaseMs],
+  });
+  return new Set(rows.map(({ no }) => no));
 };

@@ -120,7 +120,7 @@ export class Harness {
   }
 
   private async reach(kill: Kill): Promise<Reported | null> {
-    const isCall = [...CALL_POINTS, DOWNSTREAM_POINT].includes(kill.point as never);
+    const isCall = [...CALL_POINTS, DOWNSTREAM_POINT].includes(kill.point);
     const places = isCall ? [this.downstream] : kill.point === CLIENT_POINT ? this.submitters : this.workers;
     const token = randomBytes(4).toString('hex');
     let first: Reported | null = null;
