@@ -1,5 +1,5 @@
 import type { CarriedBatch } from '../postgres/batch';
-import { hasReadyLane } from '../postgres/grant';
+import { lookForReady } from '../postgres/grant';
 import type { Pool } from '../postgres/pool';
 import type { ActivityDeps } from './deps';
 import type { Ask } from './grant';
@@ -23,7 +23,8 @@ interface Waiting {
 
 /**
  * The free slots of all submitters of a process, of one queuer: they share its lock, so those that come free while a grant is under way
- * share the next one. A slot for which there is nothing waits a little, since the next batch of a serial lane may be ready in a moment.
+ * share the next one. A slot for which there is nothing waits a little while batches are on their way: the next one of a serial lane may be
+ * ready in a moment.
  */
 export class LaneGranter {
   private waiting: Waiting[] = [];
@@ -84,17 +85,23 @@ export class LaneGranter {
   }
 
   private async look(): Promise<void> {
-    const until = performance.now() - LINGER_MS;
-    const [tired, fresh] = split(this.waiting, ({ since, isStopping }) => since < until || isStopping());
+    this.giveUp(({ since, isStopping }) => since < performance.now() - LINGER_MS || isStopping());
+    if (this.waiting.length === 0) return;
+    const { ready, soon } = await lookForReady(this.deps.pool, this.queuerId).catch(() => PERHAPS);
+    if (this.working) return;
+    if (ready) return void this.work();
+    if (!soon) this.giveUp(() => true);
+    this.rest();
+  }
+
+  private giveUp(is: (one: Waiting) => boolean): void {
+    const [tired, fresh] = split(this.waiting, is);
     this.waiting = fresh;
     for (const { resolve } of tired) resolve(null);
-    if (fresh.length === 0) return;
-    const isReady = await hasReadyLane(this.deps.pool, this.queuerId).catch(() => true); // the grant will say what is wrong
-    if (this.working) return;
-    if (isReady) void this.work();
-    else this.rest();
   }
 }
+/** The grant will say what is wrong. */
+const PERHAPS = { ready: true, soon: true };
 
 const split = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
   all.filter(is),

@@ -264,14 +264,15 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
   return rows[0]?.inMs ?? null;
 };
 
-/** Something may be ready, or become so by now: worth a grant. */
-export const hasReadyLane = async (db: Queryable, queuerId: number): Promise<boolean> => {
-  const { rows } = await db.query<{ ready: boolean }>({
-    name: 'has-ready-lane',
+/** Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a lane waits for one that is on its way. */
+export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ ready: boolean; soon: boolean }> => {
+  const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
+    name: 'look-for-ready',
     text: `
 select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
-  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready`,
+  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready,
+  exists (select from submission o where o.status = 3) or exists (select from batch b where b.reference is not null and b.state = 1 and b.poll_at is not null) as soon`,
     values: [queuerId],
   });
-  return rows[0]!.ready;
+  return rows[0]!;
 };

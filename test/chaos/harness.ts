@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Place } from './crew';
 import type { Reported } from './crew';
 import type { Kill } from './plan';
-import type { Arming, Report } from './points';
+import type { Arming, Marked, Report } from './points';
 import { BACKEND_POINT, CALL_POINTS, CLIENT_POINT, DOWNSTREAM_POINT, SERVER_POINT } from './points';
 import { Reaper } from './reaper';
 import type { Scenario } from './scenario';
@@ -19,6 +19,7 @@ export interface Struck {
   kill: Kill;
   how: Kill['how'];
   live: number;
+  marked?: Marked[];
 }
 
 /** The processes of a run and what befalls them. A kill counts only if the victim reported the point with live work. */
@@ -116,7 +117,7 @@ export class Harness {
     } else if (how === 'stop') victim.stop(token);
     else await victim.kill(kill.point === CLIENT_POINT ? kill.restartAfterMs * 4 : kill.restartAfterMs);
     if (victim !== place) place.go(token); // the downstream goes on, its caller does not
-    return { kill, how, live };
+    return { kill, how, live, ...(report.marked === undefined ? {} : { marked: report.marked }) };
   }
 
   private async reach(kill: Kill): Promise<Reported | null> {

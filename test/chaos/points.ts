@@ -23,8 +23,8 @@ export const POINTS = [...WORKER_POINTS, ...CALL_POINTS, CLIENT_POINT, BACKEND_P
 /** Of the submission queuer, reported by a worker. */
 export const LANE_WORKER_POINTS = [
   'before-grant', // batches chosen, under the queuer's lock, nothing committed
-  'after-grant', // committed, nobody has them in hand
   'before-send', // marked, nothing sent
+  'after-grant', // committed, nobody has them in hand
   'after-accept', // pending in the store, the monitor not told
   'after-reading-taken', // done downstream, in the monitor's hands
   'before-settle', // the answer is here, nothing of it written
@@ -58,6 +58,12 @@ export interface Report {
   worker?: number;
   /** continue-as-new: whose work it is, a leader's or a queuer's; the harness looks in the store how much waits. */
   leaderId?: number;
+  /** before-send: the calls that were marked and not made yet. */
+  marked?: Marked[];
+}
+export interface Marked {
+  batch: number;
+  attempt: number;
 }
 
 /** Handlers of this test. Content depends on the number alone, so that a repeat is the same task. */

@@ -26,6 +26,8 @@ export interface Evidence {
   stored: readonly { id: string; service: string; status: number }[];
   applied: readonly Applied[];
   calls: readonly LaneCall[];
+  /** Calls that were marked by a process that was frozen before it made them, for longer than any lease. */
+  frozen: readonly { batch: number; attempt: number }[];
 }
 
 export interface LaneVerdict {
@@ -47,6 +49,9 @@ export interface LaneVerdict {
   overlaps: number;
   /** Sent by somebody who had been taken for dead: a later attempt of it was there before. */
   staleCalls: number;
+  frozen: number;
+  /** Of those that were frozen: sent all the same, after the thaw. */
+  thawedSends: number;
   calls: number;
   distinctCalls: number;
   /** First few findings, in words. */
@@ -56,12 +61,12 @@ export interface LaneVerdict {
 const COMMITTED = 10;
 const FINDINGS = 20;
 
-export const judge = ({ acked, stored, applied, calls }: Evidence): LaneVerdict => {
+export const judge = ({ acked, stored, applied, calls, frozen }: Evidence): LaneVerdict => {
   const findings: string[] = [];
   const find = (what: string): void => void (findings.length < FINDINGS && findings.push(what));
   const verdict: LaneVerdict = {
     batches: stored.length, committed: 0, lost: 0, stuck: 0, failed: 0, inversions: 0, doubleEffects: 0, strangers: 0, overlaps: 0,
-    staleCalls: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings,
+    staleCalls: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings,
   }; // prettier-ignore
   const effects = judgeApplied(applied, new Set(stored.map(({ id }) => id)), verdict, find);
   const byId = new Set(stored.map(({ id }) => id));
@@ -84,6 +89,11 @@ export const judge = ({ acked, stored, applied, calls }: Evidence): LaneVerdict 
       find(`failed: ${id} ended with status ${status}`);
     }
   judgeCalls(calls, verdict, find);
+  for (const { batch, attempt } of frozen)
+    if (calls.some((call) => call.attempt === attempt && call.key.endsWith(`-${batch}`))) {
+      verdict.thawedSends++;
+      find(`thawed: attempt ${attempt} of batch ${batch} was sent by a process that had been taken for dead`);
+    }
   return verdict;
 };
 
@@ -139,7 +149,11 @@ const linesOf = <T>(file: string): T[] =>
     : [];
 
 /** Reads the store (plain SQL) and the downstream's files. */
-export const gather = async (databaseUrl: string, runDir: string, acked: readonly string[]): Promise<Evidence> => {
+export const gather = async (
+  databaseUrl: string,
+  runDir: string,
+  acked: readonly string[],
+): Promise<Omit<Evidence, 'frozen'>> => {
   const db = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=muster' });
   await db.connect();
   try {

@@ -39,8 +39,9 @@ export interface LaneFigures {
 export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigures): LaneOutcome => {
   const killsOf: Record<string, number> = {};
   for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
-  const { lost, stuck, failed, inversions, doubleEffects, strangers, overlaps, staleCalls } = verdict;
-  const clean = lost + stuck + failed + inversions + doubleEffects + strangers + overlaps + staleCalls === 0;
+  const { lost, stuck, failed, inversions, doubleEffects, strangers, overlaps, staleCalls, thawedSends } = verdict;
+  const clean =
+    lost + stuck + failed + inversions + doubleEffects + strangers + overlaps + staleCalls + thawedSends === 0;
   const enough =
     struck.length >= kills &&
     (kills < MANY_KILLS || LANE_POINTS.every((point) => (killsOf[point] ?? 0) >= LEAST_A_POINT));
@@ -76,6 +77,7 @@ export const tableOf = (outcome: LaneOutcome): string => {
     row('strangers', outcome.strangers),
     row('overlaps', outcome.overlaps),
     row('stale calls', outcome.staleCalls),
+    row('frozen / sent when thawed', `${outcome.frozen}/${outcome.thawedSends}`),
     row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
     row('ended by themselves', outcome.crashes),
     row('ended by Node', outcome.runtimeDeaths),

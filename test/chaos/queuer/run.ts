@@ -95,7 +95,8 @@ export const runLaneChaos = async (options: LaneChaos): Promise<boolean> => {
     const { struck, batches } = await rampage(harness, servers, options);
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
     const seconds = (performance.now() - begun) / 1_000;
-    const verdict = judge(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes)));
+    const frozen = struck.flatMap(({ how, marked }) => (how === 'stop' ? (marked ?? []) : []));
+    const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
     const verified = await client.verify();
     const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, seed, crashes: harness.crashes(), runtimeDeaths: harness.runtimeDeaths(), seconds }); // prettier-ignore
     passed = outcome.passed;

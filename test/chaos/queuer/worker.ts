@@ -1,3 +1,4 @@
+import type { Marked } from '../points';
 import { runChaosWorker, SOFT_DEADLINE_MS } from '../runWorker';
 import { lose, post } from '../workerPost';
 import type { Statement } from '../tap';
@@ -14,6 +15,9 @@ const commits = ({ name, transaction }: Statement, statement: string): boolean =
   name === 'commit' && (transaction ?? []).includes(statement);
 /** Of a turn of the queuer's workflow, not of a submitter that grants itself. */
 const isTurn = ({ transaction }: Statement): boolean => (transaction ?? []).includes('insert-submitter');
+
+const marksOf = ([ids, attempts]: readonly unknown[]): Marked[] =>
+  (ids as number[]).map((batch, i) => ({ batch, attempt: (attempts as number[])[i]! + 1 }));
 
 void runChaosWorker(
   laneHandlers,
@@ -32,7 +36,7 @@ void runChaosWorker(
         await post.stay({ point: 'backend-terminated', live: settled });
     },
     after: async (statement) => {
-      const { name, rows } = statement;
+      const { name, rows, values } = statement;
       if (commits(statement, GRANT)) {
         if (post.isArmed('after-grant') && (!post.isArmed('after-grant', 3) || isTurn(statement)))
           await post.stay({ point: 'after-grant', live: granted });
@@ -40,7 +44,7 @@ void runChaosWorker(
           lose(await post.stay({ point: 'backend-terminated', live: granted }));
       }
       if (name === 'mark-granted' && rows > 0 && post.isArmed('before-send'))
-        await post.stay({ point: 'before-send', live: rows });
+        await post.stay({ point: 'before-send', live: rows, marked: marksOf(values) });
       if (name === 'accept-in-lanes' && rows > 0 && post.isArmed('after-accept'))
         await post.stay({ point: 'after-accept', live: rows });
       if (name === 'take-readings' && rows > 0 && post.isArmed('after-reading-taken'))
