@@ -1,4 +1,6 @@
 import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../postgres/poll';
+import { Gather } from '../postgres/gather';
+import { takeReadings } from '../postgres/reading';
 import type { ActivityDeps } from './deps';
 import type { CarriedBatch } from '../postgres/batch';
 import type { Handler } from './handlers/types';
@@ -43,7 +45,7 @@ interface LookUp {
 }
 
 /** Longer than a few ticks; whoever takes over from a dead monitor waits this long. */
-const LEASE_MS = 15_000;
+const LEASE_MS = 6_000;
 /** Files read at once: each holds a page and its members' ids. */
 const LANES = 4;
 /** In hand at most: more questions are put only while there is room. */
@@ -53,11 +55,16 @@ const GRACE_ROUNDS = 10;
 /** Concludes accepted batches beside the questions: a few at a time, each settled by itself, their targets rung. */
 export class Conclusions {
   settled = 0;
+  private readonly added: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   private readonly waiting: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   /** Batches in hand, with the attempt number under which they are. */
   private readonly inHand = new Map<number, number>();
+  /** Of those that wait, the attempt number under which each is to be read. */
+  private readonly taken = new Map<number, number>();
   private readonly running = new Set<Promise<void>>();
   private readonly freed = new Set<number>();
+  /** Lanes that moved on: one ring in flight, those that gather meanwhile share the next. */
+  private readonly rings = new Gather<number>((lanes) => ringLanes(this.deps, lanes));
   private notices = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
@@ -81,13 +88,14 @@ export class Conclusions {
   }
 
   add(batch: AcceptedBatch, conclusion: Conclusion): void {
-    this.waiting.push({ batch, conclusion });
+    this.added.push({ batch, conclusion });
     this.inHand.set(batch.id, batch.attempt);
   }
 
-  /** Leases what was added, so that it is not asked about again, and begins. */
+  /** Takes what was added, so that it is not asked about again, in one statement; and begins. */
   async start(): Promise<void> {
-    await this.renew();
+    const added = this.added.splice(0);
+    if (added.length > 0) await this.takeAll(added);
     while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
   }
 
@@ -109,6 +117,7 @@ export class Conclusions {
   /** Nothing runs on after this. What was settled is rung even if something else failed. */
   async end(): Promise<void> {
     await Promise.allSettled(this.running);
+    await this.rings.idle();
     await this.flush();
   }
 
@@ -131,10 +140,11 @@ export class Conclusions {
       const { batch, conclusion } = next;
       try {
         if (this.signal.aborted || this.deps.draining.aborted || this.failure !== undefined)
-          await this.postpone(batch, batch.attempt, 0, null);
+          await this.postpone(batch, this.taken.get(batch.id) ?? batch.attempt, 0, null);
         else await this.conclude(batch, conclusion);
       } finally {
         this.inHand.delete(batch.id);
+        this.taken.delete(batch.id);
         this.changed();
       }
     }
@@ -166,10 +176,26 @@ export class Conclusions {
     await this.settle(call, outcome);
   }
 
+  private async takeAll(added: readonly { batch: AcceptedBatch; conclusion: Conclusion }[]): Promise<void> {
+    const taken = await takeReadings(this.deps.pool, added.map(({ batch }) => batch), LEASE_MS); // prettier-ignore
+    for (const one of added) {
+      const attempt = taken.get(one.batch.id);
+      if (attempt === undefined) {
+        this.inHand.delete(one.batch.id); // somebody else has it, or it is over
+        continue;
+      }
+      this.taken.set(one.batch.id, attempt);
+      this.inHand.set(one.batch.id, attempt);
+      this.waiting.push(one);
+    }
+  }
+
   /** Null: completed from outside, or another monitor has it. */
   private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
     const { pool } = this.deps;
-    const attempt = await takeReading(pool, batch.id, expected, LEASE_MS);
+    const known = this.taken.get(batch.id);
+    this.taken.delete(batch.id);
+    const attempt = known ?? (await takeReading(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
     const members = await readMemberIds(pool, batch.id);
@@ -212,7 +238,8 @@ export class Conclusions {
     this.notices ||= settled.notices;
     // Refused in a first split: its other half decides. Nothing more to ask.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
-    if (batch.inLane) await ringLanes(this.deps, settled.lanes);
+    // Beside the next one's results: a ring may wait for the Temporal server.
+    if (batch.inLane) void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
     else this.freed.add(batch.targetId);
   }
 
@@ -225,7 +252,10 @@ export class Conclusions {
     const tracked = work
       .catch((error: unknown) => {
         this.failure ??= error;
-        this.waiting.splice(0).forEach(({ batch }) => this.inHand.delete(batch.id)); // their leases pass
+        for (const { batch } of this.waiting.splice(0)) {
+          this.inHand.delete(batch.id); // their leases pass
+          this.taken.delete(batch.id);
+        }
       })
       .finally(() => {
         this.running.delete(tracked);

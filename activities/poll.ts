@@ -12,7 +12,11 @@ import type { Handler, ReferenceStatus } from './handlers/types';
 
 /** References in one question. */
 const ASK = 100;
-const TICK_MS = 2_000;
+const TICK_MS = 1_000;
+/** Waits up to this long for the next question about a batch of a lane are spent in the activity. */
+const HERE_MS = 250;
+/** So that those that become due meanwhile share the question. */
+const GATHER_MS = 20;
 /** No new question after this: the next look begins a fresh activity. Results that are being read may take longer. */
 const SOFT_LIMIT_MS = 10 * 60_000;
 /** A question that was not answered is no answer: past its deadline a batch is asked about for this many rounds more. */
@@ -47,6 +51,7 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
 
 class PollRun {
   private asked = 0;
+  private inLanes = false;
 
   constructor(
     private readonly deps: ActivityDeps,
@@ -62,16 +67,22 @@ class PollRun {
         !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
       const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
       if (due.length > 0) await this.ask(due);
-      else if (this.conclusions.isEmpty()) break;
-      else await this.conclusions.nextChange(TICK_MS);
+      else if (!this.conclusions.isEmpty())
+        await this.conclusions.nextChange(mayAsk && this.inLanes ? GATHER_MS : TICK_MS);
+      else {
+        await this.conclusions.flush();
+        const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
+        // A lane stands still meanwhile; a timer of the workflow and an activity take longer than that.
+        if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
+          await this.conclusions.nextChange(dueInMs + GATHER_MS);
+        else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
+      }
     }
-    await this.conclusions.flush();
-    const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
-    return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
   }
 
   private async ask(due: readonly AcceptedBatch[]): Promise<void> {
     this.asked += due.length;
+    this.inLanes ||= due.some((batch) => batch.inLane);
     const outcome = await pollReferences(this.handler, due.map((batch) => batch.reference), { signal: this.signal }); // prettier-ignore
     if (outcome.kind === 'statuses') {
       const pending: { batch: AcceptedBatch; error: string | null }[] = [];

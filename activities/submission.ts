@@ -11,6 +11,7 @@ import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
+import { isPlainInLane, settlePlainInLane } from './lanePlain';
 import { lookAgainInLane } from './laneSettlement';
 import { resolveInLane } from './laneUnknown';
 import { isPlainSuccess, settleCall } from './settlement';
@@ -123,6 +124,7 @@ export const settleOutcome = async (
     const next = await resolveInLane(deps.pool, call, outcome.error);
     if (next.kind === 'look-again') return lookLater(deps, call, next.inMs, next.error, true);
   }
+  if (isPlainInLane(outcome, call)) return settlePlainInLane(deps, call, outcome);
   if (!isPlainSuccess(outcome, call)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;

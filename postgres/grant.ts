@@ -15,6 +15,8 @@ export interface LockedQueuer {
   slots: number;
   /** Held by live submitters. */
   taken: number;
+  /** A submitter gave no sign of life for its lease. */
+  expired: boolean;
   strategy: number;
   depth: number;
   round: number;
@@ -33,7 +35,8 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
     text: `
 select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
   extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs", q.slots,
-  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0)::int as taken, q.strategy, q.depth, q.round, q.paused_at is not null as paused
+  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
+  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy, q.depth, q.round, q.paused_at is not null as paused
 from queuer q where q.id = $1`,
     values: [queuerId],
   });
@@ -41,17 +44,33 @@ from queuer q where q.id = $1`,
 };
 
 /**
- * Submitters that the workflow does not know are gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
- * before that call's deadline), any other is as it was. This is also the takeover of a dead run's. Answers the slots that they held.
+ * Submitters that the workflow does not know, or that gave no sign of life for their lease, are gone, and their batches come back: one whose
+ * call was marked is unknown (nobody takes it up before that call's deadline; its true answer still counts), any other is as it was. This is
+ * also the takeover of a dead run's. Answers the slots that live ones hold.
  */
 export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
-  const { rows: gone } = await client.query<{ no: number; slots: number }>({
+  const { rows: gone } = await client.query<{ no: number }>({
     name: 'forget-submitters',
-    text: 'delete from submitter where queuer_id = $1 and no <> all($2::bigint[]) returning no, slots',
+    text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
     values: [queuerId, live],
   });
   if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
-  return gone.reduce((sum, { slots }) => sum + slots, 0);
+  const { rows } = await client.query<{ slots: number }>({
+    name: 'slots-taken',
+    text: 'select coalesce(sum(slots), 0)::int as slots from submitter where queuer_id = $1',
+    values: [queuerId],
+  });
+  return rows[0]!.slots;
+};
+
+/** The same for those alone whose lease has passed: for a submitter that grants itself, which does not know who else is live. */
+export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
+  const { rows: gone } = await client.query<{ no: number }>({
+    name: 'forget-expired-submitters',
+    text: 'delete from submitter where queuer_id = $1 and expires_at <= clock() returning no',
+    values: [queuerId],
+  });
+  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
 };
 
 export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
@@ -196,23 +215,6 @@ join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join tar
   return rows;
 };
 
-/** A submission activity that is about to be started. */
-export const insertSubmitter = async (
-  client: Client,
-  queuerId: number,
-  epoch: number,
-  slots: number,
-  leaseMs: number,
-): Promise<number> => {
-  const { rows } = await client.query<{ no: number }>({
-    name: 'insert-submitter',
-    text: `
-insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
-    values: [queuerId, epoch, slots, leaseMs],
-  });
-  return rows[0]!.no;
-};
-
 /** In flight from here on, in the hands of these submitters. Throws when one of them was not as the plan saw it. */
 export const grantBatches = async (
   client: Client,
@@ -279,14 +281,15 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
   return rows[0]?.inMs ?? null;
 };
 
-/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
-export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> => {
-  const { rowCount } = await db.query({
-    name: 'keep-submitter',
+/** Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a lane waits for one that is on its way. */
+export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ ready: boolean; soon: boolean }> => {
+  const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
+    name: 'look-for-ready',
     text: `
-update submitter m set expires_at = clock() + $3 * interval '1 ms' from queuer q
-where m.no = $1 and m.epoch = $2 and q.id = m.queuer_id and q.epoch = $2`,
-    values: [no, epoch, leaseMs],
+select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
+  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready,
+  exists (select from submission o where o.status = 3) or exists (select from batch b where b.reference is not null and b.state = 1 and b.poll_at is not null) as soon`,
+    values: [queuerId],
   });
-  return rowCount === 1;
+  return rows[0]!;
 };

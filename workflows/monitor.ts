@@ -27,10 +27,10 @@ export async function monitor({ handler }: MonitorInput): Promise<void> {
   const taskQueue = handlerTaskQueue(workflowInfo().taskQueue, handler);
   const { pollAccepted } = proxyActivities<Activities>({
     taskQueue,
-    // A file of results takes as long as it takes; without a sign of life for 6 s its process is dead.
+    // A file of results takes as long as it takes; without a sign of life for 5 s its process is dead.
     startToCloseTimeout: '2 hours',
-    heartbeatTimeout: '6s', // ticks come every 2 s
-    retry: { initialInterval: '1s', maximumInterval: '1 minute' },
+    heartbeatTimeout: '5s', // ticks come every second
+    retry: { initialInterval: '200ms', maximumInterval: '1 minute' },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `accepted batches of ${handler}`,
   });

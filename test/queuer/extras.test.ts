@@ -101,8 +101,8 @@ test('the monitor asks about the oldest last check first', async () => {
   const tx = await pool.connect();
   try {
     await tx.query('begin');
-    for (const [i, agoMs] of [20, 40, 30].entries())
-      await tx.query(`update batch set state = 1, finished_at = null, n_left = 0, reference = 'r', poll_at = clock() - $2 * interval '1 ms' where id = $1`, [ids[i], agoMs]); // prettier-ignore
+    for (const [i, agoS] of [20, 40, 30].entries())
+      await tx.query(`update batch set state = 1, finished_at = null, n_left = 0, reference = 'r', poll_at = clock() - $2 * interval '1 s' where id = $1`, [ids[i], agoS]); // prettier-ignore
     const asked = await readAccepted(tx, 'edits', 2);
     expect(asked.map(({ id }) => id)).toEqual([ids[1], ids[2]]);
   } finally {

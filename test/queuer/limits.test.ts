@@ -88,11 +88,19 @@ test('a lane that waits for a limit of its handler says so', async () => {
 });
 
 test('concurrency.perTarget: in a lane of which many could go', async () => {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  perTarget.answer = async (batch) => {
+    await gate;
+    return okay(batch);
+  };
   const ids = await submitMany(
     'per-target',
     Array.from({ length: 9 }, () => 'wide'),
   );
-  await muster.client.waitFor(ids, { timeoutMs: 20_000 });
+  await eventually(() => perTarget.inFlight === 3);
+  open();
+  await muster.client.waitFor(ids, { timeoutMs: 30_000 });
   expect(perTarget.mostInFlight).toBe(3);
 });
 

@@ -37,7 +37,7 @@ export interface BatchTokens {
 export interface Held {
   /** By time alone it may go then; null: when something of its handler has ended. */
   inMs: number | null;
-  /** The handler for whose calls or weight it waits; null: its target's, and then its own lane will be looked at. */
+  /** The handler for whose calls or weight (or its target's share of them) it waits; null: for a rate. */
   handlerId: number | null;
 }
 
@@ -77,7 +77,7 @@ export class TokenBudget {
     if (isFull(handler, limits.perHandler, weight, limits.weightPerHandler))
       return { held: { inMs: null, handlerId: limits.id } };
     if (isFull(target, limits.perTarget, weight, limits.weightPerTarget))
-      return { held: { inMs: null, handlerId: null } };
+      return { held: { inMs: null, handlerId: limits.id } };
     const startInMs = this.pace(limits, tokens, handler, target);
     if (startInMs > PACE_HORIZON_MS) return { held: { inMs: startInMs - PACE_HORIZON_MS / 2, handlerId: null } };
     for (const left of [handler, target]) {
