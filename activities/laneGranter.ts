@@ -1,4 +1,5 @@
 import type { CarriedBatch } from '../postgres/batch';
+import { Gather } from '../postgres/gather';
 import { lookForReady } from '../postgres/grant';
 import type { Pool } from '../postgres/pool';
 import type { ActivityDeps } from './deps';
@@ -28,6 +29,7 @@ interface Waiting {
  */
 export class LaneGranter {
   private waiting: Waiting[] = [];
+  private readonly wakes = new Gather<number>((queuerIds) => wakeQueuersOf(this.deps, queuerIds));
   private asked = false;
   private working = false;
   private timer: NodeJS.Timeout | undefined;
@@ -76,7 +78,8 @@ export class LaneGranter {
         return false;
       });
       this.waiting.unshift(...left);
-      if (more) await wakeQueuersOf(this.deps, [this.queuerId]);
+      // Beside the next grant: the Temporal server may take its time, and the sweeper stands behind.
+      if (more) void this.wakes.add([this.queuerId]).catch(() => undefined);
       return again && left.length > 0;
     } catch (error) {
       for (const { reject } of going) reject(error);

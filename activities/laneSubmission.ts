@@ -134,8 +134,9 @@ export class LaneSubmission {
     this.tasks += call.members.length;
     this.notices ||= settled.notices;
     // The first of those that the downstream has: the monitor may have ended. Where there is an older one, it goes on.
+    // Beside the slot's next batch: the Temporal server may take its time, and the sweeper stands behind.
     if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
-      await wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler);
+      this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
   }
 
   /** Slots that come free together are given up together, then, after the commit, in a new snapshot: something that came since is for whoever is free (store.md section 1). */
@@ -161,8 +162,9 @@ export class LaneSubmission {
       this.stopping = true;
   }
 
-  private launch(work: Promise<void>): void {
-    const tracked = work
+  private launch(work: Promise<unknown>): void {
+    const tracked: Promise<void> = work
+      .then(() => undefined)
       .catch((error: unknown) => {
         this.failure ??= error;
         this.stopping = true;
