@@ -1,5 +1,6 @@
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
+import { createFanoutActivities } from './fanoutActivities';
 import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
@@ -27,5 +28,6 @@ export const createActivities = (deps: ActivityDeps) => ({
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
   ...createHelperActivities(deps),
+  ...createFanoutActivities(deps),
 });
 export type Activities = ReturnType<typeof createActivities>;

@@ -60,7 +60,7 @@ const change = async (
 };
 
 /** A fan-out that ended in between refuses the statement; asked again it says which one, or that it is whole. */
-const onceMore = async <T>(work: () => Promise<T>): Promise<T> => {
+const onceMore = async (work: () => Promise<AckAnswer>): Promise<AckAnswer> => {
   try {
     return await work();
   } catch (error) {
@@ -70,7 +70,10 @@ const onceMore = async <T>(work: () => Promise<T>): Promise<T> => {
 };
 
 async function* groups(ids: ItemSource): AsyncGenerator<string[]> {
-  if (typeof ids === 'string') return yield [ids];
+  if (typeof ids === 'string') {
+    yield [ids];
+    return;
+  }
   const isMany = ids !== null && typeof ids === 'object' && (Symbol.iterator in ids || Symbol.asyncIterator in ids);
   if (!isMany) throw new InvalidArgumentError('ids', 'an item id, or many of them', ids);
   let group: string[] = [];

@@ -146,23 +146,28 @@ export const getFanout = async (
 ): Promise<FanoutView | null> => {
   const row = await store.readFanout(pool, checkFanoutId(fanout));
   if (row === null) return null;
+  const isCounted = row.openSegments > 0 && (exact || row.segments * row.segmentSize <= COUNTED_BITS);
+  return viewOf(row, isCounted ? await store.countOpenItems(pool, row.id) : null);
+};
+
+/** Its row alone: without a look at the bits. */
+export const requireFanout = async (pool: Pool, fanout: string): Promise<FanoutView> => {
+  const row = await store.readFanout(pool, checkFanoutId(fanout));
+  if (row === null) throw new NotFoundError('fan-out', fanout, REMEDY.unknown);
+  return viewOf(row, null);
+};
+
+const viewOf = (row: store.FanoutRow, open: number | null): FanoutView => {
   const { openedAt, activeAt, sealedAt, completedAt, expiredAt, state, ...rest } = row;
   const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
-  const isCounted = exact || row.segments * row.segmentSize <= COUNTED_BITS;
   return {
     ...rest,
     state: fanoutStateName(state),
-    open: row.openSegments === 0 ? 0 : isCounted ? await store.countOpenItems(pool, row.id) : null,
+    open: row.openSegments === 0 ? 0 : open,
     openedAt: openedAt.toISOString(),
     activeAt: activeAt.toISOString(),
     sealedAt: iso(sealedAt),
     completedAt: iso(completedAt),
     expiredAt: iso(expiredAt),
   };
-};
-
-export const requireFanout = async (pool: Pool, fanout: string): Promise<FanoutView> => {
-  const found = await getFanout(pool, fanout);
-  if (found === null) throw new NotFoundError('fan-out', fanout, REMEDY.unknown);
-  return found;
 };

@@ -1,7 +1,7 @@
 import type { Pool } from '../postgres/pool';
 import { checkWhole } from './arguments';
 import type { FanoutView } from './fanout';
-import { requireFanout } from './fanout';
+import { getFanout, requireFanout } from './fanout';
 import { FanoutStateError, FanoutTimeoutError } from './fanoutErrors';
 import { pause } from './waitFor';
 
@@ -33,7 +33,8 @@ export const waitForFanout = async (
   for (let waitMs = FIRST_MS; ; waitMs = Math.min(LONGEST_MS, waitMs * GROWTH)) {
     signal?.throwIfAborted();
     const from = performance.now();
-    const found = await requireFanout(pool, fanout);
+    const counted = onProgress === undefined ? null : await getFanout(pool, fanout);
+    const found = counted ?? (await requireFanout(pool, fanout));
     onProgress?.(found);
     if (found.state === 'complete') return found;
     if (found.state === 'expired')

@@ -73,6 +73,13 @@ const strict = <S extends z.ZodRawShape>(shape: S) =>
         : `expected an object, got ${show(issue.input)}`,
   });
 
+const LONGEST_WAIT_MS = 3_650 * 86_400_000;
+const wait = (leastMs: number) =>
+  checked<number>(
+    `a whole number of milliseconds from ${leastMs} to ${LONGEST_WAIT_MS}`,
+    (ms) => Number.isSafeInteger(ms) && (ms as number) >= leastMs && (ms as number) <= LONGEST_WAIT_MS,
+  );
+
 /** Settings that may stand beside the handlers in the config file. */
 export const fileSchema = (options: { json: boolean; env: Env }) =>
   strict({
@@ -89,11 +96,16 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
         (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
       ).optional(),
     }).optional(),
+    fanouts: strict({
+      openIdleMs: wait(3_600_000).optional(),
+      sealedIdleMs: wait(3_600_000).optional(),
+      keepEndedMs: wait(60_000).optional(),
+    }).optional(),
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 /** What `fileSchema` knows; the handlers stand beside them. */
-export const SETTING_NAMES: readonly string[] = ['databaseUrl', 'schema', 'prefix', 'temporal', 'callbacks'];
+export const SETTING_NAMES: readonly string[] = ['databaseUrl', 'schema', 'prefix', 'temporal', 'callbacks', 'fanouts'];
 
 /** Every problem of a value, one a field. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] => {

@@ -22,7 +22,7 @@ export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malf
       continue;
     }
     let segments = byFanout.get(place.fanout);
-    if (segments === undefined) byFanout.set(place.fanout, (segments = new Map()));
+    if (segments === undefined) byFanout.set(place.fanout, (segments = new Map<number, Set<number>>()));
     const indexes = segments.get(place.segment);
     if (indexes === undefined) segments.set(place.segment, new Set([place.index]));
     else indexes.add(place.index);
