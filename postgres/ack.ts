@@ -56,7 +56,7 @@ cleared as (
   returning s.fanout_id, bit_count(n.before) - bit_count(n.bits) as changed, bit_count(n.bits) = 0 as emptied),
 turn as materialized (
   select f.id, c.emptied from (select fanout_id, (count(*) filter (where emptied))::int as emptied from cleared group by fanout_id) c join fanout f on f.id = c.fanout_id
-  where c.emptied > 0 or f.active_at < clock() - interval '1 minute' order by f.id for no key update of f),
+  where c.emptied > 0 or f.state > 2 or f.active_at < clock() - interval '1 minute' order by f.id for no key update of f),
 done as (
   update fanout f set open_segments = f.open_segments - t.emptied,
     state = case when f.state = 1 and f.open_segments = t.emptied then 2 else f.state end,
@@ -96,7 +96,7 @@ opened as (
   returning s.fanout_id, bit_count(n.bits) - bit_count(n.before) as changed, bit_count(n.before) = 0 as filled),
 turn as materialized (
   select f.id, c.filled from (select fanout_id, (count(*) filter (where filled))::int as filled from opened group by fanout_id) c join fanout f on f.id = c.fanout_id
-  where c.filled > 0 or f.active_at < clock() - interval '1 minute' order by f.id for no key update of f),
+  where c.filled > 0 or f.state > 1 or f.active_at < clock() - interval '1 minute' order by f.id for no key update of f),
 done as (
   update fanout f set open_segments = f.open_segments + case when f.state < 2 then t.filled else 0 end, active_at = clock()
   from turn t where f.id = t.id returning f.state)
