@@ -107,7 +107,8 @@ export class FanoutHandle {
   }
 
   private async ask(): Promise<void> {
-    this.ended ??= await plain(activitiesOf(this.prefix).readFanoutEnd({ id: this.id }));
+    const answer = await plain(activitiesOf(this.prefix).readFanoutEnd({ id: this.id }));
+    this.ended ??= answer; // only now: the signal may have come while it was asked
   }
 }
 
