@@ -114,7 +114,7 @@ const addOnce = async (pool: Pool, id: string, items: number, key: string | null
       throw error;
     });
   const added = await (key === null ? add() : withRetries(add));
-  if (added !== null) return { ...added, items };
+  if (added !== null) return { first: added.first, items, segmentSize: added.segmentSize };
   const before = key === null ? null : await store.findAdd(pool, id, key);
   if (before !== null) {
     if (before.items === items) return before;

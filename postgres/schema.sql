@@ -433,7 +433,7 @@ create table segment (
   constraint segment_check CHECK (octet_length(bits) = ((size + 7) / 8)),
   constraint segment_no_check CHECK (no >= 0),
   constraint segment_size_check CHECK (size >= 1 AND size <= 8000)
-) with (fillfactor=50);
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 
 create table submission (
   batch_id bigint not null,

@@ -42,7 +42,8 @@ create index fanout_initiator on fanout (initiator_id) where initiator_id is not
 create table segment (
   fanout_id bigint not null references fanout, no int not null check (no >= 0),
   size smallint not null check (size between 1 and 8000), bits bytea not null,   -- 1: not acked
-  primary key (fanout_id, no), check (octet_length(bits) = (size + 7) / 8)) with (fillfactor = 50);
+  primary key (fanout_id, no), check (octet_length(bits) = (size + 7) / 8))
+  with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 alter table segment alter bits set storage plain;   -- never compressed: it is written again and again
 
 create table fanout_add (                            -- adds that were given a key, so that they can be repeated

@@ -37,12 +37,12 @@ const withDatabase = async <T>(url: string, name: string, work: (pool: Pool) => 
 
 const show = (measures: readonly FanoutMeasure[]): string => {
   const table = new Table({
-    head: ['', 'items', 'added/s', 'bytes/item', 'after all acks', 'acks/s one by one', 'by 1,000 in order', 'by 1,000 scattered'],
+    head: ['', 'items', 'added/s', 'bytes/item', 'after all acks', 'acks/s one by one', 'WAL B each', 'in a small one', 'by 1,000 in order', 'by 1,000 scattered'],
     style: { head: [], border: [] },
   }); // prettier-ignore
   const n = (value: number): string => value.toLocaleString('en-US');
   for (const one of measures)
-    table.push([one.layout, n(one.items), n(one.addedPerS), one.bytesPerItem, one.bytesPerItemAfter, n(one.acksPerSSingly), n(one.acksPerSBy1000), n(one.acksPerSBy1000Scattered)]); // prettier-ignore
+    table.push([one.layout, n(one.items), n(one.addedPerS), one.bytesPerItem, one.bytesPerItemAfter, n(one.acksPerSSingly), n(one.walBytesPerSingleAck), n(one.acksPerSInASmallOne), n(one.acksPerSBy1000), n(one.acksPerSBy1000Scattered)]); // prettier-ignore
   return table.toString();
 };
 

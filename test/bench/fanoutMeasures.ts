@@ -14,12 +14,17 @@ export interface FanoutMeasure {
   bytesPerItem: number;
   bytesPerItemAfter: number;
   acksPerSSingly: number;
+  /** What one of them writes to the log, full pages included. */
+  walBytesPerSingleAck: number;
+  /** The same in a fan-out of 1,000 items: whose consumers meet in its segments. */
+  acksPerSInASmallOne: number;
   acksPerSBy1000: number;
   acksPerSBy1000Scattered: number;
 }
 
 const LANES = 8;
 const SINGLE_ACKS = 4_000;
+const SMALL = 1_000;
 const BY = 1_000;
 
 const seconds = async (work: () => Promise<unknown>): Promise<number> => {
@@ -59,6 +64,9 @@ const bytesOf = async (pool: Pool, tables: readonly string[]): Promise<number> =
   return rows[0]!.bytes;
 };
 
+const walOf = async (pool: Pool): Promise<number> =>
+  (await pool.query<{ bytes: number }>(`select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes`)).rows[0]!.bytes;
+
 export const bitsOf = async (pool: Pool, segmentSize: number, items: number): Promise<FanoutMeasure> => {
   const TABLES = ['fanout', 'segment', 'fanout_add'];
   const empty = await bytesOf(pool, TABLES);
@@ -71,7 +79,12 @@ export const bitsOf = async (pool: Pool, segmentSize: number, items: number): Pr
   const half = Math.floor(ids.length / 2);
   const singles = shuffled(ids.slice(half)).slice(0, SINGLE_ACKS);
   await inLanes(singles.slice(0, 200), (one) => ackItems(pool, one)); // warm
+  const walBefore = await walOf(pool);
   const singleS = await seconds(() => inLanes(singles.slice(200), (one) => ackItems(pool, one)));
+  const wal = (await walOf(pool)) - walBefore;
+  const small = await openFanout(pool, { segmentSize });
+  const smallIds = shuffled([...(await addItems(pool, small.id, SMALL))], 3);
+  const smallS = await seconds(() => inLanes(smallIds, (one) => ackItems(pool, one)));
   const by = (parts: readonly string[][]): Promise<number> =>
     seconds(() => inLanes(parts, (part) => ackItems(pool, part, { idsPerCall: BY })));
   const ordered = chunked(ids.slice(0, half));
@@ -87,6 +100,8 @@ export const bitsOf = async (pool: Pool, segmentSize: number, items: number): Pr
     bytesPerItem: round(bytes / items),
     bytesPerItemAfter: round(((await bytesOf(pool, TABLES)) - empty) / items),
     acksPerSSingly: perSecond(singles.length - 200, singleS),
+    walBytesPerSingleAck: Math.round(wal / (singles.length - 200)),
+    acksPerSInASmallOne: perSecond(SMALL, smallS),
     acksPerSBy1000: perSecond(half, orderedS),
     acksPerSBy1000Scattered: perSecond(ids.length - half, scatteredS),
   };
@@ -101,17 +116,22 @@ export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> 
       await pool.query('insert into item (id, fanout_id) select i, 1 from generate_series($1::int, $2::int) i', [from, Math.min(items, from + 10_000) - 1]); // prettier-ignore
   });
   const bytes = await bytesOf(pool, ['item']);
-  const ack = async (ids: readonly number[]): Promise<boolean> => {
+  const ack = async (ids: readonly number[], fanout = 1): Promise<boolean> => {
     await pool.query({ name: 'ack-rows', text: 'update item set acked = true where id = any($1::bigint[]) and not acked', values: [ids] }); // prettier-ignore
-    const { rows } = await pool.query<{ left: number }>({ name: 'count-rows', text: 'select count(*)::int as left from item where fanout_id = 1 and not acked' }); // prettier-ignore
+    const { rows } = await pool.query<{ left: number }>({ name: 'count-rows', text: 'select count(*)::int as left from item where fanout_id = $1 and not acked', values: [fanout] }); // prettier-ignore
     return rows[0]!.left === 0;
   };
   const ids = Array.from({ length: items }, (_, i) => i);
   const half = Math.floor(items / 2);
   const singles = shuffled(ids.slice(half)).slice(0, 160); // each counts what is left: more would take minutes
+  const walBefore = await walOf(pool);
   const singleS = await seconds(() => inLanes(singles, (one) => ack([one])));
-  const orderedS = await seconds(() => inLanes(chunked(ids.slice(0, half)), ack));
-  const scatteredS = await seconds(() => inLanes(chunked(shuffled(ids.slice(half), 2)), ack));
+  const wal = (await walOf(pool)) - walBefore;
+  await pool.query('insert into item (id, fanout_id) select i, 2 from generate_series($1::int, $2::int) i', [items, items + SMALL - 1]); // prettier-ignore
+  const smallIds = shuffled(Array.from({ length: SMALL }, (_, i) => items + i), 3); // prettier-ignore
+  const smallS = await seconds(() => inLanes(smallIds, (one) => ack([one], 2)));
+  const orderedS = await seconds(() => inLanes(chunked(ids.slice(0, half)), (part) => ack(part)));
+  const scatteredS = await seconds(() => inLanes(chunked(shuffled(ids.slice(half), 2)), (part) => ack(part)));
   return {
     layout: 'a row an item',
     items,
@@ -119,6 +139,8 @@ export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> 
     bytesPerItem: round(bytes / items),
     bytesPerItemAfter: round((await bytesOf(pool, ['item'])) / items),
     acksPerSSingly: perSecond(singles.length, singleS),
+    walBytesPerSingleAck: Math.round(wal / singles.length),
+    acksPerSInASmallOne: perSecond(SMALL, smallS),
     acksPerSBy1000: perSecond(half, orderedS),
     acksPerSBy1000Scattered: perSecond(items - half, scatteredS),
   };

@@ -49,7 +49,7 @@ test('D3: one signed message of the completion, with the user key; repeated acks
   expect(rows).toEqual([{ attempts: 1 }]);
 });
 
-test('D3: a client that waits resolves with the seal that finds nothing left, or with the last ack', async () => {
+test('D3 D15: the client library: a client that waits resolves with the seal that finds nothing left, or with the last ack', async () => {
   const { id } = await muster.client.openFanout({ segmentSize: 5 });
   const added = await muster.client.addItems(id, 23);
   const seen: string[] = [];
