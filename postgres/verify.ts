@@ -8,7 +8,15 @@ import { places } from './invariants/places';
 import type { Pool, Queryable } from './pool';
 import { inSnapshot } from './snapshot';
 
-export const INVARIANTS: readonly Invariant[] = [...places, ...batches, ...flow, ...keys, ...notices, ...lanes, ...fanouts];
+export const INVARIANTS: readonly Invariant[] = [
+  ...places,
+  ...batches,
+  ...flow,
+  ...keys,
+  ...notices,
+  ...lanes,
+  ...fanouts,
+];
 
 export interface Check {
   name: string;

@@ -1,3 +1,4 @@
+import { addItems, openFanout } from '../../client/fanout';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
@@ -11,7 +12,6 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 test('at 8,000 bits and 1,000,000 items: at most half a byte an item, all rows and indexes counted', async () => {
-  const { addItems, openFanout } = await import('../../client/fanout');
   const size = `select (pg_total_relation_size('fanout') + pg_total_relation_size('segment') + pg_total_relation_size('fanout_add'))::float8 as bytes`;
   const { id } = await openFanout(database.pool, { segmentSize: 8_000 });
   await addItems(database.pool, id, 1_000_000);

@@ -66,7 +66,7 @@ class Run {
   }
 }
 
-test('any interleaving: one completion and one event iff sealed and all acked', async () => {
+test('D3: any interleaving: one completion and one event iff sealed and all acked', async () => {
   let completed = 0;
   let open = 0;
   const property = fc.asyncProperty(scripts, fc.integer({ min: 1, max: 8 }), fc.boolean(), async (given, segmentSize, finish) => {
