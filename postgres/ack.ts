@@ -36,6 +36,8 @@ const valuesOf = (wants: readonly SegmentWant[]): unknown[] => [
 /**
  * Clears the bits of these items. The segments are locked in (fanout_id, no) order, then the rows of fan-outs whose segment this empties (or
  * that saw no activity for a minute) in id order; `open_segments` goes down in the same transaction, so of two last acks the second one sees the first.
+ * All that is written comes from the locked rows (`locked`, `turn`), which are the newest: an update's own first look at its row may be older, and
+ * the table's checks judge what comes of that look too, before the row is read again.
  */
 export const ackItems = async (db: Queryable, wants: readonly SegmentWant[]): Promise<AckAnswer> => {
   const { rows } = await db.query<AckAnswer>({
@@ -55,13 +57,14 @@ cleared as (
   update segment s set bits = n.bits from next n where s.fanout_id = n.fanout_id and s.no = n.no and n.bits <> n.before
   returning s.fanout_id, bit_count(n.before) - bit_count(n.bits) as changed, bit_count(n.bits) = 0 as emptied),
 turn as materialized (
-  select f.id, c.emptied from (select fanout_id, (count(*) filter (where emptied))::int as emptied from cleared group by fanout_id) c join fanout f on f.id = c.fanout_id
+  select f.*, f.open_segments - c.emptied as left, c.emptied
+  from (select fanout_id, (count(*) filter (where emptied))::int as emptied from cleared group by fanout_id) c join fanout f on f.id = c.fanout_id
   where c.emptied > 0 or f.state > 2 or f.active_at < clock() - interval '1 minute' order by f.id for no key update of f),
 done as (
-  update fanout f set open_segments = f.open_segments - t.emptied,
-    state = case when f.state = 1 and f.open_segments = t.emptied then 2 else f.state end,
-    completed_at = case when f.state = 1 and f.open_segments = t.emptied then clock() else f.completed_at end,
-    active_at = case when f.active_at < clock() - interval '1 minute' or f.state = 1 and f.open_segments = t.emptied then clock() else f.active_at end
+  update fanout f set segments = t.segments, items = t.items, sealed_at = t.sealed_at, expired_at = t.expired_at, open_segments = t.left,
+    state = case when t.state = 1 and t.left = 0 then 2 else t.state end,
+    completed_at = case when t.state = 1 and t.left = 0 then clock() else t.completed_at end,
+    active_at = case when t.active_at < clock() - interval '1 minute' or t.state = 1 and t.left = 0 then clock() else t.active_at end
   from turn t where f.id = t.id returning f.*, t.emptied),
 completed as (select * from done where state = 2 and emptied > 0),
 event as (
@@ -95,10 +98,12 @@ opened as (
   update segment s set bits = n.bits from next n where s.fanout_id = n.fanout_id and s.no = n.no and n.bits <> n.before
   returning s.fanout_id, bit_count(n.bits) - bit_count(n.before) as changed, bit_count(n.before) = 0 as filled),
 turn as materialized (
-  select f.id, c.filled from (select fanout_id, (count(*) filter (where filled))::int as filled from opened group by fanout_id) c join fanout f on f.id = c.fanout_id
+  select f.*, c.filled
+  from (select fanout_id, (count(*) filter (where filled))::int as filled from opened group by fanout_id) c join fanout f on f.id = c.fanout_id
   where c.filled > 0 or f.state > 1 or f.active_at < clock() - interval '1 minute' order by f.id for no key update of f),
 done as (
-  update fanout f set open_segments = f.open_segments + case when f.state < 2 then t.filled else 0 end, active_at = clock()
+  update fanout f set segments = t.segments, items = t.items, sealed_at = t.sealed_at, expired_at = t.expired_at, completed_at = t.completed_at, state = t.state,
+    open_segments = t.open_segments + case when t.state < 2 then t.filled else 0 end, active_at = clock()
   from turn t where f.id = t.id returning f.state)
 select coalesce((select json_agg(b order by b.at) from bad b), '[]') as bad, coalesce((select sum(changed) from opened), 0)::int as changed, '[]'::json as completed
 where not exists (select from done where case when state > 1 then refuse('a fan-out ended while its items were opened again') end)`,

@@ -13,7 +13,6 @@ beforeAll(async () => {
   ids = await fill();
 });
 afterAll(() => shop.stop());
-
 interface Ids {
   open: number;
   parked: number;
