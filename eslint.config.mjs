@@ -74,10 +74,17 @@ const DIRECTIONS = [
     message: 'Handlers are a leaf that all may import.',
   },
   {
-    target: './client',
+    target: ['./client/!(complete|client|index).ts', './client/cli'],
     from: './activities',
     except: ['./handlers'],
-    message: 'Of activities, the client uses handlers only.',
+    message:
+      'Of activities, the client uses handlers only (client/complete.ts, which settles a batch, also complete and completion).',
+  },
+  {
+    target: './client/@(complete|client|index).ts',
+    from: './activities',
+    except: ['./handlers', './complete.ts', './completion.ts'],
+    message: 'A completion is settled by the same code wherever it comes from: client/complete.ts shares it.',
   },
   {
     target: ['./workflows', './postgres', './activities', './client/!(cli)', './client/!(cli)/**'],

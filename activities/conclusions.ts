@@ -53,14 +53,14 @@ export class Conclusions {
   private notices = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
-  private readonly callers: Omit<CallerDeps, 'input'>;
+  private readonly callers: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>;
 
   constructor(
     private readonly deps: ActivityDeps,
     private readonly handler: Handler,
     private readonly signal: AbortSignal,
   ) {
-    this.callers = { ...deps, handler, signal, successes: new SuccessWriter(deps.pool) };
+    this.callers = { pool: deps.pool, handler, successes: new SuccessWriter(deps.pool) };
   }
 
   hasRoom(): boolean {
@@ -184,8 +184,7 @@ export class Conclusions {
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
     const { batch } = call;
-    const input = { leaderId: 0, handler: this.handler.name, epoch: batch.epoch, no: 0, slots: 0 }; // no submission carries it
-    const settled = await settleOutcome({ ...this.callers, input }, call, outcome);
+    const settled = await settleOutcome(this.callers, call, outcome);
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },

@@ -18,6 +18,8 @@ export interface ActivityDeps {
   /** A submission takes no new batch after this and hands the rest back (A18). */
   softDeadlineMs: number;
   callbacks: CallbackPolicy;
+  /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
+  callbackUrl?: (batchId: number) => string;
   /** Aborted when this process begins to shut down: submissions hand back what they have not started. */
   draining: AbortSignal;
   log: Logger;

@@ -1,6 +1,7 @@
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
 import { createFanoutActivities } from './fanoutActivities';
+import { completeSignalled } from './completeSignalled';
 import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
@@ -15,7 +16,13 @@ import type {
   TurnAnswer,
   TurnInput,
 } from '../workflows/contracts';
-import type { DeliveryAnswer, MonitorInput, PollAnswer } from '../workflows/definitions';
+import type {
+  CompletionSignal,
+  DeliveryAnswer,
+  MonitorInput,
+  PollAnswer,
+  SignalledCompletion,
+} from '../workflows/definitions';
 
 export type { ActivityDeps } from './deps';
 
@@ -27,6 +34,8 @@ export const createActivities = (deps: ActivityDeps) => ({
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
+  completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
+    completeSignalled(deps, input),
   ...createHelperActivities(deps),
   ...createFanoutActivities(deps),
 });

@@ -51,6 +51,7 @@ export const settleInLane = async (
   const moved = await lane.moveSubmission(client, id, STATUSES[status], inMs);
   if (moved === null) return []; // settled twice: the guard of the batch row let only a true answer through
   const { laneId } = moved;
+  if (moved.was === STATUSES.parked) await lane.endHaltBy(client, laneId, id);
   for (const part of parts) await lane.insertPart(client, { ...part, parentId: id, status: STATUSES[part.status] });
   if (settlement.kind === 'wait') await lane.holdLane(client, laneId, settlement.inMs);
   const parked = parts.find((part) => part.status === 'parked');

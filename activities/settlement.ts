@@ -1,6 +1,8 @@
 import { countsAttempt, decideSettlement } from '../workflows/planning/settlement';
 import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../workflows/planning/plans';
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../workflows/planning/states';
+import type { CompletionNote } from '../postgres/completion';
+import { noteCompletion } from '../postgres/completion';
 import { withRetries } from '../postgres/errors';
 import { pauseHandler } from '../postgres/handler';
 import type { Client } from '../postgres/pool';
@@ -9,6 +11,7 @@ import { lockSibling, markRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
+import { askEveryMs } from './handlers';
 import type { Handler } from './handlers/types';
 import { noticesOf } from './notices';
 import { concludeSibling, insertHalves } from './halves';
@@ -26,6 +29,8 @@ export interface Call {
   pages: ResultPages;
   /** Looked up and not there: it may be sent again, whatever `onUnknown` says (H3). */
   absent: boolean;
+  /** Told from outside (H7): kept with what it settled. */
+  completion?: CompletionNote;
 }
 
 /** What the submission has to do after a settlement was written. */
@@ -60,11 +65,19 @@ export const contextOf = (call: Call, sibling: SettlementContext['sibling']): Se
 });
 
 /** Every member succeeded and nothing is to be said but that: the one settlement that many batches share a statement for. */
-export const isPlainSuccess = (outcome: CallOutcome, batch: CarriedBatch): boolean =>
-  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1 && !batch.inLane;
+export const isPlainSuccess = (outcome: CallOutcome, { batch, completion }: Call): boolean =>
+  outcome.kind === 'results' &&
+  outcome.deviants.length === 0 &&
+  batch.depth !== 1 &&
+  !batch.inLane &&
+  completion === undefined;
 
 /** Decides and writes what one call came to, in one transaction guarded by (batch, attempt) (DESIGN section 4.5). */
-export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOutcome): Promise<Settled> => {
+export const settleCall = async (
+  deps: Pick<ActivityDeps, 'pool'>,
+  call: Call,
+  outcome: CallOutcome,
+): Promise<Settled> => {
   const pages = call.pages.rest();
   for (const page of pages) await settle.insertResultPage(deps.pool, page);
   return withRetries(() =>
@@ -93,6 +106,7 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
       const parts: Part[] = [];
       await write(client, call, settlement, settled, parts);
       if (batch.inLane) settled.lanes = await settleInLane(client, call, settlement, parts);
+      if (call.completion !== undefined) await noteCompletion(client, batch.id, call.completion);
       if (
         siblingWas === 'refused' &&
         settlement.kind !== 'wait' &&
@@ -130,8 +144,8 @@ const write = async (
     case 'accept': {
       settled.accepted = true;
       settled.ring = false;
-      const { everyMs, deadlineMs } = call.handler.poll;
-      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, everyMs, deadlineMs });
+      const poll = { everyMs: askEveryMs(call.handler), deadlineMs: call.handler.poll.deadlineMs };
+      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, ...poll });
       return;
     }
     case 'wait':

@@ -1,6 +1,6 @@
 import { reconcileOutcome } from './handlers/reconcile';
 import { callHandler } from './handlers/call';
-import type { Batch, Handler } from './handlers/types';
+import type { Batch, CallContext, Handler } from './handlers/types';
 import type { CallOutcome } from '../workflows/planning/plans';
 import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
@@ -107,14 +107,18 @@ const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<Call
 };
 
 /** Writes what the call came to. */
-export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallEnd): Promise<Settled> => {
+export const settleOutcome = async (
+  deps: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>,
+  call: Call,
+  outcome: CallEnd,
+): Promise<Settled> => {
   const { batch } = call;
   if (outcome.kind === 'look-again') {
     await store.postponeLookUp(deps.pool, batch.id, call.attempt, outcome.inMs);
     const lanes = batch.inLane ? await lookAgainInLane(deps.pool, batch.id, outcome.inMs) : [];
     return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes };
   }
-  if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
+  if (!isPlainSuccess(outcome, call)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({
@@ -166,13 +170,11 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   attempt: call.attempt,
 });
 
-const contextOf = (
-  deps: CallerDeps,
-  call: Call,
-): { signal: AbortSignal; idempotencyKey: string; deadline: number } => ({
+const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   signal: deps.signal,
   idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
   deadline: Date.now() + deps.handler.timeoutMs,
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
 });
 
 /** The same for every attempt of a batch, never the same in two installations (H3). */

@@ -1,5 +1,6 @@
 import { Client as TemporalClient, Connection } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
+import type { CompletionTold, CompletionWhat } from '../activities/completion';
 import type { Handler } from '../activities/handlers/types';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool, Queryable } from '../postgres/pool';
@@ -9,6 +10,7 @@ import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
+import * as completions from './complete';
 import { refuseOrderings } from './checkBatch';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
@@ -199,6 +201,11 @@ export class Client extends LaneVerbs {
   /** Ends an unknown outcome by hand (H3). */
   resolve(what: resolves.ResolveWhat, verdict: resolves.Verdict): Promise<{ resolved: number }> {
     return resolves.resolve(this, what, verdict);
+  }
+
+  /** Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the same. */
+  async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
+    return completions.complete(this, this.handler(handler), told);
   }
 
   status(handler?: string, options?: { exact?: boolean }): Promise<views.HandlerStatus[]> {

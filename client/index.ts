@@ -21,6 +21,8 @@ export type * from './views';
 export type { WaitOptions } from './waitFor';
 export type { PauseOptions } from './control';
 export type { RedriveOptions } from './redrive';
+export type { CompletionAnswer } from './complete';
+export type { CompletionTold, CompletionWhat } from '../activities/completion';
 export type { ResolveWhat, Verdict } from './resolve';
 export type { TargetsOptions } from './status';
 export type { StrategyName } from '../workflows/planning/queuer/types';

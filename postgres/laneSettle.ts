@@ -39,6 +39,16 @@ update lane_state set halted_by = $2, halted_at = clock(), halt_reason = $3 wher
   });
 };
 
+/** What halted the lane came to its end after all (a true answer came late, or from outside): it goes on, unless something else halts it. */
+export const endHaltBy = async (db: Queryable, laneId: number, batchId: number): Promise<void> => {
+  await db.query({
+    name: 'end-halt-by',
+    text: `
+update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true where lane_id = $1 and halted_by = $2`,
+    values: [laneId, batchId],
+  });
+};
+
 /** 429: nothing of this service before then (C14); others go on. */
 export const holdLane = async (db: Queryable, laneId: number, inMs: number): Promise<void> => {
   await db.query({

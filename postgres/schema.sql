@@ -79,6 +79,7 @@ create table batch (
   weight double precision not null,
   fresh boolean not null default false,
   error text,
+  completion jsonb,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,

@@ -6,6 +6,8 @@ import type { CallbackPolicy } from '../activities/deps';
 import type { Handler, Problem } from '../activities/handlers';
 import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import type { CallbackSettings } from './callbackSettings';
+import { callbackProblems, callbackSettings } from './callbackSettings';
 import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from './devFile';
@@ -25,6 +27,9 @@ export interface Flags {
   temporalAddress?: string | undefined;
   namespace?: string | undefined;
   logLevel?: string | undefined;
+  callbackPort?: string | undefined;
+  callbackHost?: string | undefined;
+  callbackUrl?: string | undefined;
 }
 
 export interface TemporalSettings {
@@ -44,6 +49,8 @@ export interface Settings {
   callbacks: CallbackPolicy;
   /** When fan-outs are given up and deleted, where the config file says so. */
   fanouts?: ReapIntervals;
+  /** Completion by HTTP; switched on by a port or a URL. */
+  callback: CallbackSettings;
   logLevel: LogLevel;
   /** The config file that was read. */
   config: string | null;
@@ -58,6 +65,8 @@ export interface Settings {
 export interface Needs {
   handlers?: boolean;
   database?: boolean;
+  /** It hands out callback URLs: all that those need is there. */
+  callback?: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -82,6 +91,8 @@ export const loadSettings = async (
     schema: read('schema', 'MUSTER_SCHEMA', schemas.schemaName) ?? config?.settings.schema,
     prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
   };
+  const callback = callbackSettings(read, config?.settings.callback);
+  if (needs.callback === true) problems.push(...callbackProblems(callback));
   const temporal = temporalOf(flags, env, config, problems);
   // All of the dev servers or none: never one installation's database with another's Temporal.
   const isOwn = own.databaseUrl !== undefined || temporal.isNamed;
@@ -102,6 +113,7 @@ export const loadSettings = async (
     handlers: config?.handlers ?? [],
     callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
+    callback,
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,
@@ -117,20 +129,23 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   temporalAddress: '--temporal-address',
   namespace: '--namespace',
   logLevel: '--log-level',
+  callbackPort: '--callback-port',
+  callbackHost: '--callback-host',
+  callbackUrl: '--callback-url',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 
 /** Reads one setting from its flag, else from its environment variable; a wrong one is named by where it stood. */
 const reader =
   (flags: Flags, env: Env, problems: Problem[]) =>
-  (flag: keyof Flags, variable: string, schema: z.ZodType<string>): string | undefined => {
-    const fromFlag = flags[flag];
+  (flag: keyof Flags | null, variable: string, schema: z.ZodType<string>): string | undefined => {
+    const fromFlag = flag === null ? undefined : flags[flag];
     const value = fromFlag ?? (env[variable] === '' ? undefined : env[variable]);
     if (value === undefined) return undefined;
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     problems.push({
-      path: fromFlag === undefined ? variable : FLAG_NAMES[flag]!,
+      path: fromFlag === undefined ? variable : FLAG_NAMES[flag!]!,
       message: parsed.error.issues[0]!.message,
     });
     return undefined;

@@ -16,6 +16,7 @@ import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
+import { callbackUrl } from './callbackToken';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
 import { Sweeper } from './sweeper';
@@ -31,6 +32,8 @@ export interface NodeOptions {
   handlers: readonly Handler[];
   log: Logger;
   callbacks: CallbackPolicy;
+  /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
+  callback?: { url: string; secret: string };
   /** Share one bundle among workers of a test. */
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;
@@ -69,16 +72,21 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
+  const installation = await readInstallation(pool);
+  const { callback } = options;
   const deps: ActivityDeps = {
     pool,
     temporal: new Client({ connection, namespace }),
     handlers: new Map(handlers.map((handler) => [handler.name, handler])),
     node: id,
-    installation: await readInstallation(pool),
+    installation,
     prefix,
     leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
+    ...(callback === undefined
+      ? {}
+      : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
     draining: draining.signal,
     log,
   };

@@ -58,6 +58,23 @@ const webhookSecret = text(
   (value) => /^whsec_[A-Za-z0-9+/]+=*$/.test(value),
   masked,
 );
+/** Short ones can be guessed from one URL. */
+export const callbackSecret = text('at least 32 characters, such as `openssl rand -base64 32` gives', (value) => value.length >= 32, masked); // prettier-ignore
+export const callbackUrl = text(
+  'an http:// or https:// URL without query, user or password',
+  (value) => {
+    if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return false;
+    const { username, password, search, hash } = new URL(value);
+    return `${username}${password}${search}${hash}` === '';
+  },
+  masked,
+);
+const isPort = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
+const PORT = 'a port from 0 (a free one) to 65535';
+export const portText = text(PORT, (value) => /^\d{1,5}$/.test(value) && isPort(Number(value)));
+export const hostName = text('a host name or address to listen on', (value) => /^[^\s/@]+$/.test(value));
+export const CALLBACK_BYTES_MAX = 268_435_456;
 const hosts = z.array(
   text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
   {
@@ -101,11 +118,29 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
       sealedIdleMs: wait(3_600_000).optional(),
       keepEndedMs: wait(60_000).optional(),
     }).optional(),
+    callback: strict({
+      port: checked<number>(PORT, isPort).optional(),
+      host: hostName.optional(),
+      url: callbackUrl.optional(),
+      secret: secret(options, callbackSecret).optional(),
+      maxBytes: checked<number>(
+        `whole bytes from 1024 to ${CALLBACK_BYTES_MAX}`,
+        (value) => Number.isSafeInteger(value) && (value as number) >= 1_024 && (value as number) <= CALLBACK_BYTES_MAX,
+      ).optional(),
+    }).optional(),
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 /** What `fileSchema` knows; the handlers stand beside them. */
-export const SETTING_NAMES: readonly string[] = ['databaseUrl', 'schema', 'prefix', 'temporal', 'callbacks', 'fanouts'];
+export const SETTING_NAMES: readonly string[] = [
+  'databaseUrl',
+  'schema',
+  'prefix',
+  'temporal',
+  'callback',
+  'callbacks',
+  'fanouts',
+];
 
 /** Every problem of a value, one a field. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] => {

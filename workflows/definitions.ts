@@ -6,6 +6,39 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 /** "Look": a signal, since the sender needs no answer and the store holds the data; sent with start, so that a closed workflow is started (DESIGN section 4.2). */
 export const lookSignal = defineSignal('look');
 
+/**
+ * To a handler's monitor: what became of a batch that the downstream accepted (H7). A signal, since whoever knows it (another workflow, a client
+ * in any language) need not wait, and it must be kept until a worker comes to it, also while none runs and when no monitor does: sent with
+ * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`, input `{"handler": "<handler>"}`. Small: at most
+ * 1,000 results and 1 MB, since a history keeps it; larger ones by `client.complete` or the HTTP callback, which answer, too.
+ */
+export const completeSignal = defineSignal<[CompletionSignal]>('complete');
+
+/** Exactly one of `reference` and `batchId`; `results` in the shapes of H1, plain JSON. */
+export interface CompletionSignal {
+  reference?: string;
+  batchId?: number;
+  /** Default `done`. */
+  status?: 'done' | 'expired' | 'failed';
+  results?: {
+    id?: string;
+    index?: number;
+    status: 'ok' | 'retry' | 'failed' | 'unknown';
+    result?: unknown;
+    error?: string;
+    retryAfterMs?: number;
+  }[];
+  error?: string;
+}
+/** What came of a signalled completion, for the history; a refused one is in the worker's log, too. */
+export interface SignalledCompletion {
+  kind: 'completed' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
+  batch?: number;
+  state?: string;
+  repeated?: boolean;
+  error?: string;
+}
+
 /** Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Registered by each worker as it starts, or by hand where it may not. */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 

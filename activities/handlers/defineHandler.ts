@@ -27,13 +27,14 @@ const optionsSchema = settings({
 /** `needs`: a setting that means nothing without another. */
 const NEEDS: readonly (readonly [setting: string, needs: string, why: string])[] = [
   ['status', 'results', 'an accepted batch that is done must be read'],
-  ['poll', 'status', 'there is nothing to poll'],
   ['absentAfterMs', 'reconcile', 'nothing else can answer absent'],
 ];
 
 function optionProblems(options: unknown): Problem[] {
   const given = (typeof options === 'object' && options !== null ? options : {}) as Record<string, unknown>;
   const lacking = NEEDS.filter(([setting, needs]) => given[setting] !== undefined && given[needs] === undefined);
+  // A deadline alone bounds the wait for a completion that is told (H7).
+  const polls = (given['poll'] as { everyMs?: unknown } | undefined)?.everyMs !== undefined;
   return [
     ...problemsOf(optionsSchema, options),
     ...crossProblems(options),
@@ -41,6 +42,9 @@ function optionProblems(options: unknown): Problem[] {
       path: setting,
       message: `expected ${needs} beside it, got nothing: ${why}`,
     })),
+    ...(polls && given['status'] === undefined
+      ? [{ path: 'poll', message: 'expected status beside it, got nothing: there is nothing to poll' }]
+      : []),
   ];
 }
 

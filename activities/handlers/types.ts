@@ -32,6 +32,11 @@ export interface CallContext {
   readonly idempotencyKey: string;
   /** Unix milliseconds (this machine's clock) after which the call is aborted and its outcome unknown. */
   readonly deadline: number;
+  /**
+   * Where the downstream may tell what became of this batch once it has accepted it (H7): `POST` with `{results}` or `{status, ...}`. Holds a
+   * token: give it to nobody else, and do not log it. Undefined where the workers are not set up for it (`muster worker --callback-port`).
+   */
+  readonly callbackUrl?: string;
 }
 
 export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { batchCommand } from './batch';
 import { cancelCommand } from './cancel';
+import { completeCommand } from './complete';
 import { devCommand } from './dev';
 import { explainCommand } from './explain';
 import { fanoutCommand } from './fanout';
@@ -30,7 +31,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Fan-outs:', [fanoutCommand]],
-  ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand]],
+  ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],
 ];
 
 const HELP = `

@@ -1,5 +1,6 @@
 import type { CallbackPolicy } from '../../activities/deps';
 import type { Handler } from '../../activities/handlers';
+import { NO_CALLBACK } from '../../workers/callbackSettings';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
@@ -22,6 +23,7 @@ export const runWorker = async (
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
       handlers: handler === null ? [] : [handler],
       callbacks: options.callbacks ?? { allow: [], secret: null },
+      callback: NO_CALLBACK,
       logLevel: 'error',
       config: null,
       configNamed: false,

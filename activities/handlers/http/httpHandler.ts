@@ -134,10 +134,14 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
   );
 }
 
+const CALLBACK_PLACEHOLDER = '<callback URL>';
+
 /** The call as it would be made, without secrets and before there is a key (H11). */
 function preview(plan: SubmitPlan, batch: Batch): ReturnType<NonNullable<Handler['preview']>> {
   const placeholder = '<idempotency key>';
-  const { headers, keyHeader } = plan.request;
+  const { headers, keyHeader, callbackHeader } = plan.request;
   const key = keyHeader === undefined ? {} : { [keyHeader]: placeholder };
-  return { ...encodeCall(plan, batch, placeholder), headers: { ...headers.shown, ...key } };
+  const callback = callbackHeader === undefined ? {} : { [callbackHeader]: CALLBACK_PLACEHOLDER };
+  const call = encodeCall(plan, batch, placeholder, CALLBACK_PLACEHOLDER);
+  return { ...call, headers: { ...headers.shown, ...key, ...callback } };
 }

@@ -66,6 +66,8 @@ export const httpSchema = settings({
     })
     .optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
+  /** Carries the URL at which the downstream may tell what became of the batch (H7); in the body it is {{callbackUrl}} of the envelope. */
+  callbackHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
   timeouts: settings({
     connectMs: whole(1, 600_000, 'milliseconds').optional(),

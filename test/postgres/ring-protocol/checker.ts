@@ -1,4 +1,5 @@
 import { batches } from '../../../postgres/invariants/batches';
+import { keys } from '../../../postgres/invariants/keys';
 import { places } from '../../../postgres/invariants/places';
 import type { Pool } from '../../../postgres/pool';
 import type { World } from './world';
@@ -6,10 +7,10 @@ import type { World } from './world';
 /**
  * What must hold whenever the world is at rest (store.md section 1): found by statements of its own, not by those that the protocol uses.
  * `lost`: work whose target is due too late or never. `overdue`: a target that is due before its leader looks. `stuck`: somebody is said
- * to be at work, and nobody is. `twice`: a task in two places. `spins`: a leader that looks without end.
+ * to be at work, and nobody is. `twice`: a task in two places. `together`: equal keys, or one batch, in two calls. `disorder`: a key's tasks out of order. `spins`: a leader that looks without end.
  */
 export interface Finding {
-  kind: 'lost' | 'overdue' | 'stuck' | 'twice' | 'spins' | 'together';
+  kind: 'lost' | 'overdue' | 'stuck' | 'twice' | 'spins' | 'together' | 'disorder';
   what: string;
 }
 
@@ -22,13 +23,14 @@ interface TargetFacts {
   open: boolean;
 }
 
-/** When each target should be due at the latest, from its tasks and batches alone (handlers without keys, bytes or weights). */
+/** When each target should be due at the latest, from its tasks and batches alone (handlers without bytes or weights). */
 const TARGETS = `
 select t.id as "targetId", t.leader_id as "leaderId", t.key, extract(epoch from t.due_at)::float8 * 1000 as "dueMs",
   extract(epoch from greatest(t.hold_until, least(
     (select case when count(*) >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or bool_or(q.seq <= t.flush_seq) then min(q.ready_at)
        else min(q.ready_at) + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms' end
-     from queue q where q.target_id = t.id having count(*) > 0),
+     from queue q where q.target_id = t.id and (not h.keyed or not exists (select from queue x where x.target_id = t.id and x.key = q.key and x.seq < q.seq)
+       and not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)) having count(*) > 0),
     (select min(d.not_before) from delayed d where d.target_id = t.id),
     (select min(coalesce(b.retry_at, b.created_at)) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused)
   )))::float8 * 1000 as "shouldMs",
@@ -94,9 +96,10 @@ const judge = (leader: LeaderFacts, runs: boolean, nowMs: number): Finding[] => 
   return found;
 };
 
-const twice = async (pool: Pool): Promise<Finding[]> => {
+/** What must hold at any instant: rows that break it. */
+export const twice = async (pool: Pool): Promise<Finding[]> => {
   const found: Finding[] = [];
-  for (const { name, text } of [...places, ...batches]) {
+  for (const { name, text } of [...places, ...batches, ...keys]) {
     const { rows } = await pool.query({ text });
     if (rows.length > 0) found.push({ kind: 'twice', what: `${name}: ${JSON.stringify(rows[0])}` });
   }

@@ -1,4 +1,6 @@
 import { fencingScenes } from './fencing';
+import { commitScenes } from './commits';
+import { keyScenes } from './keys';
 import { ringScenes } from './scenes';
 import { Theatre } from './scene';
 
@@ -13,7 +15,9 @@ beforeAll(async () => {
 afterAll(() => theatre.close());
 
 describe.each([
+  ['commits', commitScenes],
   ['ring protocol', ringScenes],
+  ['distinct keys', keyScenes],
   ['fencing', fencingScenes],
 ])('%s', (_, scenes) => {
   test.each(scenes.map((scene) => [scene.name, scene] as const))('A19: %s', async (_name, scene) => {

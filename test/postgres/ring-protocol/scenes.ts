@@ -1,91 +1,11 @@
 import assert from 'node:assert/strict';
-import { lowerDue, wakeLeaders } from '../../../postgres/ring';
-import type { Pool } from '../../../postgres/pool';
-import type { Scene, Stage, ok } from './scene';
 import { Death } from './fate';
+import type { Scene } from './scene';
+import { beforePublishing, introduce, noClientRing, noPutBackRing, submitUnrung, retryAll } from './steps';
 
 /** The precautions of the ring protocol (store.md section 1), each with an order of statements that needs it. */
 
-/** The leader is about to publish what it waits for: `during` happens before it does. */
-const beforePublishing = async (stage: Stage, during: () => Promise<unknown>): Promise<void> => {
-  const held = stage.world.hold('leader', 'before', 'publish-turn');
-  await stage.wake();
-  await held.reached;
-  await during();
-  held.open();
-  await stage.world.rest();
-};
-
-/** The errands handler, its target `a` and its leader are known, and the leader is idle. */
-const introduce = async (stage: Stage): Promise<void> => {
-  await stage.submit('a', 'first');
-  await stage.world.rest();
-};
-
-const inTransaction = async (pool: Pool, work: (tx: Pool) => Promise<unknown>): Promise<() => Promise<void>> => {
-  const tx = await pool.connect();
-  await tx.query('begin');
-  await work(tx as unknown as Pool);
-  return async () => {
-    await tx.query('commit');
-    tx.release();
-  };
-};
-
-const noRing = { 'lower-due': [], 'wake-leaders': [] };
-const noClientRing = { skip: { client: noRing } };
-const noPutBackRing = { skip: { submission: noRing } };
-
-/** Rung by the net: for scenes whose client never rings. */
-const submitUnrung = async (stage: Stage, to: string, ...ids: string[]): Promise<void> => {
-  for (const id of await stage.accept(to, ...ids)) stage.world.unrung.add(id);
-  await stage.world.sweep();
-  await stage.world.rest();
-};
-
-const retryAll: typeof ok = (batch) => ({ results: batch.tasks.map(({ id }) => ({ id, status: 'retry' })) });
-
 export const ringScenes: Scene[] = [
-  {
-    name: 'the ring follows the commit of the tasks, it is not inside their transaction',
-    without: {},
-    catches: 'overdue',
-    play: async (stage, wrong) => {
-      await introduce(stage);
-      const { world } = stage;
-      let commit: () => Promise<void> = () => Promise.resolve();
-      await beforePublishing(stage, async () => {
-        commit = await inTransaction(world.pool, async (tx) => {
-          await world.client.submit('errands', { id: 'second', payload: { to: 'a' } }, { tx });
-          if (!wrong) return;
-          await lowerDue(tx, [1]);
-          await wakeLeaders(tx, [1], 3_000);
-        });
-      });
-      await commit();
-      if (!wrong) await world.client.ring([1]);
-    },
-  },
-  {
-    name: 'R1 has committed when R2 reads: two statements, two transactions',
-    without: {},
-    catches: 'overdue',
-    play: async (stage, wrong) => {
-      await introduce(stage);
-      const { pool } = stage.world;
-      await stage.accept('a', 'second');
-      let commit: () => Promise<void> = () => Promise.resolve();
-      const ring = async (db: Pool): Promise<void> => {
-        await lowerDue(db, [1]);
-        assert.deepEqual(await wakeLeaders(db, [1], 3_000), []); // it works: it will see for itself
-      };
-      await beforePublishing(stage, async () => {
-        if (wrong) commit = await inTransaction(pool, ring);
-        else await ring(pool);
-      });
-      await commit();
-    },
-  },
   {
     name: 'a leader that published idle reads again',
     without: { skip: { leader: { 'is-due-earlier': [{ earlier: false }] } } },

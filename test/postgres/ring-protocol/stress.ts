@@ -14,6 +14,8 @@ import { World } from './world';
 interface Errand {
   to: string;
   poison?: true;
+  /** Of the handler that tells tasks apart by it (H6). */
+  key?: string;
 }
 
 export interface StressReport {
@@ -29,11 +31,17 @@ export interface StressReport {
 
 const TARGETS = 8;
 const OPERATIONS = 10;
-const HANDLERS = ['errands', 'single'] as const;
+const HANDLERS = ['errands', 'single', 'keyed'] as const;
+const KEYS = ['a', 'b', 'c'];
+
+/** Tasks of the same key that were accepted before and have not come to an end. */
+const EARLIER = `
+select e.id as earlier, t.id as later from task t join task e on e.target_id = t.target_id and e.key = t.key and e.seq < t.seq join task_state s on s.seq = e.seq
+where t.id = any($1::text[]) and s.state < 3`;
 
 /**
- * The whole protocol at random, from a seed: submits, flushes, cancels, pauses, overrides, redrives, on targets of two handlers (leader
- * sets, and a leader a target), with every answer that a downstream may give, statements delayed, processes that die before R1, before R2,
+ * The whole protocol at random, from a seed: submits, flushes, cancels, pauses, overrides, redrives, on targets of three handlers (leader
+ * sets, a leader a target, and distinct keys), with every answer that a downstream may give, statements delayed, processes that die before R1, before R2,
  * before the wake, before and after every commit of a claim and in submissions, runs that are terminated, turns that come twice or late.
  * After each round the world comes to rest and the checker looks; then the clock moves on. In the end everything is resumed and must end.
  */
@@ -53,6 +61,7 @@ class Stress {
   private readonly done: Record<string, number> = {};
   private readonly accepted: string[] = [];
   private readonly inCall = new Map<string, number>();
+  private readonly keysInCall = new Map<string, string>();
   private readonly found: Finding[] = [];
   private readonly zombies: (() => Promise<unknown>)[] = [];
   private calls = 0;
@@ -86,8 +95,9 @@ class Stress {
           target: ({ to }) => to,
           limits: { maxItems: 4 },
           linger: { lingerMs: name === 'errands' ? 2_000 : 500 },
-          leaders: name === 'errands' ? 2 : 'target',
+          leaders: name === 'single' ? 'target' : 2,
           concurrency: { perTarget: name === 'errands' ? 1 : 2, perHandler: 3 },
+          ...(name === 'keyed' ? { distinctBy: ({ key }: Errand) => key ?? '' } : {}),
           idempotency: { by: 'batch' },
           timeoutMs: 20_000,
           retry: { inPlace: { times: 0 }, delayed: { baseMs: 2_500, maxMs: 6_000 }, maxAttempts: 4 },
@@ -103,8 +113,13 @@ class Stress {
     if (other === attempt)
       this.found.push({ kind: 'together', what: `attempt ${attempt} of batch ${batch.id} is called twice` });
     this.inCall.set(batch.id, attempt);
+    const keys = batch.tasks.flatMap(({ payload: { to, key } }) => (key === undefined ? [] : [`${to}/${key}`]));
+    await this.watchKeys(batch, keys);
     await this.delay(8);
-    if (this.inCall.get(batch.id) === attempt) this.inCall.delete(batch.id);
+    if (this.inCall.get(batch.id) === attempt) {
+      this.inCall.delete(batch.id);
+      for (const key of keys) this.keysInCall.delete(key);
+    }
     if (!this.mended && batch.tasks.some(({ payload }) => payload.poison))
       return { status: 'rejected', error: 'poison' };
     if (this.chance(0.05, 'answer: later')) return { status: 'later', retryAfterMs: 3_000 };
@@ -113,6 +128,20 @@ class Stress {
     if (this.chance(0.04, 'answer: unknown')) throw new Error('connection reset');
     const some = this.chance(0.1, 'answer: some retried') ? this.random() : 0;
     return { results: batch.tasks.map(({ id }) => ({ id, status: this.random() < some ? 'retry' : 'ok' })) };
+  }
+
+  /** H6: equal keys never share a batch nor two batches in flight, and keep their order. */
+  private async watchKeys(batch: Batch<Errand>, keys: readonly string[]): Promise<void> {
+    for (const [i, key] of keys.entries()) {
+      const other = keys.indexOf(key) < i ? batch.id : this.keysInCall.get(key);
+      if (other !== undefined && (other !== batch.id || keys.indexOf(key) < i))
+        this.found.push({ kind: 'together', what: `key ${key} is in batch ${batch.id} and in batch ${other}` });
+      this.keysInCall.set(key, batch.id);
+    }
+    if (keys.length === 0) return;
+    const { rows } = await this.world!.pool.query<{ earlier: string; later: string }>({ text: EARLIER, values: [batch.tasks.map(({ id }) => id)] }); // prettier-ignore
+    for (const { earlier, later } of rows)
+      this.found.push({ kind: 'disorder', what: `${later} is called before ${earlier}, which has its key` });
   }
 
   fate(): Fate {
@@ -236,7 +265,7 @@ class Stress {
       { below: 0.81, name: 'pause handler', run: (client) => client.pause(handler) },
       { below: 0.86, name: 'resume handler', run: (client) => client.resume(handler) },
       { below: 0.89, name: 'override', run: (client) => client.setTarget(handler, to, { maxItems: 1 + Math.floor(this.random() * 6), lingerMs: Math.floor(this.random() * 4_000) }) }, // prettier-ignore
-      { below: 0.92, name: 'redrive', run: (client) => client.redrive(handler, { only: 'dead' }) },
+      { below: 0.92, name: 'redrive', run: (client) => client.redrive(handler === 'keyed' ? 'single' : handler, { only: 'dead' }) },
       { below: 0.94, name: 'clock', run: () => clock.step(this.random() * 300) },
       { below: 0.97, name: 'late turn', run: () => this.zombies.shift()?.().catch(() => undefined) ?? Promise.resolve() },
       { below: 1, name: 'terminate', run: () => Promise.resolve(world.terminate(this.pick([...world.runs.keys(), 0]))) },
@@ -246,10 +275,16 @@ class Stress {
   private async submit(world: World, handler: string, to: string): Promise<void> {
     const tasks = Array.from({ length: 1 + Math.floor(this.random() ** 3 * 9) }, () => ({
       id: `e${++this.no}`,
-      payload: { to, ...(this.random() < 0.02 ? { poison: true as const } : {}) },
+      payload: {
+        to,
+        ...(this.random() < 0.02 ? { poison: true as const } : {}),
+        ...(handler === 'keyed' ? { key: this.pick(KEYS) } : {}),
+      },
     }));
     this.done['submit'] = (this.done['submit'] ?? 0) + 1;
-    const notBefore = this.random() < 0.1 ? world.clock.nowMs() + this.random() * 5_000 : undefined;
+    // A key keeps the order in which its tasks may go: nothing put off there, and nothing begun anew.
+    const notBefore =
+      handler !== 'keyed' && this.random() < 0.1 ? world.clock.nowMs() + this.random() * 5_000 : undefined;
     await world.client.submit(handler, tasks.map((task) => ({ ...task, notBefore }))); // prettier-ignore
     this.accepted.push(...tasks.map(({ id }) => id));
   }
