@@ -1,5 +1,6 @@
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
+import { createFanoutActivities } from './fanoutActivities';
 import { completeSignalled } from './completeSignalled';
 import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
@@ -36,5 +37,6 @@ export const createActivities = (deps: ActivityDeps) => ({
   completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
     completeSignalled(deps, input),
   ...createHelperActivities(deps),
+  ...createFanoutActivities(deps),
 });
 export type Activities = ReturnType<typeof createActivities>;

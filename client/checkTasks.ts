@@ -179,7 +179,7 @@ const checkTime = (value: unknown, reject: Reject): number | null => {
   return null;
 };
 
-const checkCallback = (value: unknown, reject: Reject): Callback | null => {
+export const checkCallback = (value: unknown, reject: Reject): Callback | null => {
   if (value === undefined || value === null) return null;
   const { url, workflowId } = value as { url?: unknown; workflowId?: unknown };
   if (typeof workflowId === 'string' && workflowId !== '') return value as Callback;

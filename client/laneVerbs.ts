@@ -4,6 +4,7 @@ import { findLanes } from '../postgres/lane';
 import { setQueuersPaused } from '../postgres/laneControl';
 import type { Pool } from '../postgres/pool';
 import type { BatchInput } from './checkBatch';
+import { FanoutVerbs } from './fanoutVerbs';
 import type { TaskInput } from './checkTasks';
 import * as control from './laneControl';
 import type { LaneRinger } from './laneRinger';
@@ -15,15 +16,15 @@ import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
 
 /** What a client can do with lanes. */
-export abstract class LaneVerbs {
-  abstract readonly pool: Pool;
-  abstract readonly prefix: string;
+export abstract class LaneVerbs extends FanoutVerbs {
+  abstract override readonly pool: Pool;
+  abstract override readonly prefix: string;
   protected abstract readonly schema: string;
   protected abstract readonly submitter: Submitter;
   protected abstract readonly laneRinger: LaneRinger;
   abstract handler(name: string): Handler;
-  abstract ready(): Promise<void>;
-  abstract temporal(): Promise<TemporalClient>;
+  abstract override ready(): Promise<void>;
+  abstract override temporal(): Promise<TemporalClient>;
 
   /**
    * Submits one batch to a lane: sent as it is, after all that was submitted to its service before (C1). Resolves when accepted: committed.

@@ -8,11 +8,50 @@ CREATE OR REPLACE FUNCTION clock()
 AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
 ;
 
+CREATE OR REPLACE FUNCTION fanout_event(public_id uuid, user_key text, state smallint, items bigint, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$ select jsonb_build_object('type', case state when 2 then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
+       'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $function$
+;
+
 CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
  RETURNS smallint
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $function$
+;
+
+CREATE OR REPLACE FUNCTION ones(n integer)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$ select decode(repeat('ff', n / 8) || case when n % 8 = 0 then '' else lpad(to_hex((1 << n % 8) - 1), 2, '0') end, 'hex') $function$
+;
+
+CREATE OR REPLACE FUNCTION put_bits(bits bytea, indexes integer[], value integer)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+declare
+  i int;
+begin
+  foreach i in array indexes loop
+    bits := set_bit(bits, i, value);
+  end loop;
+  return bits;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION refuse(why text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '%', why using errcode = 'MU001';
+end $function$
 ;
 
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
@@ -99,6 +138,49 @@ create table dispatch (
   constraint dispatch_pkey PRIMARY KEY (leader_id, no),
   constraint dispatch_slots_check CHECK (slots >= 0)
 ) with (fillfactor=50);
+
+create table fanout (
+  id bigint not null generated always as identity,
+  public_id uuid not null default gen_random_uuid(),
+  user_key text,
+  state smallint not null default 0,
+  segment_size smallint not null,
+  segments integer not null default 0,
+  items bigint not null default 0,
+  open_segments integer not null default 0,
+  initiator_id integer,
+  opened_at timestamp with time zone not null,
+  active_at timestamp with time zone not null,
+  sealed_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  expired_at timestamp with time zone,
+  constraint fanout_pkey PRIMARY KEY (id),
+  constraint fanout_public_id_key UNIQUE (public_id),
+  constraint fanout_check CHECK (items >= segments),
+  constraint fanout_check1 CHECK (open_segments >= 0 AND open_segments <= segments),
+  constraint fanout_check2 CHECK (state <> 0 OR sealed_at IS NULL),
+  constraint fanout_check3 CHECK ((state <> ALL (ARRAY[1, 2])) OR sealed_at IS NOT NULL),
+  constraint fanout_check4 CHECK (state <> 1 OR open_segments > 0),
+  constraint fanout_check5 CHECK (completed_at IS NULL OR open_segments = 0),
+  constraint fanout_check6 CHECK (state <> 2 OR completed_at IS NOT NULL),
+  constraint fanout_check7 CHECK (state > 1 OR completed_at IS NULL),
+  constraint fanout_check8 CHECK (state <> 3 OR expired_at IS NOT NULL),
+  constraint fanout_check9 CHECK (state > 2 OR expired_at IS NULL),
+  constraint fanout_segment_size_check CHECK (segment_size >= 1 AND segment_size <= 8000),
+  constraint fanout_segments_check CHECK (segments >= 0),
+  constraint fanout_state_check CHECK (state >= 0 AND state <= 4),
+  constraint fanout_user_key_check CHECK (octet_length(user_key) >= 1 AND octet_length(user_key) <= 1024)
+) with (fillfactor=50);
+
+create table fanout_add (
+  fanout_id bigint not null,
+  key text not null,
+  first integer not null,
+  items integer not null,
+  constraint fanout_add_pkey PRIMARY KEY (fanout_id, key),
+  constraint fanout_add_items_check CHECK (items > 0),
+  constraint fanout_add_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 256)
+);
 
 create table handler (
   id integer not null generated always as identity,
@@ -285,6 +367,7 @@ create table notification (
   next_at timestamp with time zone,
   done_at timestamp with time zone,
   error text,
+  fanout_id bigint,
   constraint notification_pkey PRIMARY KEY (id),
   constraint notification_batch_id_attempt_initiator_id_key UNIQUE (batch_id, attempt, initiator_id)
 );
@@ -350,6 +433,17 @@ create table result_page (
   results json not null,
   constraint result_page_pkey PRIMARY KEY (batch_id, attempt, no)
 );
+
+create table segment (
+  fanout_id bigint not null,
+  no integer not null,
+  size smallint not null,
+  bits bytea storage plain not null,
+  constraint segment_pkey PRIMARY KEY (fanout_id, no),
+  constraint segment_check CHECK (octet_length(bits) = ((size + 7) / 8)),
+  constraint segment_no_check CHECK (no >= 0),
+  constraint segment_size_check CHECK (size >= 1 AND size <= 8000)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 
 create table submission (
   batch_id bigint not null,
@@ -426,12 +520,15 @@ alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) RE
 alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
+alter table fanout add constraint fanout_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table submission add constraint submission_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES batch(id) ON DELETE CASCADE;
 alter table submission add constraint submission_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table submission add constraint submission_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
@@ -454,6 +551,8 @@ CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
+CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
 CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by) WHERE blocked_by IS NOT NULL;
@@ -464,6 +563,7 @@ CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
+CREATE UNIQUE INDEX notification_fanout ON notification USING btree (fanout_id) WHERE fanout_id IS NOT NULL;
 CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);

@@ -4,6 +4,7 @@ import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { z } from 'zod';
 import type { CallbackPolicy } from '../activities/deps';
 import type { Handler, Problem } from '../activities/handlers';
+import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import type { CallbackSettings } from './callbackSettings';
 import { callbackProblems, callbackSettings } from './callbackSettings';
@@ -11,6 +12,7 @@ import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from './devFile';
 import { readDevFile } from './devFile';
+import { DEFAULT_REAP } from './fanoutReaper';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
 import type { LogLevel } from './settingsSchema';
@@ -45,6 +47,8 @@ export interface Settings {
   temporal: TemporalSettings;
   handlers: Handler[];
   callbacks: CallbackPolicy;
+  /** When fan-outs are given up and deleted, where the config file says so. */
+  fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;
   logLevel: LogLevel;
@@ -108,6 +112,7 @@ export const loadSettings = async (
         : { address: servers.temporal.address, namespace: servers.temporal.namespace, connection: {} },
     handlers: config?.handlers ?? [],
     callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
+    fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,

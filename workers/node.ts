@@ -13,6 +13,7 @@ import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
+import type { ReapIntervals } from '../postgres/reap';
 import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
 import { callbackUrl } from './callbackToken';
@@ -44,6 +45,8 @@ export interface NodeOptions {
   versioning?: Versioning;
   /** Between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
   sweepEveryMs?: number;
+  /** When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity, 7 days after their end. */
+  fanouts?: ReapIntervals | undefined;
 }
 
 /** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
@@ -92,7 +95,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const version = options.versioning?.buildId ?? packageVersion();
   const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
   const registry = new Registry({ pool, log, node: row });
-  const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs });
+  const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs, fanouts: options.fanouts });
   const shutdown = (): void => {
     draining.abort();
     void registry.drain();

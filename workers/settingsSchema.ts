@@ -90,6 +90,13 @@ const strict = <S extends z.ZodRawShape>(shape: S) =>
         : `expected an object, got ${show(issue.input)}`,
   });
 
+const LONGEST_WAIT_MS = 3_650 * 86_400_000;
+const wait = (leastMs: number) =>
+  checked<number>(
+    `a whole number of milliseconds from ${leastMs} to ${LONGEST_WAIT_MS}`,
+    (ms) => Number.isSafeInteger(ms) && (ms as number) >= leastMs && (ms as number) <= LONGEST_WAIT_MS,
+  );
+
 /** Settings that may stand beside the handlers in the config file. */
 export const fileSchema = (options: { json: boolean; env: Env }) =>
   strict({
@@ -105,6 +112,11 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
         'true, false or TLS options',
         (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
       ).optional(),
+    }).optional(),
+    fanouts: strict({
+      openIdleMs: wait(3_600_000).optional(),
+      sealedIdleMs: wait(3_600_000).optional(),
+      keepEndedMs: wait(60_000).optional(),
     }).optional(),
     callback: strict({
       port: checked<number>(PORT, isPort).optional(),
@@ -127,6 +139,7 @@ export const SETTING_NAMES: readonly string[] = [
   'temporal',
   'callback',
   'callbacks',
+  'fanouts',
 ];
 
 /** Every problem of a value, one a field. */

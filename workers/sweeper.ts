@@ -10,9 +10,11 @@ import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
 import { wakeExpiredQueuers } from '../postgres/queuer';
 import type { Pool } from '../postgres/pool';
+import type { ReapIntervals } from '../postgres/reap';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
+import { FanoutReaper } from './fanoutReaper';
 import { Pace, Patience } from './patience';
 import { StuckLeaders } from './stuckLeaders';
 import { noCounts } from './sweepCounts';
@@ -37,6 +39,8 @@ export interface SweeperOptions {
   everyMs?: number;
   /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
+  /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
+  fanouts?: ReapIntervals | undefined;
 }
 
 const RESOURCE = 'sweeper';
@@ -80,9 +84,11 @@ export class Sweeper {
 
   private readonly retention = new Retention();
   private readonly stuck: StuckLeaders;
+  private readonly fanouts: FanoutReaper;
 
   constructor(private readonly options: SweeperOptions) {
     this.stuck = new StuckLeaders(options);
+    this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
   }
 
@@ -132,6 +138,7 @@ export class Sweeper {
     await this.step('accepted batches', () => this.wakeMonitors());
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('retention', () => this.clean());
+    await this.step('fan-outs', () => this.fanouts.look(this.counts));
   }
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {

@@ -45,6 +45,9 @@ export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYW
 /** To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the workflow comes to it. */
 export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
 
+/** To a workflow that was named when a fan-out was opened: it is complete, or was given up. A signal for the same reason. */
+export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded');
+
 /** A query, since it changes nothing: for tests and for people in the Web UI. */
 export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
 
@@ -74,6 +77,15 @@ export interface TasksEnded {
   tasks: TaskEnd[];
   /** The results are 32 KiB or more in all and were left out: read them where they are (`client.getTask`). */
   resultsOmitted?: true;
+}
+/** The one event of a fan-out's end, as it is stored with the end (spec/fanout.md D3, D14). */
+export interface FanoutEnded {
+  type: 'fanout.completed' | 'fanout.expired';
+  fanout: string;
+  userKey: string | null;
+  items: number;
+  /** ISO time. */
+  endedAt: string;
 }
 /** What one look at the outbox came to; `dueInMs`: of the next delivery, 0 now, null none. */
 export interface DeliveryAnswer {

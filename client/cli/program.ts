@@ -4,6 +4,7 @@ import { cancelCommand } from './cancel';
 import { completeCommand } from './complete';
 import { devCommand } from './dev';
 import { explainCommand } from './explain';
+import { fanoutCommand } from './fanout';
 import { flushCommand } from './flush';
 import { laneCommand } from './lane';
 import { lanesCommand } from './lanes';
@@ -29,6 +30,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
+  ['Fan-outs:', [fanoutCommand]],
   ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],
 ];
 

@@ -1,3 +1,4 @@
+import type { CallbackPolicy } from '../../activities/deps';
 import type { Handler } from '../../activities/handlers';
 import { NO_CALLBACK } from '../../workers/callbackSettings';
 import { createLogger } from '../../workers/logging';
@@ -9,7 +10,10 @@ import { onEnd } from './server';
  * A worker process of an example: what `muster worker` runs, with every setting from the caller and none from the machine. The database's
  * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long.
  */
-export const runWorker = async (handler: Handler, options: { temporal: string; graceMs: number }): Promise<void> => {
+export const runWorker = async (
+  handler: Handler | null,
+  options: { temporal: string; graceMs: number; callbacks?: CallbackPolicy },
+): Promise<void> => {
   const log = createLogger('error');
   const worker = await startWorker(
     {
@@ -17,8 +21,8 @@ export const runWorker = async (handler: Handler, options: { temporal: string; g
       schema: 'muster',
       prefix: DEFAULT_PREFIX,
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
-      handlers: [handler],
-      callbacks: { allow: [], secret: null },
+      handlers: handler === null ? [] : [handler],
+      callbacks: options.callbacks ?? { allow: [], secret: null },
       callback: NO_CALLBACK,
       logLevel: 'error',
       config: null,
