@@ -1,4 +1,3 @@
-import { eventually } from '../../helpers/eventually';
 import { twice } from './checker';
 import type { Scene, Stage } from './scene';
 import { noPutBackRing } from './steps';
@@ -6,18 +5,19 @@ import { noPutBackRing } from './steps';
 /** One key for all: a batch holds one task, and no two batches are in flight (H6). */
 const ONE_KEY: Scene['handler'] = { distinctBy: () => 'k', concurrency: { perTarget: 2 } };
 
-/** `second` arrives while `first` is about to be called; `meanwhile` before it is. */
-const secondMeanwhile = async (stage: Stage, meanwhile: () => Promise<unknown>): Promise<void> => {
-  const held = stage.world.hold('submission', 'before', 'read-dispatch');
+/** `second` arrives while `first` is about to be called; `meanwhile` before it is, and before a call of `second`. */
+const secondMeanwhile = async (
+  stage: Stage,
+  meanwhile: (held: { reached: Promise<void> }) => Promise<unknown>,
+): Promise<void> => {
+  const [first, second] = [1, 2].map(() => stage.world.hold('submission', 'before', 'read-dispatch'));
   await stage.submit('a', 'first');
-  await held.reached;
+  await first!.reached;
   await stage.submit('a', 'second');
-  await meanwhile();
-  held.open();
+  await meanwhile(second!);
+  first!.open();
+  second!.open();
 };
-
-const batches = async ({ world: { pool } }: Stage): Promise<number> =>
-  (await pool.query<{ n: number }>('select count(*)::int as n from batch')).rows[0]!.n;
 
 /** The precautions for distinct keys. */
 export const keyScenes: Scene[] = [
@@ -29,8 +29,8 @@ export const keyScenes: Scene[] = [
     },
     catches: 'twice',
     play: (stage, wrong) =>
-      secondMeanwhile(stage, async () => {
-        if (wrong) await eventually(async () => (await batches(stage)) === 2);
+      secondMeanwhile(stage, async (held) => {
+        if (wrong) await held.reached; // the second one, too, is about to be called
         stage.found.push(...(await twice(stage.world.pool)));
       }),
   },
