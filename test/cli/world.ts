@@ -117,7 +117,7 @@ export const createWorld = async (): Promise<World> => {
     },
     worker: async (args = '') => {
       const worker = start(`worker ${args}`);
-      await worker.says(/"msg":"ready"/);
+      await worker.says(args.includes('--json') ? /"ready":true.*\n/ : /"msg":"ready"/);
       return worker;
     },
     close: async () => {
