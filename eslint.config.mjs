@@ -74,10 +74,16 @@ const DIRECTIONS = [
     message: 'Handlers are a leaf that all may import.',
   },
   {
+    target: './activities/functions',
+    from: ['./activities', './postgres', './client', './workflows'],
+    except: ['./functions', './handlers'],
+    message: 'Functions are a leaf as handlers are, and share their checks.',
+  },
+  {
     target: './client',
     from: './activities',
-    except: ['./handlers'],
-    message: 'Of activities, the client uses handlers only.',
+    except: ['./handlers', './functions'],
+    message: 'Of activities, the client uses handlers and functions only.',
   },
   {
     target: ['./workflows', './postgres', './activities', './client/!(cli)', './client/!(cli)/**'],

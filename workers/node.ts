@@ -7,14 +7,18 @@ import type { WorkerDeploymentOptions, WorkflowBundleOption, NativeConnection } 
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
+import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executionSettings';
+import type { ExecutionSettings } from '../activities/executionSettings';
+import { servedFunctions } from '../activities/executors';
 import type { Handler } from '../activities/handlers/types';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
-import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
+import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
+import { wakeWaitingExecutions } from './executions';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
 import { Sweeper } from './sweeper';
@@ -30,6 +34,8 @@ export interface NodeOptions {
   handlers: readonly Handler[];
   log: Logger;
   callbacks: CallbackPolicy;
+  /** Functions of executions, and what the operator says about them; default: answers no roll call. */
+  executions?: Partial<ExecutionSettings>;
   /** Share one bundle among workers of a test. */
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;
@@ -76,13 +82,23 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
+    executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
     draining: draining.signal,
     log,
   };
   await registerSearchAttributes(connection, namespace, log);
-  const workers = await createWorkers(options, id, createActivities(deps));
+  const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves);
   const version = options.versioning?.buildId ?? packageVersion();
-  const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
+  const { serves, attributes } = deps.executions;
+  const row = {
+    id,
+    taskQueue: workflowTaskQueue(prefix),
+    handlers: [...deps.handlers.keys()],
+    version,
+    batch: serves,
+    attributes,
+    functions: await servedFunctions(deps.executions),
+  };
   const registry = new Registry({ pool, log, node: row });
   const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs });
   const shutdown = (): void => {
@@ -97,6 +113,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     sweepCounts: sweeper.counts,
     run: async () => {
       await registry.start();
+      if (serves) void wakeWaitingExecutions(deps);
       if (options.sweepEveryMs !== 0) sweeper.start();
       try {
         let failure: unknown;
@@ -118,8 +135,13 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   };
 };
 
-/** The leaders' worker, and one for the calls of each handler. */
-const createWorkers = (options: NodeOptions, identity: string, activities: object): Promise<Worker[]> => {
+/** The leaders' worker, one for the calls of each handler, and one for the chunks given to this very process. */
+const createWorkers = (
+  options: NodeOptions,
+  identity: string,
+  activities: object,
+  serves: boolean,
+): Promise<Worker[]> => {
   const { connection, namespace, prefix, handlers } = options;
   const graceMs = options.shutdownGraceMs ?? 20_000;
   const common = {
@@ -151,7 +173,17 @@ const createWorkers = (options: NodeOptions, identity: string, activities: objec
       maxConcurrentActivityTaskPolls: 4,
     }),
   );
-  return Promise.all([leaders, ...submitters]);
+  const chunks = serves
+    ? [
+        Worker.create({
+          ...common,
+          taskQueue: nodeTaskQueue(prefix, identity),
+          maxConcurrentActivityTaskExecutions: 100,
+          maxConcurrentActivityTaskPolls: 2,
+        }),
+      ]
+    : [];
+  return Promise.all([leaders, ...submitters, ...chunks]);
 };
 
 const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({

@@ -13,6 +13,7 @@ import type { Pool } from '../postgres/pool';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
+import { ExecutionSweep } from './executions';
 import { Pace, Patience } from './patience';
 import { StuckLeaders } from './stuckLeaders';
 import { noCounts } from './sweepCounts';
@@ -37,6 +38,7 @@ export interface SweeperOptions {
   everyMs?: number;
   /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
+  executions?: { startupDelayMs: number };
 }
 
 const RESOURCE = 'sweeper';
@@ -75,6 +77,7 @@ export class Sweeper {
   private stranded = 0;
   private readonly patience = new Patience();
   private readonly pace: Pace;
+  private readonly executions: ExecutionSweep;
   /** One line an outage, not one a round. */
   private readonly failing = new Set<string>();
 
@@ -84,6 +87,7 @@ export class Sweeper {
   constructor(private readonly options: SweeperOptions) {
     this.stuck = new StuckLeaders(options);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
+    this.executions = new ExecutionSweep(options, options.executions?.startupDelayMs ?? 0);
   }
 
   start(): void {
@@ -131,6 +135,7 @@ export class Sweeper {
     await this.step('notifications', () => this.wakeNotifier());
     await this.step('accepted batches', () => this.wakeMonitors());
     await this.step('queuers', () => this.wakeQueuers());
+    await this.step('executions', () => this.executions.round());
     await this.step('retention', () => this.clean());
   }
 

@@ -1,0 +1,31 @@
+import type { RegisteredFunction } from '../functions';
+import { isContentId } from '../functions';
+import type { Executor, MakeExecutor } from './types';
+import { nodeFailure } from './types';
+import { typescriptExecutor } from './typescript';
+
+export type { Executor, OutputLimits, RunOutcome } from './types';
+export { cutOutput } from './output';
+export { nodeFailure } from './types';
+
+/** What a node can run. */
+export interface ExecutorSource {
+  functions: ReadonlyMap<string, RegisteredFunction>;
+}
+
+/** The executor of a template on this node. A function that it does not have fails item by item, so that each keeps its reason (E6). */
+export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): Promise<Executor> => {
+  const { functionId } = make;
+  const registered = source.functions.get(functionId);
+  if (registered !== undefined) return typescriptExecutor(registered);
+  if (isContentId(functionId)) return missing(functionId, 'it has no function store');
+  return missing(functionId, `it has ${[...source.functions.keys()].join(', ') || 'none'}`);
+};
+
+const missing = (functionId: string, why: string): Executor => ({
+  run: () => Promise.resolve(nodeFailure(`the function ${functionId} is missing on this node: ${why}`)),
+  close: () => Promise.resolve(),
+});
+
+/** The function ids that a node names to roll calls. */
+export const servedFunctions = async (source: ExecutorSource): Promise<string[]> => [...source.functions.keys()];
