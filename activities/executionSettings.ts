@@ -26,6 +26,9 @@ export interface ExecutionSettings extends ExecutorSource {
 
 export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   functions: new Map(),
+  functionStore: null,
+  memoryBytes: 134_217_728,
+  httpAllow: [],
   serves: false,
   attributes: {},
   maxAttempts: DEFAULT_MAX_ATTEMPTS,

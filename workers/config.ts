@@ -3,12 +3,14 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { z } from 'zod';
 import type { CallbackPolicy } from '../activities/deps';
+import type { ExecutionSettings } from '../activities/executionSettings';
 import type { Handler, Problem } from '../activities/handlers';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from './devFile';
 import { readDevFile } from './devFile';
+import { executionSettings } from './executionConfig';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
 import type { LogLevel } from './settingsSchema';
@@ -40,6 +42,7 @@ export interface Settings {
   temporal: TemporalSettings;
   handlers: Handler[];
   callbacks: CallbackPolicy;
+  executions: ExecutionSettings;
   logLevel: LogLevel;
   /** The config file that was read. */
   config: string | null;
@@ -97,6 +100,11 @@ export const loadSettings = async (
         : { address: servers.temporal.address, namespace: servers.temporal.namespace, connection: {} },
     handlers: config?.handlers ?? [],
     callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
+    executions: executionSettings(
+      config?.settings.executions ?? {},
+      config?.functions ?? [],
+      path.dirname(file ?? cwd),
+    ),
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,

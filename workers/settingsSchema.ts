@@ -3,6 +3,7 @@ import type { Problem } from '../activities/handlers';
 import { didYouMean } from '../activities/handlers/suggest';
 import { show } from '../activities/handlers/text';
 import { SCHEMA_PATTERN } from '../postgres/pool';
+import { executionShape } from './executionConfig';
 
 /** What each setting must be, wherever it comes from. Messages say what came, except of a secret. */
 
@@ -90,10 +91,18 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
       ).optional(),
     }).optional(),
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
+    executions: strict({ ...executionShape, httpAllow: hosts.optional() }).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 /** What `fileSchema` knows; the handlers stand beside them. */
-export const SETTING_NAMES: readonly string[] = ['databaseUrl', 'schema', 'prefix', 'temporal', 'callbacks'];
+export const SETTING_NAMES: readonly string[] = [
+  'databaseUrl',
+  'schema',
+  'prefix',
+  'temporal',
+  'callbacks',
+  'executions',
+];
 
 /** Every problem of a value, one a field. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] => {

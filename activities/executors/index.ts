@@ -11,6 +11,12 @@ export { nodeFailure } from './types';
 /** What a node can run. */
 export interface ExecutorSource {
   functions: ReadonlyMap<string, RegisteredFunction>;
+  /** Folder of WebAssembly modules: `<function id>/<method>`; null: none. */
+  functionStore: string | null;
+  /** Memory that one run of a module may grow to. */
+  memoryBytes: number;
+  /** Hosts that the function `http` may call, as `callbacks.allow`; empty: none, and no such function. */
+  httpAllow: readonly string[];
 }
 
 /** The executor of a template on this node. A function that it does not have fails item by item, so that each keeps its reason (E6). */

@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import { batchCommand } from './batch';
 import { cancelCommand } from './cancel';
 import { devCommand } from './dev';
+import { executeCommand } from './execute';
+import { executionCommand } from './execution';
 import { explainCommand } from './explain';
 import { flushCommand } from './flush';
 import { laneCommand } from './lane';
@@ -28,6 +30,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
+  ['Executions:', [executeCommand, executionCommand]],
   ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand]],
 ];
 

@@ -1,3 +1,5 @@
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
+import type { ExecutionSettings } from '../../activities/executionSettings';
 import type { Handler } from '../../activities/handlers';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
@@ -6,9 +8,13 @@ import { onEnd } from './server';
 
 /**
  * A worker process of an example: what `muster worker` runs, with every setting from the caller and none from the machine. The database's
- * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long.
+ * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long. Without a handler it
+ * runs executions only.
  */
-export const runWorker = async (handler: Handler, options: { temporal: string; graceMs: number }): Promise<void> => {
+export const runWorker = async (
+  handler: Handler | null,
+  options: { temporal: string; graceMs: number; executions?: Partial<ExecutionSettings> },
+): Promise<void> => {
   const log = createLogger('error');
   const worker = await startWorker(
     {
@@ -16,8 +22,9 @@ export const runWorker = async (handler: Handler, options: { temporal: string; g
       schema: 'muster',
       prefix: DEFAULT_PREFIX,
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
-      handlers: [handler],
+      handlers: handler === null ? [] : [handler],
       callbacks: { allow: [], secret: null },
+      executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
       logLevel: 'error',
       config: null,
       configNamed: false,

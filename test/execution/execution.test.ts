@@ -1,5 +1,5 @@
 import type { Fleet } from './helpers';
-import { ended, lists, openFleet, Runs } from './helpers';
+import { ended, openFleet, Runs } from './helpers';
 
 /** E1, E2, E4, E6, E9-E11, E13 end to end: a registered function, real nodes on the real servers. */
 describe('executions', () => {
