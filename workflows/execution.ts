@@ -88,6 +88,7 @@ class ExecutionRun {
   private async look(): Promise<RollCallResponse> {
     const { runId, runStartTime } = workflowInfo();
     const undelivered = this.undelivered;
+    const mayPlan = Date.now() >= this.planAt && !this.isLong();
     this.undelivered = [];
     const response = await rollCall({
       batch: true,
@@ -98,7 +99,7 @@ class ExecutionRun {
       running: [...this.running.keys()],
       undelivered,
       rollCallOver: this.rollCallUntil !== null && Date.now() >= this.rollCallUntil,
-      mayPlan: Date.now() >= this.planAt && !this.isLong(),
+      mayPlan,
     });
     const { counts, settings } = response;
     if (response.next !== 'roll-call') this.rollCallUntil = null;

@@ -1,10 +1,13 @@
 import type { ExecutionSettings } from '../../activities/executionSettings';
-import type { FunctionCall, FunctionOptions } from '../../activities/functions';
-import { defineFunction } from '../../activities/functions';
+import type { FunctionCall } from '../../activities/functions';
 import type { Execution, ExecutionView } from '../../client';
 import type { NodeOptions } from '../../workers/node';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
+import type { Run } from './functions';
+import { functionsOf } from './functions';
+
+export { functionsOf } from './functions';
 
 /** Nodes of one installation that come and go as a test says, all in this process. */
 export interface Fleet extends OwnMuster {
@@ -12,12 +15,6 @@ export interface Fleet extends OwnMuster {
   node(executions?: Partial<ExecutionSettings>, options?: Partial<NodeOptions>): Promise<() => Promise<void>>;
   nodeIds(): Promise<string[]>;
 }
-
-type Run = FunctionOptions['run'];
-export const functionsOf = (functions: Record<string, Run>): Pick<ExecutionSettings, 'functions' | 'serves'> => ({
-  serves: true,
-  functions: new Map(Object.entries(functions).map(([name, run]) => [name, defineFunction({ name, run })])),
-});
 
 export const openFleet = async (
   functions: Record<string, Run>,

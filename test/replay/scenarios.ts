@@ -2,12 +2,14 @@ import type { Handler, HandlerOptions } from '../../activities/handlers';
 import { defineHandler } from '../../activities/handlers';
 import { leaderWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { lookSignal } from '../../workflows/definitions';
+import type { NodeOptions } from '../../workers/node';
 import type { TestMuster } from '../helpers/muster';
 
 /** Every path of the workflows that a stored history must cover (`record.ts` records them, `replay.test.ts` replays them). */
 export interface Scenario {
   name: string;
   handler: Partial<HandlerOptions<Payload>>;
+  executions?: NodeOptions['executions'];
   run: (muster: TestMuster) => Promise<unknown>;
 }
 interface Payload {
