@@ -133,8 +133,8 @@ class ChunkRun {
       position: item.position,
       ok: succeeded({ exitCode, nodeError: outcome.nodeError !== undefined }),
       exitCode,
-      stdout: cutOutput(outcome.stdout, executions.limits.stdoutBytes),
-      stderr: cutOutput(outcome.stderr, executions.limits.stderrBytes),
+      stdout: cutOutput(outcome.stdout, executions.limits.stdoutBytes, outcome.stdoutBytes),
+      stderr: cutOutput(outcome.stderr, executions.limits.stderrBytes, outcome.stderrBytes),
     });
   }
 

@@ -3,6 +3,9 @@ import { isContentId } from '../functions';
 import type { Executor, MakeExecutor } from './types';
 import { nodeFailure } from './types';
 import { typescriptExecutor } from './typescript';
+import { httpExecutor } from './http';
+import { storedIds } from './wasm/store';
+import { wasmExecutor } from './wasm/wasmExecutor';
 
 export type { Executor, OutputLimits, RunOutcome } from './types';
 export { cutOutput } from './output';
@@ -24,14 +27,31 @@ export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): 
   const { functionId } = make;
   const registered = source.functions.get(functionId);
   if (registered !== undefined) return typescriptExecutor(registered);
-  if (isContentId(functionId)) return missing(functionId, 'it has no function store');
-  return missing(functionId, `it has ${[...source.functions.keys()].join(', ') || 'none'}`);
+  if (functionId === HTTP && source.httpAllow.length > 0) return httpExecutor(source.httpAllow, make);
+  if (isContentId(functionId) && source.functionStore !== null)
+    return wasmExecutor(source.functionStore, source.memoryBytes, make).catch((error: Error) =>
+      missing(`the function ${functionId} cannot be run on this node: ${error.message}`),
+    );
+  const why =
+    functionId === HTTP
+      ? 'its config allows no host (executions.httpAllow)'
+      : isContentId(functionId)
+        ? 'its config has no executions.functionStore'
+        : `it has ${[...source.functions.keys()].join(', ') || 'none'}`;
+  return missing(`the function ${functionId} is missing on this node: ${why}`);
 };
 
-const missing = (functionId: string, why: string): Executor => ({
-  run: () => Promise.resolve(nodeFailure(`the function ${functionId} is missing on this node: ${why}`)),
+const missing = (why: string): Executor => ({
+  run: () => Promise.resolve(nodeFailure(why)),
   close: () => Promise.resolve(),
 });
 
 /** The function ids that a node names to roll calls. */
-export const servedFunctions = async (source: ExecutorSource): Promise<string[]> => [...source.functions.keys()];
+export const servedFunctions = async (source: ExecutorSource): Promise<string[]> => [
+  ...source.functions.keys(),
+  ...(source.httpAllow.length > 0 ? [HTTP] : []),
+  ...(source.functionStore === null ? [] : await storedIds(source.functionStore)),
+];
+
+/** Calls a URL per item. */
+const HTTP = 'http';

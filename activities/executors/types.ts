@@ -6,6 +6,9 @@ export interface RunOutcome {
   exitCode: number | null;
   stdout: string;
   stderr: string;
+  /** Bytes that it wrote in all, where not all of them were kept. */
+  stdoutBytes?: number;
+  stderrBytes?: number;
   /** The node could not run it as it should: no such function, the start failed, a limit ended it. The exit code says nothing then. */
   nodeError?: string;
 }

@@ -42,10 +42,10 @@ export const breakingPool = (databaseUrl: string): { pool: Pool; breaking: Break
       : connect().then((session) => {
           if (!wrapped.has(session)) {
             wrapped.add(session);
-            session.query = broken(session.query.bind(session) as unknown as Query, breaking) as typeof session.query;
+            session.query = broken(session.query.bind(session), breaking) as typeof session.query;
           }
           return session;
         })) as typeof pool.connect;
-  pool.query = broken(pool.query.bind(pool) as unknown as Query, breaking) as typeof pool.query;
+  pool.query = broken(pool.query.bind(pool), breaking) as typeof pool.query;
   return { pool, breaking };
 };
