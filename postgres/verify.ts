@@ -1,4 +1,5 @@
 import { batches } from './invariants/batches';
+import { executions } from './invariants/executions';
 import { flow } from './invariants/flow';
 import type { Invariant } from './invariants/invariant';
 import { keys, notices } from './invariants/keys';
@@ -7,7 +8,15 @@ import { places } from './invariants/places';
 import type { Pool, Queryable } from './pool';
 import { inSnapshot } from './snapshot';
 
-export const INVARIANTS: readonly Invariant[] = [...places, ...batches, ...flow, ...keys, ...notices, ...lanes];
+export const INVARIANTS: readonly Invariant[] = [
+  ...places,
+  ...batches,
+  ...flow,
+  ...keys,
+  ...notices,
+  ...lanes,
+  ...executions,
+];
 
 export interface Check {
   name: string;
