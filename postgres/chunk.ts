@@ -86,8 +86,8 @@ export const giveBackItems = async (db: Queryable, chunkId: string): Promise<num
     name: 'give-back-items',
     text: `
 with c as (select id, execution_id, n_open from chunk where id = $1 and state = -1 and n_open > 0 for update),
- part as (select w.execution_id, w.position from c join work_item w on w.chunk_id = c.id where w.state = 1 order by w.position limit 10000),
- w as (update work_item i set state = 0, chunk_id = null from part p where i.execution_id = p.execution_id and i.position = p.position returning i.position),
+ part as (select w.ctid as at from c join work_item w on w.chunk_id = c.id where w.state = 1 order by w.position limit 10000),
+ w as (update work_item i set state = 0, chunk_id = null from part p where i.ctid = p.at and i.state = 1 returning i.position),
  n as (select count(*)::int as n from w),
  d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
  e as (update execution x set n_created = n_created + n.n, n_running = n_running - n.n from n, c where x.id = c.execution_id)

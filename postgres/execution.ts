@@ -119,8 +119,8 @@ export const deleteAbandonedStaging = async (db: Queryable, limit: number): Prom
     text: `
 with old as (select id from execution where state = 2 and resume_at < clock() order by resume_at limit 1 for update skip locked),
  gone as (delete from work_item w using (
-   select w.execution_id, w.position from work_item w join old o on w.execution_id = o.id order by w.position desc limit $1) g
-   where w.execution_id = g.execution_id and w.position = g.position returning w.position),
+   select w.ctid as at from work_item w join old o on w.execution_id = o.id order by w.position desc limit $1) g
+   where w.ctid = g.at returning w.position),
  less as (update execution e set items = items - g.n, n_created = n_created - g.n from (select count(*)::int as n from gone) g, old o where e.id = o.id and g.n > 0),
  last as (delete from execution e using old o where e.id = o.id and not exists (select from gone) returning e.id)
 select ((select count(*) from gone) + (select count(*) from last))::int as n`,

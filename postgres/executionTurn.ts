@@ -84,10 +84,10 @@ export const fillChunks = async (
     name: 'fill-chunks',
     text: `
 with c as (select array_agg(id order by place) as ids, sum(n)::int as given from chunk where execution_id = $1 and round = $2 and state = 2),
- todo as (select position, state from work_item where execution_id = $1 and state in (0, -1) and position > $3 order by position limit 10000),
- numbered as (select position, state, c.given + row_number() over (order by position) - 1 as i from todo cross join c),
+ todo as (select ctid as at, position, state from work_item where execution_id = $1 and state in (0, -1) and position > $3 order by position limit 10000),
+ numbered as (select at, position, state, c.given + row_number() over (order by position) - 1 as i from todo cross join c),
  w as (update work_item k set state = 1, chunk_id = c.ids[m.i % cardinality(c.ids) + 1] from numbered m, c
-   where k.execution_id = $1 and k.position = m.position returning k.chunk_id, k.position),
+   where k.ctid = m.at and k.execution_id = $1 and k.state in (0, -1) returning k.chunk_id, k.position),
  per as (select chunk_id, count(*)::int as n from w group by 1),
  u as (update chunk k set n = k.n + per.n, n_open = k.n_open + per.n from per where k.id = per.chunk_id),
  t as (select count(*)::int as n, (count(*) filter (where state = 0))::int as created, max(position) as last from numbered),

@@ -43,6 +43,9 @@ export interface Recorded {
  * Writes results (E5): only from the chunk's node, only of items in that chunk that are in progress. Whatever else comes, a repeat, a late
  * result of a closed chunk, a foreign item, changes nothing and counts no attempt. The write that leaves nothing to do completes the execution
  * in the same statement (E9). At the attempts limit a failed item is permanently so (E10).
+ *
+ * Items are looked up one by one by their key and written by their place on disk: a plan that was made while the table was small would else
+ * read the whole chunk for each (2.2 s a write in place of 20 ms). The lock on the chunk keeps every other writer of its items out meanwhile.
  */
 export const recordResults = async (
   db: Queryable,
@@ -53,13 +56,15 @@ export const recordResults = async (
     name: 'record-results',
     text: `
 with c as (select id, execution_id, n_open from chunk where id = $1 and node_id = $2 and epoch = $3 and state = 1 for update),
+ t as (
+  select i.ctid as at, r.ok, r.exit_code, r.stdout, r.stderr
+  from c cross join unnest($4::int[], $5::bool[], $6::int[], $7::text[], $8::text[]) r (position, ok, exit_code, stdout, stderr)
+    cross join lateral (select w.ctid, w.state, w.chunk_id from work_item w where w.execution_id = c.execution_id and w.position = r.position offset 0) i
+  where i.chunk_id = c.id and i.state = 1),
  w as (
-  update work_item i set attempts = i.attempts + 1, exit_code = r.exit_code, stdout = r.stdout, stderr = r.stderr,
-    state = case when r.ok then 100 when i.attempts + 1 >= e.attempts_limit then -2 else -1 end
-  from c join execution e on e.id = c.execution_id
-    cross join unnest($4::int[], $5::bool[], $6::int[], $7::text[], $8::text[]) r (position, ok, exit_code, stdout, stderr)
-  where i.execution_id = c.execution_id and i.position = r.position and i.chunk_id = c.id and i.state = 1
-  returning i.state),
+  update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
+    state = case when t.ok then 100 when i.attempts + 1 >= e.attempts_limit then -2 else -1 end
+  from t, c, execution e where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 returning i.state),
  n as (select count(*)::int as n, (count(*) filter (where state = 100))::int as done, (count(*) filter (where state = -1))::int as failed,
    (count(*) filter (where state = -2))::int as dead from w),
  d as (update chunk u set n_open = u.n_open - n.n, state = case when u.n_open = n.n then 100 else u.state end,
