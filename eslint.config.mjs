@@ -80,10 +80,17 @@ const DIRECTIONS = [
     message: 'Functions are a leaf as handlers are, and share their checks.',
   },
   {
-    target: './client',
+    target: ['./client/!(complete|client|index).ts', './client/cli'],
     from: './activities',
     except: ['./handlers', './functions'],
-    message: 'Of activities, the client uses handlers and functions only.',
+    message:
+      'Of activities, the client uses handlers and functions only (client/complete.ts, which settles a batch, also complete and completion).',
+  },
+  {
+    target: './client/@(complete|client|index).ts',
+    from: './activities',
+    except: ['./handlers', './functions', './complete.ts', './completion.ts'],
+    message: 'A completion is settled by the same code wherever it comes from: client/complete.ts shares it.',
   },
   {
     target: ['./workflows', './postgres', './activities', './client/!(cli)', './client/!(cli)/**'],
@@ -193,6 +200,11 @@ export default defineConfig(
   restrictImports(
     ['workflows/planning/**/*.ts'],
     [{ regex: '^(?!\\./)', message: 'Planning is pure and imports only itself.' }],
+  ),
+  // A folder in it may go up to it, and no further.
+  restrictImports(
+    ['workflows/planning/*/**/*.ts'],
+    [{ regex: '^(?!\\./|\\.\\./[a-zA-Z])', message: 'Planning is pure and imports only itself.' }],
   ),
   restrictImports(
     ['workflows/contracts.ts'],

@@ -1,10 +1,11 @@
 import type { TurnAnswer, TurnInput } from '../workflows/contracts';
 import { planClaim } from '../workflows/planning/claim';
 import type { ClaimPlan } from '../workflows/planning/claim';
+import { MOST_COUNTED } from '../workflows/planning/leaderDetails';
 import { FLUSH_REASONS } from '../workflows/planning/states';
 import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
-import { isDueEarlier, lockLeader, lockLeaderAndHandler, wakeForFreeSlots } from '../postgres/leader';
+import { countBacklog, isDueEarlier, lockLeader, lockLeaderAndHandler, wakeForFreeSlots } from '../postgres/leader';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -50,6 +51,7 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
   if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
   if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
   if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
+  if (input.backlog === true) answer.backlog = await countBacklog(deps.pool, input.leaderId, MOST_COUNTED);
   await deps.wake(await wakeForFreeSlots(deps.pool, turn.handlerId, input.leaderId, WAKE_LEASE_MS));
   return answer;
 };

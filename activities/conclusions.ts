@@ -1,4 +1,6 @@
 import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../postgres/poll';
+import { Gather } from '../postgres/gather';
+import { takeReadings } from '../postgres/reading';
 import type { ActivityDeps } from './deps';
 import type { CarriedBatch } from '../postgres/batch';
 import type { Handler } from './handlers/types';
@@ -13,7 +15,13 @@ import type { CallEnd, CallerDeps } from './submission';
 import { SuccessWriter } from './successWriter';
 import type { Call } from './settlement';
 
-export type AcceptedBatch = CarriedBatch & { reference: string; overdue: boolean; leaderId: number };
+/** `deadlinesPassed`: before this one, of a batch in a lane; null: in none. */
+export type AcceptedBatch = CarriedBatch & {
+  reference: string;
+  overdue: boolean;
+  leaderId: number;
+  deadlinesPassed: number | null;
+};
 
 /** What a downstream said of a batch that it had accepted, so far as it is no longer simply pending. */
 export type Conclusion =
@@ -24,7 +32,9 @@ export type Conclusion =
    * refusal at submit, so it is bisected (H4). A downstream that fails half-way must say `expired` or `done`, with results.
    */
   | { kind: 'rejected'; error: string }
-  | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' };
+  | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' }
+  /** In a lane: pending for ever (C9); an operator's. */
+  | { kind: 'park'; reason: string };
 
 /** Nothing is known: to be looked up, where the handler can. */
 interface LookUp {
@@ -35,7 +45,7 @@ interface LookUp {
 }
 
 /** Longer than a few ticks; whoever takes over from a dead monitor waits this long. */
-const LEASE_MS = 15_000;
+const LEASE_MS = 6_000;
 /** Files read at once: each holds a page and its members' ids. */
 const LANES = 4;
 /** In hand at most: more questions are put only while there is room. */
@@ -45,22 +55,27 @@ const GRACE_ROUNDS = 10;
 /** Concludes accepted batches beside the questions: a few at a time, each settled by itself, their targets rung. */
 export class Conclusions {
   settled = 0;
+  private readonly added: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   private readonly waiting: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   /** Batches in hand, with the attempt number under which they are. */
   private readonly inHand = new Map<number, number>();
+  /** Of those that wait, the attempt number under which each is to be read. */
+  private readonly taken = new Map<number, number>();
   private readonly running = new Set<Promise<void>>();
   private readonly freed = new Set<number>();
+  /** Lanes that moved on: one ring in flight, those that gather meanwhile share the next. */
+  private readonly rings = new Gather<number>((lanes) => ringLanes(this.deps, lanes));
   private notices = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
-  private readonly callers: Omit<CallerDeps, 'input'>;
+  private readonly callers: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>;
 
   constructor(
     private readonly deps: ActivityDeps,
     private readonly handler: Handler,
     private readonly signal: AbortSignal,
   ) {
-    this.callers = { ...deps, handler, signal, successes: new SuccessWriter(deps.pool) };
+    this.callers = { pool: deps.pool, handler, successes: new SuccessWriter(deps.pool) };
   }
 
   hasRoom(): boolean {
@@ -73,13 +88,14 @@ export class Conclusions {
   }
 
   add(batch: AcceptedBatch, conclusion: Conclusion): void {
-    this.waiting.push({ batch, conclusion });
+    this.added.push({ batch, conclusion });
     this.inHand.set(batch.id, batch.attempt);
   }
 
-  /** Leases what was added, so that it is not asked about again, and begins. */
+  /** Takes what was added, so that it is not asked about again, in one statement; and begins. */
   async start(): Promise<void> {
-    await this.renew();
+    const added = this.added.splice(0);
+    if (added.length > 0) await this.takeAll(added);
     while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
   }
 
@@ -101,6 +117,7 @@ export class Conclusions {
   /** Nothing runs on after this. What was settled is rung even if something else failed. */
   async end(): Promise<void> {
     await Promise.allSettled(this.running);
+    await this.rings.idle();
     await this.flush();
   }
 
@@ -123,10 +140,11 @@ export class Conclusions {
       const { batch, conclusion } = next;
       try {
         if (this.signal.aborted || this.deps.draining.aborted || this.failure !== undefined)
-          await this.postpone(batch, batch.attempt, 0, null);
+          await this.postpone(batch, this.taken.get(batch.id) ?? batch.attempt, 0, null);
         else await this.conclude(batch, conclusion);
       } finally {
         this.inHand.delete(batch.id);
+        this.taken.delete(batch.id);
         this.changed();
       }
     }
@@ -136,13 +154,21 @@ export class Conclusions {
     let call = await this.take(batch, batch.attempt);
     if (call === null) return;
     let outcome: CallEnd | AskAgain | LookUp;
+    // Asked, and not done in time: counted where it stands in a lane, whatever a look-up finds.
+    call.overdue = batch.overdue && (conclusion.kind === 'unknown' || conclusion.kind === 'park');
+    if (conclusion.kind === 'park') {
+      call.park = conclusion.reason;
+      return this.settle(call, { kind: 'unknown', error: conclusion.reason });
+    }
     if (conclusion.kind === 'read') outcome = await this.read(call, batch, conclusion.missing);
     else if (conclusion.kind === 'unknown') outcome = { ...conclusion, kind: 'look-up', overdue: batch.overdue };
     else outcome = { kind: 'rejected', error: conclusion.error };
     if (outcome.kind === 'look-up') {
       // Under an attempt of its own: pages of an answer that broke off must not stand beside those of the look-up's.
+      const { overdue } = call;
       call = await this.take(batch, call.attempt);
       if (call === null) return;
+      call.overdue = overdue ?? false;
       outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
     }
     if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // it says nothing then
@@ -150,10 +176,26 @@ export class Conclusions {
     await this.settle(call, outcome);
   }
 
+  private async takeAll(added: readonly { batch: AcceptedBatch; conclusion: Conclusion }[]): Promise<void> {
+    const taken = await takeReadings(this.deps.pool, added.map(({ batch }) => batch), LEASE_MS); // prettier-ignore
+    for (const one of added) {
+      const attempt = taken.get(one.batch.id);
+      if (attempt === undefined) {
+        this.inHand.delete(one.batch.id); // somebody else has it, or it is over
+        continue;
+      }
+      this.taken.set(one.batch.id, attempt);
+      this.inHand.set(one.batch.id, attempt);
+      this.waiting.push(one);
+    }
+  }
+
   /** Null: completed from outside, or another monitor has it. */
   private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
     const { pool } = this.deps;
-    const attempt = await takeReading(pool, batch.id, expected, LEASE_MS);
+    const known = this.taken.get(batch.id);
+    this.taken.delete(batch.id);
+    const attempt = known ?? (await takeReading(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
     const members = await readMemberIds(pool, batch.id);
@@ -184,8 +226,7 @@ export class Conclusions {
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
     const { batch } = call;
-    const input = { leaderId: 0, handler: this.handler.name, epoch: batch.epoch, no: 0, slots: 0 }; // no submission carries it
-    const settled = await settleOutcome({ ...this.callers, input }, call, outcome);
+    const settled = await settleOutcome(this.callers, call, outcome);
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },
@@ -197,7 +238,8 @@ export class Conclusions {
     this.notices ||= settled.notices;
     // Refused in a first split: its other half decides. Nothing more to ask.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
-    if (batch.inLane) await ringLanes(this.deps, settled.lanes);
+    // Beside the next one's results: a ring may wait for the Temporal server.
+    if (batch.inLane) void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
     else this.freed.add(batch.targetId);
   }
 
@@ -210,7 +252,10 @@ export class Conclusions {
     const tracked = work
       .catch((error: unknown) => {
         this.failure ??= error;
-        this.waiting.splice(0).forEach(({ batch }) => this.inHand.delete(batch.id)); // their leases pass
+        for (const { batch } of this.waiting.splice(0)) {
+          this.inHand.delete(batch.id); // their leases pass
+          this.taken.delete(batch.id);
+        }
       })
       .finally(() => {
         this.running.delete(tracked);

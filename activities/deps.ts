@@ -20,6 +20,8 @@ export interface ActivityDeps {
   softDeadlineMs: number;
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
+  /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
+  callbackUrl?: (batchId: number) => string;
   /** Aborted when this process begins to shut down: submissions hand back what they have not started. */
   draining: AbortSignal;
   log: Logger;

@@ -2,15 +2,17 @@ import { releaseTargets } from '../postgres/batch';
 import { findHandler } from '../postgres/handler';
 import { wakeBlockedLeaders } from '../postgres/leader';
 import { wakeNotifier } from '../workflows/wake';
-import type { ActivityDeps } from './deps';
+import type { RingDeps } from './ring';
 import { ring, wake } from './ring';
+
+export type FreeDeps = RingDeps & { leaseMs: number };
 
 /**
  * After accepted batches of these targets were concluded: slots and weight that they held are free (H6) and tasks may have come back, so
  * the targets take part again, leaders that waited for the handler's weight look again, and callbacks go out.
  */
 export const freeTargets = async (
-  deps: ActivityDeps,
+  deps: FreeDeps,
   handler: string,
   targetIds: readonly number[],
   notices: boolean,

@@ -3,9 +3,12 @@ import { withRetries } from '../postgres/errors';
 import * as store from '../postgres/grant';
 import type { LockedQueuer } from '../postgres/grant';
 import { hasUnseenWork, publishGrantTurn } from '../postgres/queuer';
+import type { CarriedBatch } from '../postgres/batch';
 import { failDependents } from '../postgres/laneSettle';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import { writePaces } from '../postgres/tokens';
+import { insertSubmitter, keepSubmitters, readCarried } from '../postgres/submitter';
 import type { GrantAnswer, GrantInput } from '../workflows/contracts';
 import { decideNextGrant } from '../workflows/planning/nextGrant';
 import type { DependencyFailure, Grant } from '../workflows/planning/queuer/types';
@@ -15,8 +18,11 @@ import type { Look } from './laneLook';
 import { lookAtLanes } from './laneLook';
 import { standingOf } from './reserve';
 
-/** A submitter that gives no sign of life for this long is dead: above a few ticks of a busy process. */
-export const SUBMITTER_LEASE_MS = 10_000;
+/**
+ * A submitter that gives no sign of life for this long is dead: a few ticks of a busy process. Sooner than its heartbeat ends: signs of life
+ * in the store cost no action. One that only was slow loses nothing but its claim: what it had marked waits for its true answer.
+ */
+export const SUBMITTER_LEASE_MS = 4_000;
 
 /**
  * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it waits for; one transaction guarded by
@@ -45,7 +51,7 @@ const takeTurn = async (client: Client, leaseMs: number, input: GrantInput): Pro
   if (standing.kind === 'repeated') return repeated(queuer, input);
   const { epoch, live } = standing;
 
-  const taken = queuer.taken - (await store.recoverSubmitters(client, input.queuerId, live));
+  const taken = await store.recoverSubmitters(client, input.queuerId, live);
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
   const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look);
@@ -90,7 +96,7 @@ const startSubmitters = async (
   for (const [handler, grants] of byHandler)
     for (let at = 0; at < grants.length; at += crew) {
       const part = grants.slice(at, at + crew);
-      const no = await store.insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
+      const no = await insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
       await hand(client, part, no);
       submitters.push({ no, handler, slots: part.length, batches: part.length });
     }
@@ -101,7 +107,7 @@ const startSubmitters = async (
 const START_LEASE_MS = 30_000;
 
 const hand = (client: Client, grants: readonly Grant[], submitter: number): Promise<void> =>
-  store.grantBatches(client, grants.map(({ batchId, from }) => ({ id: batchId, from: STATUSES[from], submitter }))); // prettier-ignore
+  store.grantBatches(client, grants.map(({ batchId, from, startInMs }) => ({ id: batchId, from: STATUSES[from], submitter, startInMs }))); // prettier-ignore
 
 /** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
 const writePlan = async (client: Client, queuerId: number, look: Look, grants: readonly Grant[]): Promise<void> => {
@@ -120,17 +126,29 @@ const writePlan = async (client: Client, queuerId: number, look: Look, grants: r
         ready: lane.ready,
         due_in_ms: lane.dueInMs,
         granted: granted.get(lane.laneId) ?? 0,
+        blocked_by: lane.heldBy,
         halted_by: lane.haltedBy,
         halt_reason: lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null ? null : haltOf(plan.failures, lane.haltedBy), // prettier-ignore
       })),
     );
   // After the lanes: those of their dependents are worth a look now.
   if (plan.failures.length > 0) await failAll(client, plan.failures);
+  // Of what is granted only: rates of batches that another process is to send are not taken here.
+  const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
+    new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
+  await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));
+  await writePaces(client, 'target', only(plan.paced.targets, granting('targetId')));
   if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
 };
 
+const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<number, T> =>
+  all.size === 0 ? new Map<number, T>() : new Map([...all].filter(([id]) => ids.has(id)));
+
 const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
   const on = failures.find((failure) => failure.batchId === batchId)?.on;
+  // Parked while another one halted the lane: now it is its turn.
+  if (on === undefined)
+    return `unknown: nobody knows whether batch ${batchId} was applied; \`lane fix\` or \`lane skip\` it`;
   return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
 };
 
@@ -138,33 +156,76 @@ const failAll = async (client: Client, failures: readonly DependencyFailure[]): 
   for (const { batchId, on } of failures) await failDependents(client, batchId, on);
 };
 
+/** A submitter of this process that asks for its next batches. */
+export interface Ask {
+  no: number;
+  epoch: number;
+  slots: number;
+}
+
+export interface NextGrants {
+  /** By submitter. */
+  batches: Map<number, CarriedBatch[]>;
+  /** Submitters that must give up what they got nothing for: taken for dead, everything is paused, or another's turn. */
+  over: Set<number>;
+  /** There may be something else for those who got nothing. */
+  again: boolean;
+  /** Others are free, and there may be something for them. */
+  more: boolean;
+}
+
 /**
- * A submitter's next batches, for the slots that it has free: under the same lock, by the same plan. Only what this process can send;
- * where the next in turn is of another one's handlers, the slot is given up, and the queuer starts a submitter for it.
+ * The next batches of some submitters of one process, for the slots that they have free: under the same lock, by the same plan, in one
+ * transaction. Only what this process can send; where the next in turn is of another one's handlers, slots are given up, and the queuer
+ * starts a submitter for it.
  */
 export const grantNext = async (
   deps: { pool: Pool; handlers: ReadonlyMap<string, unknown> },
-  submitter: { queuerId: number; no: number; epoch: number },
-  slots: number,
-): Promise<{ batches: number[]; more: boolean }> =>
+  queuerId: number,
+  asks: readonly Ask[],
+): Promise<NextGrants> =>
   withRetries(() =>
     inTransaction(deps.pool, async (client) => {
-      const queuer = await store.lockQueuer(client, submitter.queuerId);
-      const known = await store.keepSubmitter(client, submitter.no, submitter.epoch, SUBMITTER_LEASE_MS);
-      if (queuer === null || !known || queuer.paused || queuer.taken > queuer.slots) return { batches: [], more: true };
-      const look = await lookAtLanes(client, submitter.queuerId, queuer, slots);
+      const queuer = await store.lockQueuer(client, queuerId);
+      const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
+      if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
+      const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
+      if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
+        return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
+      const seats = asks.filter(({ no }) => known.has(no)).flatMap(({ no, slots }) => Array.from({ length: slots }, () => no)); // prettier-ignore
+      const look = await lookAtLanes(client, queuerId, queuer, seats.length);
       const isOurs = ({ batchId }: Grant): boolean => deps.handlers.has(look.batches.get(batchId)!.handler);
       const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
       const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
       look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
-      if (grants.length > 0) await hand(client, grants, submitter.no);
-      await writePlan(client, submitter.queuerId, look, grants);
-      // Others are free, and there may be something for them.
+      const batches = await handOut(client, grants, seats);
+      await writePlan(client, queuerId, look, grants);
+      if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
       const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
       const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
-      return { batches: grants.map(({ batchId }) => batchId), more: readyStill && queuer.taken < queuer.slots };
+      return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
     }),
   );
+
+const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];
+
+/** Each grant to the next seat. */
+const handOut = async (
+  client: Client,
+  grants: readonly Grant[],
+  seats: readonly number[],
+): Promise<Map<number, CarriedBatch[]>> => {
+  // prettier-ignore
+  const batches = new Map<number, CarriedBatch[]>();
+  if (grants.length === 0) return batches;
+  await store.grantBatches(client, grants.map(({ batchId, from, startInMs }, at) => ({ id: batchId, from: STATUSES[from], submitter: seats[at]!, startInMs }))); // prettier-ignore
+  const carried = new Map((await readCarried(client, grants.map(({ batchId }) => batchId))).map((batch) => [batch.id, batch])); // prettier-ignore
+  for (const [at, { batchId }] of grants.entries()) {
+    const no = seats[at]!;
+    batches.set(no, [...(batches.get(no) ?? []), carried.get(batchId)!]);
+  }
+  return batches;
+};
 
 const NOTHING: Omit<GrantAnswer, 'epoch'> = {
   deposed: false,

@@ -3,11 +3,13 @@ import type { CheckedTask } from '../client/checkTasks';
 import { checkTask } from '../client/checkTasks';
 import { Ringer } from '../client/ringer';
 import { Submitter } from '../client/submit';
+import { markReady } from '../postgres/lane';
 import { findForeign, readTaskEnds, readValues } from '../postgres/taskEnd';
 import type { StoredEnd } from '../postgres/taskEnd';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../workflows/definitions';
 import { TASK_STATES, taskStateName } from '../workflows/planning/states';
 import type { ActivityDeps } from './deps';
+import { ringLanes } from './ringLanes';
 
 /**
  * What `muster/workflow` calls from a user's own workflow. The one activity file that uses the client's parts: the checks and the
@@ -67,7 +69,10 @@ const submitTasks = async (
     const { name: type, message } = error as Error;
     throw type === 'InvalidTaskError' ? refused('MusterInvalidTask', message) : error;
   });
-  await ringer.ring(stored.targetIds);
+  if (stored.laneIds.length > 0) {
+    await markReady(deps.pool, stored.laneIds);
+    await ringLanes(deps, stored.laneIds);
+  } else await ringer.ring(stored.targetIds);
   if (stored.repeated === 0) return { ends: [], foreign: [] };
   const ids = tasks.map((task) => task.id);
   const foreign = await findForeign(deps.pool, ids, workflowId);

@@ -1,5 +1,7 @@
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
+import { createFanoutActivities } from './fanoutActivities';
+import { completeSignalled } from './completeSignalled';
 import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
@@ -20,7 +22,13 @@ import type {
   WorkOrderBatch,
   WorkOrderBatchResponse,
 } from '../workflows/contracts';
-import type { DeliveryAnswer, MonitorInput, PollAnswer } from '../workflows/definitions';
+import type {
+  CompletionSignal,
+  DeliveryAnswer,
+  MonitorInput,
+  PollAnswer,
+  SignalledCompletion,
+} from '../workflows/definitions';
 
 export type { ActivityDeps } from './deps';
 
@@ -34,6 +42,9 @@ export const createActivities = (deps: ActivityDeps) => ({
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
   rollCall: (input: RollCall): Promise<RollCallResponse> => rollCall(deps, input),
   workOrderBatch: (input: WorkOrderBatch): Promise<WorkOrderBatchResponse> => workOrderBatch(deps, input),
+  completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
+    completeSignalled(deps, input),
   ...createHelperActivities(deps),
+  ...createFanoutActivities(deps),
 });
 export type Activities = ReturnType<typeof createActivities>;

@@ -76,16 +76,23 @@ const cutFirst = (
   tasks: readonly QueuedTask[],
   more: boolean,
 ): { batch: CutBatch | null; dueAtMs: number | null; all: boolean } => {
-  const other = tasks.findIndex(({ targetId }) => targetId !== tasks[0]!.targetId);
+  const keys = new Set<string>();
+  // The first that cannot join: of another target, or of a key that is in already (H6).
+  const other = tasks.findIndex(({ targetId, key }) => {
+    if (targetId !== tasks[0]!.targetId || (key !== null && keys.has(key))) return true;
+    if (key !== null) keys.add(key);
+    return false;
+  });
   const prefix = other < 0 ? tasks : tasks.slice(0, other);
-  const { maxBytes, maxWeight, quietMs, ...limits } = head.limits;
+  const { maxBytes, quietMs, maxWeight: ofBatch, weightBudget, ...limits } = head.limits;
+  const maxWeight = weightBudget === null ? ofBatch : Math.min(weightBudget, ofBatch ?? Infinity);
   const cut = cutBatches(
     {
       tasks: prefix.map(({ seq, bytes, weight, readyAtMs }) => ({ seq, priority: 0, bytes, weight: weight ?? 1, readyAtMs, key: null })), // prettier-ignore
       more: more && other < 0,
       limits: {
         ...limits,
-        // Behind it stands a task of another target: it can gather no more.
+        // Behind it stands one that cannot join: it can gather no more.
         ...(other < 0 ? {} : { lingerMs: 0 }),
         ...(maxBytes === null ? {} : { maxBytes }),
         ...(maxWeight === null ? {} : { maxWeight }),

@@ -2,9 +2,11 @@ import { cutLanes } from './laneCut';
 import type { LaneFacts, LockedQueuer, OpenBatch } from '../postgres/grant';
 import * as store from '../postgres/grant';
 import { servedHandlers } from '../postgres/node';
+import { readTokens } from '../postgres/tokens';
 import type { Client } from '../postgres/pool';
 import { windowOf } from '../workflows/planning/queuer/approaches';
 import { planGrants } from '../workflows/planning/queuer/grants';
+import type { HandlerTokens } from '../workflows/planning/queuer/tokens';
 import { statusName } from '../workflows/planning/queuer/statuses';
 import type { GrantPlan, Lane, QueuedBatch } from '../workflows/planning/queuer/types';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../workflows/planning/queuer/types';
@@ -32,7 +34,7 @@ export const lookAtLanes = async (
   slots: number,
 ): Promise<Look> => {
   const strategy = nameOf(STRATEGIES, queuer.strategy);
-  await store.promoteDueLanes(client, queuerId);
+  await store.promoteDueLanes(client, queuerId, slots + MORE_LANES);
   const { lanes: found, more } = await store.lockReadyLanes(
     client,
     queuerId,
@@ -52,10 +54,11 @@ export const lookAtLanes = async (
     return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served)), openMore: batches.length > windows[i]! }; // prettier-ignore
   });
   const { depth, round, paused } = queuer;
-  const plan = planGrants({ strategy, depth, round, paused, lanes, more }, slots);
+  const handlers = await tokensOf(client, open);
+  const plan = planGrants({ strategy, depth, round, paused, lanes, more, handlers, nowMs: queuer.nowMs }, slots);
   for (const update of plan.lanes) {
     const queue = queues.get(update.laneId);
-    if (queue === undefined) continue;
+    if (queue === undefined || (!update.ready && update.heldBy !== null)) continue;
     update.ready ||= queue.ready;
     if (queue.dueInMs !== null) update.dueInMs = Math.min(update.dueInMs ?? Infinity, queue.dueInMs);
   }
@@ -64,6 +67,14 @@ export const lookAtLanes = async (
     lanes: new Map(lanes.map((lane) => [lane.id, lane])),
     batches: new Map(open.map((batch) => [batch.id, batch])),
   };
+};
+
+/** Of the handlers with limits that have a batch among these. */
+const tokensOf = async (client: Client, open: readonly OpenBatch[]): Promise<HandlerTokens[]> => {
+  const limited = open.filter((batch) => batch.limited);
+  if (limited.length === 0) return [];
+  const idsOf = (field: 'handlerId' | 'targetId'): number[] => [...new Set(limited.map((batch) => batch[field]))];
+  return readTokens(client, idsOf('handlerId'), idsOf('targetId'));
 };
 
 const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
@@ -91,6 +102,9 @@ const toQueued = (batch: OpenBatch, served: readonly string[]): QueuedBatch => (
       : Math.max(UNSERVED_LOOK_MS, batch.notBeforeInMs ?? 0),
   waitsFor: batch.waitsFor,
   failedOn: batch.failedOn,
+  ...(batch.limited
+    ? { tokens: { handlerId: batch.handlerId, targetId: batch.targetId, n: batch.n, weight: batch.load } }
+    : {}),
 });
 
 export const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {

@@ -1,5 +1,7 @@
 import * as lane from '../postgres/laneSettle';
-import type { Client, Queryable } from '../postgres/pool';
+import type { Client, Pool } from '../postgres/pool';
+import { inTransaction } from '../postgres/pool';
+import { withRetries } from '../postgres/errors';
 import { insertChild } from '../postgres/settle';
 import type { CallOutcome, MemberEnd, Settlement } from '../workflows/planning/plans';
 import type { SubmissionStatus } from '../workflows/planning/queuer/statuses';
@@ -48,14 +50,17 @@ export const settleInLane = async (
 ): Promise<number[]> => {
   const { id } = call.batch;
   const { status, inMs } = nextStatus(call, settlement);
-  const moved = await lane.moveSubmission(client, id, STATUSES[status], inMs);
+  const moved = await lane.moveSubmission(client, id, STATUSES[status], inMs, {
+    overdue: call.overdue === true ? 1 : 0,
+  });
   if (moved === null) return []; // settled twice: the guard of the batch row let only a true answer through
   const { laneId } = moved;
+  if (moved.was === STATUSES.parked) await lane.endHaltBy(client, laneId, id);
   for (const part of parts) await lane.insertPart(client, { ...part, parentId: id, status: STATUSES[part.status] });
   if (settlement.kind === 'wait') await lane.holdLane(client, laneId, settlement.inMs);
   const parked = parts.find((part) => part.status === 'parked');
-  if (status === 'parked') await lane.haltLane(client, laneId, id, `unknown: ${errorOf(settlement)}`);
-  else if (parked !== undefined) await lane.haltLane(client, laneId, parked.batchId, `unknown: ${parked.error ?? ''}`);
+  if (status === 'parked') await lane.haltLane(client, laneId, id, asUnknown(errorOf(settlement)));
+  else if (parked !== undefined) await lane.haltLane(client, laneId, parked.batchId, asUnknown(parked.error ?? ''));
   else if (status === 'invalid' && moved.onInvalid === 1)
     await lane.haltLane(client, laneId, id, `invalid: ${errorOf(settlement)}`);
   const others = STATUSES[status] >= 10 ? await lane.readyDependents(client, id) : [];
@@ -90,7 +95,7 @@ const nextStatus = (call: Call, settlement: Settlement): { status: SubmissionSta
     case 'split':
       return at('skipped'); // for the moment: it is deleted as soon as its parts stand in its place
     case 'await-sibling':
-      throw new Error(`batch ${call.batch.id}: in a lane no half waits for the other`);
+      return at('refused');
     case 'finish': {
       const { ends, state } = settlement;
       const applied = state === 'succeeded' && ends.length < call.members.length;
@@ -106,8 +111,24 @@ const errorOf = (settlement: Settlement): string =>
       ? (settlement.ends.find((end) => end.error !== '')?.error ?? 'refused by the downstream')
       : 'no reason was given';
 
-/** Looked up too early to be believed: it stays unknown, and first in its lane, until it is looked up again. */
-export const lookAgainInLane = async (db: Queryable, batchId: number, inMs: number): Promise<number[]> => {
-  const moved = await lane.moveSubmission(db, batchId, STATUSES.unknown, inMs);
-  return moved === null ? [] : [moved.laneId];
-};
+const asUnknown = (error: string): string => (error.startsWith('unknown: ') ? error : `unknown: ${error}`);
+
+/**
+ * It stays unknown, and first in its lane, until it is looked up again: looked up too early to be believed, or (`counts`) without a clear
+ * answer. One transaction: a process that dies in between leaves it as it was, to be taken back from its submitter.
+ */
+export const lookAgainInLane = (
+  pool: Pool,
+  call: Call,
+  look: { inMs: number; counts: boolean; error: string },
+): Promise<number[] | null> =>
+  withRetries(() =>
+    inTransaction(pool, async (client) => {
+      const { id } = call.batch;
+      const { inMs, error } = look;
+      if (!(await lane.postponeInLane(client, { id, attempt: call.attempt, inMs, error }))) return null;
+      const counted = { lookUps: look.counts ? 1 : 0, overdue: call.overdue === true ? 1 : 0 };
+      const moved = await lane.moveSubmission(client, id, STATUSES.unknown, inMs, counted);
+      return moved === null ? [] : [moved.laneId];
+    }),
+  );

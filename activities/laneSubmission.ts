@@ -1,14 +1,15 @@
 import { Context } from '@temporalio/activity';
-import { keepSubmitter, recoverBatches } from '../postgres/grant';
+import { recoverBatches } from '../postgres/grant';
 import type { CarriedBatch } from '../postgres/batch';
-import { readMembers } from '../postgres/batch';
 import { isFirstAccepted } from '../postgres/poll';
 import { releaseQueuer } from '../postgres/queuer';
-import { deleteSubmitter, markGranted, readGranted, shrinkSubmitter } from '../postgres/submitter';
+import { deleteSubmitter, keepSubmitter, readGranted, shrinkSubmitter } from '../postgres/submitter';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
-import { grantNext, SUBMITTER_LEASE_MS } from './grant';
+import { SUBMITTER_LEASE_MS } from './grant';
+import { granterOf } from './laneGranter';
+import { prepareGranted } from './lanePreparer';
 import { wakeQueuersOf } from './ringLanes';
 import type { CallerDeps, CallEnd } from './submission';
 import { concludeEarlier, makeCall, settleOutcome } from './submission';
@@ -28,8 +29,8 @@ export class LaneSubmission {
   private readonly startedAt = performance.now();
   private readonly granted = new Map<number, CarriedBatch>();
   private slots: number;
-  private free = 0;
-  private granting = false;
+  private idle = 0;
+  private shrinking = false;
   private stopping = false;
   private batches = 0;
   private tasks = 0;
@@ -53,7 +54,8 @@ export class LaneSubmission {
     for (const signal of [this.signal, draining]) signal.addEventListener('abort', stop);
     try {
       if (this.signal.aborted || draining.aborted) this.stopping = true;
-      if (await keepSubmitter(pool, no, epoch, SUBMITTER_LEASE_MS)) this.carryAll(await readGranted(pool, no));
+      if (await keepSubmitter(pool, no, epoch, SUBMITTER_LEASE_MS))
+        for (const batch of await readGranted(pool, no)) this.launch(this.carry(batch));
       while (this.running.size > 0) {
         await new Promise<void>((resolve) => (this.changed = resolve));
         if (performance.now() - this.startedAt > this.deps.softDeadlineMs) this.stopping = true;
@@ -67,16 +69,23 @@ export class LaneSubmission {
     return this.end();
   }
 
-  private carryAll(batches: readonly CarriedBatch[]): void {
-    for (const batch of batches) this.launch(this.carry(batch));
+  /** A slot at work: one batch from its grant to its settlement, then the next, while there is one. */
+  private async carry(first: CarriedBatch): Promise<void> {
+    const { no, epoch } = this.input;
+    const isStopping = (): boolean => this.stopping;
+    const granter = granterOf(this.deps, this.input.queuerId);
+    for (let batch: CarriedBatch | null = first; batch !== null;) {
+      await this.carryOne(batch);
+      batch = this.stopping ? null : await granter.next({ no, epoch, isStopping });
+    }
+    await this.giveUpSlot();
   }
 
-  /** One batch from its grant to its settlement; then the slot is free. */
-  private async carry(batch: CarriedBatch): Promise<void> {
+  private async carryOne(batch: CarriedBatch): Promise<void> {
     this.granted.set(batch.id, batch);
     const handler = this.deps.handlers.get(batch.handler);
     // Not ours to send, or not any more: `end` gives it back.
-    if (handler === undefined || this.stopping) return this.slotFree();
+    if (handler === undefined || this.stopping) return;
     const callers: CallerDeps = {
       ...this.deps,
       handler,
@@ -84,19 +93,27 @@ export class LaneSubmission {
       signal: this.signal,
       successes: successWriterOf(this.deps.pool),
     };
+    if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
+    if (this.stopping) return;
     const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
     if (ended !== null) await this.settle(callers, ended);
-    await this.slotFree();
+  }
+
+  /** Its handler's rate lets it start then (G1); granted ahead, within a second. */
+  private async untilStart(inMs: number): Promise<void> {
+    const until = performance.now() + inMs;
+    while (!this.stopping && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50, until - performance.now())));
   }
 
   /** Null: it must not be sent (C29), or not by us. */
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | null> {
     const { pool, node } = this.deps;
     const { timeoutMs } = callers.handler;
-    const members = await readMembers(pool, [batch.id]);
     const markedAtMs = performance.now();
-    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, node, timeoutMs: timeoutMs + MARK_LATE_MS }; // prettier-ignore
-    if (!(await markGranted(pool, mark))) return null;
+    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, timeoutMs: timeoutMs + MARK_LATE_MS }; // prettier-ignore
+    const members = await prepareGranted(pool, node, mark);
+    if (members === null) return null;
     // Stopped since the claim was looked at: whoever took over counts on a call that ends before the mark does.
     if (performance.now() - markedAtMs > MARK_LATE_MS) return null;
     return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs });
@@ -117,41 +134,26 @@ export class LaneSubmission {
     this.tasks += call.members.length;
     this.notices ||= settled.notices;
     // The first of those that the downstream has: the monitor may have ended. Where there is an older one, it goes on.
+    // Beside the slot's next batch: the Temporal server may take its time, and the sweeper stands behind.
     if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
-      await wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler);
+      this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
   }
 
-  /** Its next batch; slots that came free while a grant was under way share the next one. */
-  private async slotFree(): Promise<void> {
-    this.free++;
-    if (this.granting) return;
-    this.granting = true;
+  /** Slots that come free together are given up together, then, after the commit, in a new snapshot: something that came since is for whoever is free (store.md section 1). */
+  private async giveUpSlot(): Promise<void> {
+    this.idle++;
+    if (this.shrinking) return;
+    this.shrinking = true;
     try {
-      while (this.free > 0) await this.grant();
+      while (this.idle > 0) {
+        this.slots -= this.idle;
+        this.idle = 0;
+        await shrinkSubmitter(this.deps.pool, this.input.no, this.slots);
+        await wakeQueuersOf(this.deps, [this.input.queuerId]);
+      }
     } finally {
-      this.granting = false;
+      this.shrinking = false;
     }
-  }
-
-  private async grant(): Promise<void> {
-    const { pool } = this.deps;
-    const { queuerId, no, epoch } = this.input;
-    const asked = this.free;
-    const next = this.stopping
-      ? { batches: [], more: true }
-      : await grantNext(this.deps, { queuerId, no, epoch }, asked);
-    this.free -= asked;
-    if (next.batches.length > 0) {
-      const ours = new Set(next.batches);
-      this.carryAll((await readGranted(pool, no)).filter((batch) => ours.has(batch.id)));
-    }
-    const idle = asked - next.batches.length;
-    if (idle > 0) {
-      this.slots -= idle;
-      await shrinkSubmitter(pool, no, this.slots);
-    }
-    // After the commit, in a new snapshot: something that came since is for whoever is free (store.md section 1).
-    if (idle > 0 || next.more) await wakeQueuersOf(this.deps, [queuerId]);
   }
 
   private async tick(): Promise<void> {
@@ -160,8 +162,9 @@ export class LaneSubmission {
       this.stopping = true;
   }
 
-  private launch(work: Promise<void>): void {
-    const tracked = work
+  private launch(work: Promise<unknown>): void {
+    const tracked: Promise<void> = work
+      .then(() => undefined)
       .catch((error: unknown) => {
         this.failure ??= error;
         this.stopping = true;

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import type { DeliveryAnswer, TasksEnded } from '../workflows/definitions';
-import { tasksEndedSignal } from '../workflows/definitions';
+import type { DeliveryAnswer, FanoutEnded, TasksEnded } from '../workflows/definitions';
+import { fanoutEndedSignal, tasksEndedSignal } from '../workflows/definitions';
 import {
   endNotification,
   nextNotificationInMs,
@@ -53,6 +53,23 @@ export const deliverNotifications = async (deps: ActivityDeps): Promise<Delivery
     clearInterval(beat);
   }
 };
+
+/** What is said, however it is carried. */
+interface Message {
+  type: string;
+  timestamp: string;
+  /** Where the receiver named none of its own. */
+  signal: string;
+  /** Never empty, and the same in every attempt. */
+  partsOf(maxBytes: number): object[];
+}
+
+const fanoutMessage = (body: FanoutEnded): Message => ({
+  type: body.type,
+  timestamp: body.endedAt,
+  signal: fanoutEndedSignal.name,
+  partsOf: () => [body],
+});
 
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
@@ -116,16 +133,22 @@ class DeliveryRun {
   }
 
   private async deliver(one: TakenNotification): Promise<Delivery> {
-    const body = (one.body ?? (await readBody(this.deps.pool, one.id))) as TasksEnded;
-    const message = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
+    const body = (one.body ?? (await readBody(this.deps.pool, one.id))) as TasksEnded | FanoutEnded;
+    const message = 'fanout' in body ? fanoutMessage(body) : await this.tasksMessage(one, body);
     return one.kind === 'workflow' ? this.signalWorkflow(one, message) : this.callWebhook(one, message);
   }
 
-  private async signalWorkflow(one: TakenNotification, message: TasksEnded): Promise<Delivery> {
+  private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {
+    const whole = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
+    const timestamp = one.endedAt ?? new Date().toISOString();
+    return { type: 'tasks.ended', timestamp, signal: tasksEndedSignal.name, partsOf: (maxBytes) => partsOf(whole, maxBytes) }; // prettier-ignore
+  }
+
+  private async signalWorkflow(one: TakenNotification, message: Message): Promise<Delivery> {
     const { workflowId, runId, signal } = one.address as { workflowId: string; runId?: string; signal?: string };
     try {
       const handle = this.deps.temporal.workflow.getHandle(workflowId, runId);
-      for (const part of partsOf(message, SIGNAL_BYTES)) await handle.signal(signal ?? tasksEndedSignal.name, part);
+      for (const part of message.partsOf(SIGNAL_BYTES)) await handle.signal(signal ?? message.signal, part);
       return { kind: 'delivered' };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError)
@@ -134,17 +157,17 @@ class DeliveryRun {
     }
   }
 
-  private async callWebhook(one: TakenNotification, message: TasksEnded): Promise<Delivery> {
+  private async callWebhook(one: TakenNotification, message: Message): Promise<Delivery> {
     const { url } = one.address as { url: string };
     const host = URL.canParse(url) ? new URL(url).host : url;
     const down = this.down.get(host);
     if (down !== undefined) return { kind: 'retry', error: `not tried, its host did not answer another one: ${down}` };
-    const timestamp = one.endedAt ?? new Date().toISOString();
+    const { type, timestamp } = message;
     const id = `msg_${this.deps.installation}_${one.id}`;
-    const parts = partsOf(message, WEBHOOK_BYTES);
+    const parts = message.partsOf(WEBHOOK_BYTES);
     for (const [no, data] of parts.entries()) {
       const part = parts.length === 1 ? {} : { part: { no: no + 1, of: parts.length } };
-      const body = JSON.stringify({ type: 'tasks.ended', timestamp, data: { ...data, ...part } });
+      const body = JSON.stringify({ type, timestamp, data: { ...data, ...part } });
       const sent = { id: parts.length === 1 ? id : `${id}_${no + 1}`, url, body };
       const delivery = await sendWebhook(this.deps.callbacks, sent, { signal: this.signal });
       if (delivery.kind === 'retry' && delivery.unreachable === true && !this.signal.aborted)

@@ -7,11 +7,16 @@ import type { AcceptedBatch } from './conclusions';
 import type { ActivityDeps } from './deps';
 import type { PollOutcome } from './handlers';
 import { pollReferences } from './handlers';
+import { decidePending } from '../workflows/planning/queuer/pendingDeadline';
 import type { Handler, ReferenceStatus } from './handlers/types';
 
 /** References in one question. */
 const ASK = 100;
-const TICK_MS = 2_000;
+const TICK_MS = 1_000;
+/** Waits up to this long for the next question about a batch of a lane are spent in the activity. */
+const HERE_MS = 250;
+/** So that those that become due meanwhile share the question. */
+const GATHER_MS = 20;
 /** No new question after this: the next look begins a fresh activity. Results that are being read may take longer. */
 const SOFT_LIMIT_MS = 10 * 60_000;
 /** A question that was not answered is no answer: past its deadline a batch is asked about for this many rounds more. */
@@ -46,6 +51,7 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
 
 class PollRun {
   private asked = 0;
+  private inLanes = false;
 
   constructor(
     private readonly deps: ActivityDeps,
@@ -61,16 +67,22 @@ class PollRun {
         !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
       const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
       if (due.length > 0) await this.ask(due);
-      else if (this.conclusions.isEmpty()) break;
-      else await this.conclusions.nextChange(TICK_MS);
+      else if (!this.conclusions.isEmpty())
+        await this.conclusions.nextChange(mayAsk && this.inLanes ? GATHER_MS : TICK_MS);
+      else {
+        await this.conclusions.flush();
+        const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
+        // A lane stands still meanwhile; a timer of the workflow and an activity take longer than that.
+        if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
+          await this.conclusions.nextChange(dueInMs + GATHER_MS);
+        else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
+      }
     }
-    await this.conclusions.flush();
-    const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
-    return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
   }
 
   private async ask(due: readonly AcceptedBatch[]): Promise<void> {
     this.asked += due.length;
+    this.inLanes ||= due.some((batch) => batch.inLane);
     const outcome = await pollReferences(this.handler, due.map((batch) => batch.reference), { signal: this.signal }); // prettier-ignore
     if (outcome.kind === 'statuses') {
       const pending: { batch: AcceptedBatch; error: string | null }[] = [];
@@ -90,11 +102,7 @@ class PollRun {
     switch (status) {
       case 'pending':
         if (!batch.overdue) return false;
-        this.conclusions.add(batch, {
-          kind: 'unknown',
-          error: `pending at its deadline (poll.deadlineMs)${why}`,
-          knownStatus: 'pending',
-        });
+        this.passDeadline(batch, `pending at its deadline (poll.deadlineMs)${why}`);
         return true;
       case 'done':
         this.conclusions.add(batch, { kind: 'read' });
@@ -121,6 +129,18 @@ class PollRun {
     }
   }
 
+  /** Asked for after its deadline, and not done. In a lane it is unknown a few times, then its lane is parked (C9); elsewhere H7. */
+  private passDeadline(batch: AcceptedBatch, error: string): void {
+    const { deadlinesPassed } = batch;
+    const decision =
+      deadlinesPassed === null
+        ? null
+        : decidePending({ deadlineInMs: 0, askedSince: true, overdue: deadlinesPassed + 1, overdueMax: this.handler.lane.deadlines }); // prettier-ignore
+    if (decision?.kind === 'park')
+      this.conclusions.add(batch, { kind: 'park', reason: `${decision.reason} (${error})` });
+    else this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
+  }
+
   /** Nothing was said about any of them: later again, with why; a batch whose grace has passed too is given to the unknown ones. */
   private async unanswered(
     due: readonly AcceptedBatch[],
@@ -132,8 +152,7 @@ class PollRun {
     const past =
       overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
     const error = `its status could not be asked: ${outcome.error}`;
-    for (const batch of due)
-      if (past.has(batch.id)) this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
+    for (const batch of due) if (past.has(batch.id)) this.passDeadline(batch, error);
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
     await this.putOff(due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })), waitMs); // prettier-ignore
     await this.conclusions.start();

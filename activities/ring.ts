@@ -4,7 +4,11 @@ import type { WokenLeader } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
 
-type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
+/** The part of a log that a ring needs. */
+export interface RingLog {
+  warn(fields: { err: Error }, message: string): void;
+}
+export type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix'> & { log: RingLog };
 
 /** After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes (store.md section 1). */
 export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promise<void> => {
@@ -16,6 +20,5 @@ export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promis
 export const wake = async (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<void> => {
   if (leaders.length === 0) return;
   const failure = await wakeLeaderWorkflows(deps.temporal, deps.prefix, leaders);
-  if (failure !== null)
-    deps.log.warn({ err: failure, leaders: leaders.length }, 'a wake failed; the sweeper will repeat it');
+  if (failure !== null) deps.log.warn({ err: failure }, 'a wake failed; the sweeper will repeat it');
 };

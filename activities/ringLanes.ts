@@ -1,9 +1,7 @@
 import { queuersOf, wakeQueuers } from '../postgres/queuer';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeQueuerWorkflows } from '../workflows/wake';
-import type { ActivityDeps } from './deps';
-
-type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
+import type { RingDeps } from './ring';
 
 /** R2 for lanes that a committed transaction has marked as ready (a settlement does): their queuers look, if a submitter is free. */
 export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Promise<void> => {

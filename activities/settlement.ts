@@ -1,6 +1,8 @@
 import { countsAttempt, decideSettlement } from '../workflows/planning/settlement';
-import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../workflows/planning/plans';
-import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../workflows/planning/states';
+import type { CallOutcome, Settlement, SettlementContext } from '../workflows/planning/plans';
+import { BATCH_STATES } from '../workflows/planning/states';
+import type { CompletionNote } from '../postgres/completion';
+import { noteCompletion } from '../postgres/completion';
 import { withRetries } from '../postgres/errors';
 import { pauseHandler } from '../postgres/handler';
 import type { Client } from '../postgres/pool';
@@ -9,11 +11,13 @@ import { lockSibling, markRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
+import { askEveryMs } from './handlers';
 import type { Handler } from './handlers/types';
-import { noticesOf } from './notices';
+import { finish, notify } from './finish';
 import { concludeSibling, insertHalves } from './halves';
+import { concludePair, findPair, pairState } from './laneHalves';
 import type { Part } from './laneSettlement';
-import { asLane, insertRetry, settleInLane } from './laneSettlement';
+import { asLane, settleInLane } from './laneSettlement';
 import { IN_PROCESS_MS, putOff } from './putOff';
 import type { ResultPages } from './resultPages';
 
@@ -26,6 +30,12 @@ export interface Call {
   pages: ResultPages;
   /** Looked up and not there: it may be sent again, whatever `onUnknown` says (H3). */
   absent: boolean;
+  /** Told from outside (H7): kept with what it settled. */
+  completion?: CompletionNote;
+  /** In a lane: nobody but an operator may decide its unknown outcome, with this reason (C28, C9). */
+  park?: string;
+  /** In a lane: it passed its deadline once more while it was pending (C9). */
+  overdue?: boolean;
 }
 
 /** What the submission has to do after a settlement was written. */
@@ -52,7 +62,8 @@ export const contextOf = (call: Call, sibling: SettlementContext['sibling']): Se
   bisect: call.handler.bisect,
   delayed: call.handler.retry.delayed,
   inPlace: call.handler.retry.inPlace,
-  depth: call.batch.depth,
+  // In a lane the rule of the first split is that of the first two tasks (`laneHalves.ts`).
+  depth: call.batch.inLane && (sibling === 'pending' || sibling === 'refused') ? 1 : call.batch.depth,
   sibling,
   refusals: call.batch.refusals,
   ageMs: call.batch.ageMs ?? 0,
@@ -60,11 +71,19 @@ export const contextOf = (call: Call, sibling: SettlementContext['sibling']): Se
 });
 
 /** Every member succeeded and nothing is to be said but that: the one settlement that many batches share a statement for. */
-export const isPlainSuccess = (outcome: CallOutcome, batch: CarriedBatch): boolean =>
-  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1 && !batch.inLane;
+export const isPlainSuccess = (outcome: CallOutcome, { batch, completion }: Call): boolean =>
+  outcome.kind === 'results' &&
+  outcome.deviants.length === 0 &&
+  batch.depth !== 1 &&
+  !batch.inLane &&
+  completion === undefined;
 
 /** Decides and writes what one call came to, in one transaction guarded by (batch, attempt) (DESIGN section 4.5). */
-export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOutcome): Promise<Settled> => {
+export const settleCall = async (
+  deps: Pick<ActivityDeps, 'pool'>,
+  call: Call,
+  outcome: CallOutcome,
+): Promise<Settled> => {
   const pages = call.pages.rest();
   for (const page of pages) await settle.insertResultPage(deps.pool, page);
   return withRetries(() =>
@@ -74,9 +93,13 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
         batch.depth === 1 && batch.parentId !== null && !batch.inLane
           ? await lockSibling(client, batch.parentId, batch.id)
           : null;
+      const pair = await findPair(client, batch);
       const guard = await settle.lockAttempt(client, batch.id, call.attempt);
-      const siblingWas = siblingState(batch.depth, sibling);
-      const decided = keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
+      const siblingWas = batch.inLane ? pairState(batch, pair) : siblingState(batch.depth, sibling);
+      const decided: Settlement =
+        call.park !== undefined && outcome.kind === 'unknown'
+          ? { kind: 'park', error: call.park }
+          : keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
       const settlement = batch.inLane ? asLane(decided, outcome, batch.refusals) : decided;
       const settled: Settled = {
         written: guard !== null,
@@ -93,17 +116,22 @@ export const settleCall = async (deps: ActivityDeps, call: Call, outcome: CallOu
       const parts: Part[] = [];
       await write(client, call, settlement, settled, parts);
       if (batch.inLane) settled.lanes = await settleInLane(client, call, settlement, parts);
-      if (
-        siblingWas === 'refused' &&
-        settlement.kind !== 'wait' &&
-        settlement.kind !== 'resend' &&
-        settlement.kind !== 'accept'
-      )
+      if (call.completion !== undefined) await noteCompletion(client, batch.id, call.completion);
+      if (siblingWas !== 'refused' || !decidesOther(settlement)) return settled;
+      if (!batch.inLane)
         settled.notices = (await concludeSibling(client, call, sibling!, settlement)) || settled.notices;
+      else {
+        const other = await concludePair(client, call, pair!, settlement);
+        settled.notices ||= other.notices;
+        settled.lanes.push(...other.lanes);
+      }
       return settled;
     }),
   );
 };
+
+/** What became of a half is known, so that the refused other one is decided (H4). */
+const decidesOther = ({ kind }: Settlement): boolean => kind !== 'wait' && kind !== 'resend' && kind !== 'accept';
 
 const siblingState = (
   depth: number,
@@ -130,8 +158,8 @@ const write = async (
     case 'accept': {
       settled.accepted = true;
       settled.ring = false;
-      const { everyMs, deadlineMs } = call.handler.poll;
-      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, everyMs, deadlineMs });
+      const poll = { everyMs: askEveryMs(call.handler), deadlineMs: call.handler.poll.deadlineMs };
+      await settle.acceptBatch(client, batch.id, attempt, { reference: settlement.reference, ...poll });
       return;
     }
     case 'wait':
@@ -196,90 +224,3 @@ const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
     : settlement;
 
 const keyedByTask = (handler: Handler): boolean => handler.idempotency !== 'none' && handler.idempotency.by === 'task';
-
-const OUTCOME_CHUNK = 1_000;
-
-const finish = async (
-  client: Client,
-  call: Call,
-  settlement: Extract<Settlement, { kind: 'finish' }>,
-  parts: Part[],
-): Promise<boolean> => {
-  const { batch, members } = call;
-  const seqOf = (end: MemberEnd): number => members[end.index]!.seq;
-  const attemptsOf = (end: MemberEnd): number => members[end.index]!.attempts + 1;
-  const ended = settlement.ends.filter((end) => end.to === 'failed' || end.to === 'dead');
-  const back = settlement.ends.filter((end) => end.to === 'retry');
-  const unknown = settlement.ends.filter((end) => end.to === 'unknown');
-  for (let i = 0; i < ended.length; i += OUTCOME_CHUNK)
-    await settle.insertOutcomes(
-      client,
-      batch.id,
-      ended.slice(i, i + OUTCOME_CHUNK).map((end) => ({
-        seq: seqOf(end),
-        state: TASK_STATES[end.to as 'failed'],
-        attempts: attemptsOf(end),
-        error: end.error,
-      })),
-    );
-  if (batch.inLane && back.length > 0) parts.push(await insertRetry(client, call, back));
-  else
-    for (let i = 0; i < back.length; i += OUTCOME_CHUNK)
-      await settle.delayMembers(
-        client,
-        back
-          .slice(i, i + OUTCOME_CHUNK)
-          .map((end) => ({ seq: seqOf(end), attempts: attemptsOf(end), in_ms: end.to === 'retry' ? end.inMs : 0 })),
-      );
-  const parked = (end: MemberEnd): boolean =>
-    end.to === 'unknown' && (settlement.unknown === 'park' || end.parked === true);
-  const children: [MemberEnd[], number][] = [
-    [unknown.filter(parked), BATCH_STATES.unknown],
-    [unknown.filter((end) => !parked(end)), BATCH_STATES.open],
-  ];
-  for (const [some, state] of children)
-    if (some.length > 0) {
-      const inMs = state === BATCH_STATES.open ? settlement.unknownInMs : undefined;
-      const { error } = some[0]!;
-      const unconcluded = settlement.unknown === 'reconcile';
-      const child = {
-        members: some.map(seqOf),
-        state,
-        reason: FLUSH_REASONS.split,
-        unconcluded,
-        depth: 0,
-        error,
-        inMs,
-      };
-      const batchId = await settle.insertChild(client, batch.id, child);
-      parts.push({ batchId, status: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
-    }
-  // Keys of members that share the batch's end; the others' went with their outcome, stay (retry), or stay with the child.
-  if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
-  const left = settlement.ends.length;
-  await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);
-  // Unknown members that are sent again or looked up are not at an end yet.
-  const told = settlement.ends.filter((end) => end.to !== 'unknown' || parked(end));
-  const rest = shared(members, settlement.ends);
-  return settlement.state === 'failed'
-    ? notify(client, call, rest, told, 'failed', settlement.error ?? null)
-    : notify(client, call, rest, told, 'succeeded', null);
-};
-
-const shared = (members: readonly MemberTask[], ends: readonly MemberEnd[]): number[] => {
-  const own = new Set(ends.map((end) => end.index));
-  return members.map((_, index) => index).filter((index) => !own.has(index));
-};
-
-const notify = async (
-  client: Client,
-  call: Call,
-  rest: readonly number[],
-  ends: readonly MemberEnd[],
-  state: 'succeeded' | 'failed' | 'unknown',
-  error: string | null,
-): Promise<boolean> => {
-  const notices = noticesOf(call, rest, ends, state, error);
-  if (notices.length > 0) await settle.insertNotices(client, notices);
-  return notices.length > 0;
-};

@@ -1,6 +1,6 @@
 import { reconcileOutcome } from './handlers/reconcile';
 import { callHandler } from './handlers/call';
-import type { Batch, Handler } from './handlers/types';
+import type { Batch, CallContext, Handler } from './handlers/types';
 import type { CallOutcome } from '../workflows/planning/plans';
 import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
@@ -11,7 +11,9 @@ import { insertResultPage } from '../postgres/settle';
 import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
+import { isPlainInLane, settlePlainInLane } from './lanePlain';
 import { lookAgainInLane } from './laneSettlement';
+import { resolveInLane } from './laneUnknown';
 import { isPlainSuccess, settleCall } from './settlement';
 import type { Call, Settled } from './settlement';
 import type { SuccessWriter } from './successWriter';
@@ -107,14 +109,23 @@ const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<Call
 };
 
 /** Writes what the call came to. */
-export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallEnd): Promise<Settled> => {
+export const settleOutcome = async (
+  deps: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>,
+  call: Call,
+  outcome: CallEnd,
+): Promise<Settled> => {
   const { batch } = call;
   if (outcome.kind === 'look-again') {
+    if (batch.inLane) return lookLater(deps, call, outcome.inMs, 'looked up too early to be believed', false);
     await store.postponeLookUp(deps.pool, batch.id, call.attempt, outcome.inMs);
-    const lanes = batch.inLane ? await lookAgainInLane(deps.pool, batch.id, outcome.inMs) : [];
-    return { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes };
+    return PUT_OFF;
   }
-  if (!isPlainSuccess(outcome, batch)) return settleCall(deps, call, outcome);
+  if (batch.inLane && outcome.kind === 'unknown') {
+    const next = await resolveInLane(deps.pool, call, outcome.error);
+    if (next.kind === 'look-again') return lookLater(deps, call, next.inMs, next.error, true);
+  }
+  if (isPlainInLane(outcome, call)) return settlePlainInLane(deps, call, outcome);
+  if (!isPlainSuccess(outcome, call)) return settleCall(deps, call, outcome);
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({
@@ -132,6 +143,18 @@ export const settleOutcome = async (deps: CallerDeps, call: Call, outcome: CallE
     notices: notices.length > 0,
     lanes: [],
   };
+};
+
+const PUT_OFF: Settled = { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes: [] }; // prettier-ignore
+const lookLater = async (
+  deps: Pick<CallerDeps, 'pool'>,
+  call: Call,
+  inMs: number,
+  error: string,
+  counts: boolean,
+): Promise<Settled> => {
+  const lanes = await lookAgainInLane(deps.pool, call, { inMs, error, counts });
+  return { ...PUT_OFF, written: lanes !== null, lanes: lanes ?? [] };
 };
 
 export const toCall = (
@@ -166,13 +189,11 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   attempt: call.attempt,
 });
 
-const contextOf = (
-  deps: CallerDeps,
-  call: Call,
-): { signal: AbortSignal; idempotencyKey: string; deadline: number } => ({
+const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   signal: deps.signal,
   idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
   deadline: Date.now() + deps.handler.timeoutMs,
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
 });
 
 /** The same for every attempt of a batch, never the same in two installations (H3). */

@@ -38,6 +38,8 @@ const MAX_SERVICE_BYTES = 512;
 /** Every item by the handler's schema and limits, then the batch as a whole. `at`: where it stands in the call, for messages. */
 export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): CheckedBatch => {
   const { service, items, key, dependsOn = [] } = input;
+  if (!handler.ordered)
+    throw new InvalidArgumentError('handler', 'one that keeps order: with `lane` (also an empty one) or `service`', handler.name, 'Otherwise its single tasks could overtake the batch (C7).'); // prettier-ignore
   checkText(`${at}.service`, service, MAX_SERVICE_BYTES);
   if (key !== undefined) checkText(`${at}.key`, key, MAX_KEY_BYTES);
   if (!Array.isArray(items) || items.length === 0 || items.length > MAX_ITEMS)
@@ -45,13 +47,14 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
   const problems: TaskProblem[] = [];
   const tasks = items.flatMap((item, index) => {
     const task = checkTask(handler, item, index, problems);
-    refuseOrderings(item, index, problems);
     return task === null ? [] : [task];
   });
   checkTwins(tasks, problems);
+  checkDistinct(tasks, problems);
   if (problems.length > 0) throw new InvalidTaskError(problems);
   const target = oneTarget(tasks, at);
-  checkService(handler, target, service, at);
+  for (const { payload } of handler.service === undefined ? [] : tasks)
+    checkService(handler, target, JSON.parse(payload), service, at);
   checkLimits(handler, tasks, at);
   if (!Array.isArray(dependsOn) || dependsOn.length > MAX_DEPENDENCIES)
     throw new InvalidArgumentError(`${at}.dependsOn`, `an array of at most ${MAX_DEPENDENCIES} batch ids or keys`, dependsOn.length ?? dependsOn); // prettier-ignore
@@ -62,26 +65,10 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
     service,
     target,
     tasks,
-    reads: unionOf(`${at}.reads`, input.reads, handler.reads, items),
-    writes: unionOf(`${at}.writes`, input.writes, handler.writes, items),
+    ...setsOf(handler, input, tasks, at),
     dependsOn: [...new Set(dependsOn)],
     key: key ?? null,
   };
-};
-
-/** In a lane the order of submission is the only one. */
-export const refuseOrderings = (item: unknown, index: number, problems: TaskProblem[]): void => {
-  const { id, priority, notBefore } = (typeof item === 'object' && item !== null ? item : {}) as Partial<TaskInput>;
-  const refuse = (field: string, value: unknown): void =>
-    void problems.push({
-      index,
-      ...(typeof id === 'string' ? { id } : {}),
-      field,
-      code: 'INVALID_ORDERING',
-      message: `expected none in a lane, got ${describe(value)}: its tasks are sent in the order in which they were submitted`,
-    });
-  if (priority !== undefined && priority !== 0) refuse('priority', priority);
-  if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);
 };
 
 const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
@@ -94,6 +81,17 @@ const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): voi
   }
 };
 
+/** H6: equal keys never share a batch. Nor two in flight: they are among its writes (`withDistinctKeys`). */
+const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
+  const seen = new Map<string, number>();
+  for (const { id, index, key } of tasks) {
+    const twin = key === null ? undefined : seen.get(key);
+    if (twin !== undefined)
+      problems.push({ index, id, field: 'distinctBy', code: 'KEY_CONFLICT', message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a batch of its own, after this one` }); // prettier-ignore
+    if (key !== null) seen.set(key, index);
+  }
+};
+
 const oneTarget = (tasks: readonly CheckedTask[], at: string): string => {
   const { target } = tasks[0]!;
   const other = tasks.find((task) => task.target !== target);
@@ -102,15 +100,14 @@ const oneTarget = (tasks: readonly CheckedTask[], at: string): string => {
   return target;
 };
 
-const checkService = (handler: Handler, target: string, service: string, at: string): void => {
-  if (handler.service === undefined) return;
-  const expected = handler.service(target);
+const checkService = (handler: Handler, target: string, payload: unknown, service: string, at: string): void => {
+  const expected = handler.service!(target, payload);
   if (expected !== service)
     throw new InvalidArgumentError(`${at}.service`, `${describe(expected)}, which handler "${handler.name}" names for target ${describe(target)}`, service); // prettier-ignore
 };
 
 const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string): void => {
-  const { maxItems, maxBytes, overheadBytes, maxWeight } = handler.limits;
+  const { maxItems, maxBytes, overheadBytes, maxWeight, maxWeightInFlight } = handler.limits;
   const tooLarge = (what: string, limit: number, got: number): never => {
     throw new MusterError(
       'BATCH_TOO_LARGE',
@@ -122,20 +119,51 @@ const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string
   if (maxBytes !== undefined && bytes > maxBytes) tooLarge('bytes', maxBytes, bytes);
   const weight = tasks.reduce((sum, task) => sum + (task.weight ?? 1), 0);
   if (maxWeight !== undefined && weight > maxWeight) tooLarge('units of weight', maxWeight, weight);
+  const inFlight = Math.min(maxWeightInFlight.perTarget ?? Infinity, maxWeightInFlight.perHandler ?? Infinity);
+  if (weight > inFlight) tooLarge('units of weight in flight', inFlight, weight);
 };
 
-/** What was declared for the batch and what the handler says of its items, sorted. */
-const unionOf = (
-  field: string,
-  declared: readonly string[] | undefined,
-  ofItem: ((payload: unknown) => string[]) | undefined,
-  items: readonly TaskInput[],
-): string[] => {
-  if (declared !== undefined && !Array.isArray(declared)) throw new InvalidArgumentError(field, 'an array of state keys', declared); // prettier-ignore
-  const keys = new Set<string>(declared ?? []);
-  if (ofItem !== undefined) for (const item of items) for (const key of ofItem(item.payload)) keys.add(key);
-  return checkKeys(field, keys);
+/**
+ * What was declared for the batch and what the handler says of its items. Where nothing was declared for the batch and one of its items
+ * has no keys, nothing is declared at all: that item may touch anything (C25).
+ */
+const setsOf = (
+  handler: Handler,
+  { reads, writes }: BatchInput,
+  tasks: readonly CheckedTask[],
+  at: string,
+): { reads: string[]; writes: string[] } => {
+  const keys = { reads: declared(`${at}.reads`, reads), writes: declared(`${at}.writes`, writes) };
+  const isDeclared = keys.reads.size + keys.writes.size > 0;
+  for (const { payload } of handler.reads === undefined && handler.writes === undefined ? [] : tasks) {
+    const content: unknown = JSON.parse(payload);
+    const [read, written] = [handler.reads?.(content) ?? [], handler.writes?.(content) ?? []];
+    if (!isDeclared && read.length + written.length === 0) return { reads: [], writes: [] };
+    for (const key of read) keys.reads.add(key);
+    for (const key of written) keys.writes.add(key);
+  }
+  const sets = { reads: checkKeys(`${at}.reads`, keys.reads), writes: checkKeys(`${at}.writes`, keys.writes) };
+  return withDistinctKeys(sets, tasks.map(({ key }) => key)); // prettier-ignore
 };
+
+const declared = (field: string, keys: readonly string[] | undefined): Set<string> => {
+  if (keys !== undefined && !Array.isArray(keys)) throw new InvalidArgumentError(field, 'an array of state keys', keys);
+  return new Set<string>(keys ?? []);
+};
+
+/**
+ * Two batches of one `distinctBy` key are never in flight together (H6): each writes its keys. Where nothing was declared, a batch conflicts
+ * with every other as it is.
+ */
+export const withDistinctKeys = (
+  { reads, writes }: { reads: string[]; writes: string[] },
+  keys: readonly (string | null)[],
+): { reads: string[]; writes: string[] } => {
+  if (reads.length + writes.length === 0) return { reads, writes };
+  const distinct = keys.flatMap((key) => (key === null ? [] : [`${DISTINCT}${key}`]));
+  return { reads, writes: distinct.length === 0 ? writes : [...writes, ...new Set(distinct)].sort() };
+};
+const DISTINCT = 'distinctBy:';
 
 export const checkKeys = (field: string, keys: ReadonlySet<string>): string[] => {
   if (keys.size > MAX_KEYS)

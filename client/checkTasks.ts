@@ -52,6 +52,7 @@ export const checkTask = (
   if (typeof task !== 'object' || task === null)
     reject('task', 'INVALID_TASK', `expected an object {id, payload}, got ${describe(task)}`);
   checkText('id', 'INVALID_ID', given.id, MAX_ID_BYTES, reject);
+  if (handler.ordered) refuseOrderings(given, reject);
   const parsed = handler.schema.safeParse(given.payload);
   if (!parsed.success) {
     for (const issue of parsed.error.issues.slice(0, 10))
@@ -102,6 +103,14 @@ export const checkTask = (
     notBeforeMs,
     callback,
   };
+};
+
+/** In a lane the order of submission is the only one. */
+const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
+  const refuse = (field: string, value: unknown): void =>
+    reject(field, 'INVALID_ORDERING', `expected none in a lane, got ${describe(value)}: its tasks are sent in the order in which they were submitted`); // prettier-ignore
+  if (priority !== undefined && priority !== 0) refuse('priority', priority);
+  if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);
 };
 
 const FAILED = Symbol('failed');
@@ -170,7 +179,7 @@ const checkTime = (value: unknown, reject: Reject): number | null => {
   return null;
 };
 
-const checkCallback = (value: unknown, reject: Reject): Callback | null => {
+export const checkCallback = (value: unknown, reject: Reject): Callback | null => {
   if (value === undefined || value === null) return null;
   const { url, workflowId } = value as { url?: unknown; workflowId?: unknown };
   if (typeof workflowId === 'string' && workflowId !== '') return value as Callback;

@@ -1,5 +1,6 @@
 import { Client as TemporalClient, Connection } from '@temporalio/client';
 import type { ConnectionOptions } from '@temporalio/client';
+import type { CompletionTold, CompletionWhat } from '../activities/completion';
 import type { Handler } from '../activities/handlers/types';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool, Queryable } from '../postgres/pool';
@@ -9,7 +10,7 @@ import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
-import { refuseOrderings } from './checkBatch';
+import * as completions from './complete';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
 import * as control from './control';
@@ -201,6 +202,11 @@ export class Client extends ExecutionVerbs {
     return resolves.resolve(this, what, verdict);
   }
 
+  /** Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the same. */
+  async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
+    return completions.complete(this, this.handler(handler), told);
+  }
+
   status(handler?: string, options?: { exact?: boolean }): Promise<views.HandlerStatus[]> {
     return reports.status(this, handler, options);
   }
@@ -243,7 +249,6 @@ export class Client extends ExecutionVerbs {
   ): Promise<SubmitResult> {
     if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
     const problems: TaskProblem[] = [];
-    if (handler.service !== undefined) tasks.forEach((task, index) => refuseOrderings(task, index, problems));
     const checked = tasks
       .map((task, index) => checkTask(handler, task, index, problems))
       .filter((task): task is CheckedTask => task !== null);

@@ -5,7 +5,7 @@ import { lanesOfHandler } from '../postgres/laneControl';
 import { wakeResumedLeaders } from '../postgres/leader';
 import { findTargetsWithWork } from '../postgres/resume';
 import { lowerDue } from '../postgres/ring';
-import { flushTargets, setTargetOverrides, setTargetPaused } from '../postgres/target';
+import { flushLanes, flushTargets, setTargetOverrides, setTargetPaused } from '../postgres/target';
 import { readLimits } from '../postgres/status';
 import { wakeLeaderWorkflows } from '../workflows/wake';
 import type { ClientContext } from './context';
@@ -16,7 +16,10 @@ import type { TargetOverrides } from './views';
 
 /** What an operator sets going, stops and tunes. Each is a row first and a wake after its commit: one that is lost is repeated by the sweeper. */
 
-/** Makes everything that is ready now due at once (G6); nothing there is no error. Tasks that wait for their time go on waiting. */
+/**
+ * Makes everything that is ready now due at once (G6); nothing there is no error. Tasks that wait for their time go on waiting, and in a lane
+ * those behind a batch that is under way: they go without a linger when it is their turn, never before it.
+ */
 export const flush = async (
   client: ClientContext,
   handler: string,
@@ -25,7 +28,10 @@ export const flush = async (
   await findScope(client, handler, target);
   const flushed = await withRetries(() => flushTargets(client.pool, handler, target ?? null));
   await client.ring(flushed.map(({ id }) => id));
-  return { targets: flushed.length, tasks: flushed.reduce((sum, { tasks }) => sum + tasks, 0) };
+  const inLanes = await withRetries(() => flushLanes(client.pool, handler, target ?? null));
+  if (inLanes.length > 0) await client.ringLaneIds(new Set(inLanes.map(({ laneId }) => laneId)));
+  const all = [...flushed, ...inLanes];
+  return { targets: all.length, tasks: all.reduce((sum, { tasks }) => sum + tasks, 0) };
 };
 
 export interface PauseOptions {

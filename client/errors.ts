@@ -107,6 +107,39 @@ export class NotUnknownError extends MusterError {
   }
 }
 
+/** A completion that cannot be right, by field: nothing was settled, the batch is asked about as before. */
+export class InvalidCompletionError extends MusterError {
+  constructor(
+    readonly field: string,
+    message: string,
+  ) {
+    super('INVALID_COMPLETION', `${field}: ${message}. Nothing was settled.`);
+  }
+}
+
+/** The acceptance of the batch is not written yet, or somebody else is concluding it right now: tell it again after `retryAfterMs`. */
+export class CompletionTooEarlyError extends MusterError {
+  constructor(
+    what: string,
+    why: string,
+    readonly retryAfterMs: number,
+  ) {
+    super('COMPLETION_TOO_EARLY', `${what}: ${why}. Tell it again in ${retryAfterMs} ms.`);
+  }
+}
+
+/** The batch is over by another answer, or not with the downstream: nothing was changed. */
+export class CompletionStaleError extends MusterError {
+  constructor(
+    readonly batch: number,
+    /** Of the batch now. */
+    readonly state: string,
+    why: string,
+  ) {
+    super('COMPLETION_STALE', `batch ${batch} (${state}): ${why}. Nothing was changed; see \`muster batch ${batch}\`.`);
+  }
+}
+
 /** `waitFor` gave up; the tasks go on. */
 export class WaitTimeoutError extends MusterError {
   constructor(

@@ -12,7 +12,6 @@ import { LaneVerbs } from './laneVerbs';
 /** What a client can do with executions: one function, many argument lists, split over nodes. */
 export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext {
   abstract ring(targetIds: Iterable<number>): Promise<void>;
-  abstract wakeFailed(error: Error): void;
 
   /**
    * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the list is stored (E2): the handle's id is the

@@ -4,24 +4,27 @@ import { findLanes } from '../postgres/lane';
 import { setQueuersPaused } from '../postgres/laneControl';
 import type { Pool } from '../postgres/pool';
 import type { BatchInput } from './checkBatch';
+import { FanoutVerbs } from './fanoutVerbs';
 import type { TaskInput } from './checkTasks';
 import * as control from './laneControl';
 import type { LaneRinger } from './laneRinger';
 import * as views from './lanes';
+import type { Receipt } from './receipts';
+import { receipts } from './receipts';
 import type { Submitter } from './submit';
 import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
 
 /** What a client can do with lanes. */
-export abstract class LaneVerbs {
-  abstract readonly pool: Pool;
-  abstract readonly prefix: string;
+export abstract class LaneVerbs extends FanoutVerbs {
+  abstract override readonly pool: Pool;
+  abstract override readonly prefix: string;
   protected abstract readonly schema: string;
   protected abstract readonly submitter: Submitter;
   protected abstract readonly laneRinger: LaneRinger;
   abstract handler(name: string): Handler;
-  abstract ready(): Promise<void>;
-  abstract temporal(): Promise<TemporalClient>;
+  abstract override ready(): Promise<void>;
+  abstract override temporal(): Promise<TemporalClient>;
 
   /**
    * Submits one batch to a lane: sent as it is, after all that was submitted to its service before (C1). Resolves when accepted: committed.
@@ -79,6 +82,12 @@ export abstract class LaneVerbs {
   async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
     await this.ready();
     return views.batchStatus(this.pool, batch);
+  }
+
+  /** What the downstream said of each item of a batch: valid, or invalid with message and data. */
+  async receipts(batch: number): Promise<Receipt[]> {
+    await this.ready();
+    return receipts(this.pool, batch);
   }
 
   async queuer(): Promise<views.QueuerView[]> {

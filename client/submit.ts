@@ -6,21 +6,15 @@ import type { Pool, Queryable } from '../postgres/pool';
 import { inCallersTransaction, inTransaction } from '../postgres/pool';
 import { registerTargets } from '../postgres/target';
 import type { NewTask } from '../postgres/task';
-import {
-  copyTasks,
-  countQueued,
-  countQueuedOfTargets,
-  INITIATOR_MS,
-  insertTasks,
-  registerInitiator,
-} from '../postgres/task';
+import { copyTasks, INITIATOR_MS, insertTasks, registerInitiator } from '../postgres/task';
 import { leaderIndex } from '../workflows/planning/hash';
 import { LaneBindings } from './laneBindings';
 import { conflict, knownIds } from './repeats';
+import { checkBacklog, inQueues } from './backlog';
 import { serviceOf, storeInLanes } from './submitInLane';
 import type { Callback, CheckedTask } from './checkTasks';
 import type { TaskProblem } from './errors';
-import { BackloggedError, InvalidTaskError } from './errors';
+import { InvalidTaskError } from './errors';
 
 /** From this many on COPY is faster than one insert statement. */
 const COPY_FROM = 50;
@@ -59,9 +53,9 @@ export class Submitter {
     const distinct = this.dropTwins(tasks, refused, options.partial);
     const row = await this.handlerRow(handler);
     const ids = await this.targetIds(handler, row, distinct);
-    const check = (db: Queryable): Promise<void> => checkBacklog(db, handler, row, distinct, ids);
-    if (options.tx === undefined) await check(this.pool);
-    const lanes = handler.service === undefined ? null : await this.lanesOf(handler, row, distinct, ids);
+    const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
+    if (options.tx === undefined && !handler.ordered) await check(this.pool);
+    const lanes = handler.ordered ? await this.lanesOf(handler, row, distinct, ids) : null;
     const initiatorIds = await this.initiatorIds(distinct);
     // Field by field: a spread costs as much as all the rest of this function.
     const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
@@ -79,7 +73,16 @@ export class Submitter {
     const targetIds = [...new Set(rows.map((task) => task.targetId))];
     const laneIds = [...new Set(lanes ?? [])];
     if (lanes !== null) {
-      const context = { handler, tasks: distinct, rows, lanes, laneIds, partial: options.partial };
+      const context = {
+        handler,
+        handlerId: row.id,
+        targetIds: ids,
+        tasks: distinct,
+        rows,
+        lanes,
+        laneIds,
+        partial: options.partial,
+      };
       const ordered = await storeInLanes(this.pool, this.schema, context, options.tx);
       return {
         ...ordered,
@@ -151,15 +154,10 @@ export class Submitter {
     tasks: readonly CheckedTask[],
     ids: ReadonlyMap<string, number>,
   ): Promise<number[]> {
-    const targets = [...new Set(tasks.map(({ target }) => target))];
-    const wanted = targets.map((target) => ({
-      service: serviceOf(handler, target),
-      target,
-      targetId: ids.get(target)!,
-    }));
-    const bound = await this.lanes.bind(this.pool, handler, row.id, wanted);
-    const byTarget = new Map(targets.map((target, i) => [target, bound[i]!]));
-    return tasks.map(({ target }) => byTarget.get(target)!);
+    const targets = tasks.map(({ target }) => ({ target, targetId: ids.get(target)! }));
+    if (handler.service === undefined) return this.lanes.find(this.pool, handler, targets);
+    const wanted = tasks.map(({ payload }, i) => ({ ...targets[i]!, service: serviceOf(handler, targets[i]!.target, payload) })); // prettier-ignore
+    return this.lanes.bind(this.pool, handler, row.id, wanted);
   }
 
   async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
@@ -236,33 +234,6 @@ const storeFew = async (
   const others = tasks.filter((task) => wanted.has(task.id) && !inserted.has(task.id));
   const known = await knownIds(tx, handler, others, problems, partial);
   return { inserted: inserted.size, repeated: known.repeated, problems };
-};
-
-/** Of a caller's transaction: with what it has written itself. */
-const checkBacklog = async (
-  db: Queryable,
-  handler: Handler,
-  row: HandlerRow,
-  tasks: readonly CheckedTask[],
-  ids: ReadonlyMap<string, number>,
-): Promise<void> => {
-  const { perHandler, perTarget } = handler.maxQueued;
-  if (perHandler !== undefined) {
-    const depth = await countQueued(db, row.id, perHandler);
-    if (depth + tasks.length > perHandler) throw new BackloggedError(`handler "${handler.name}"`, depth, perHandler);
-  }
-  if (perTarget !== undefined) {
-    const added = new Map<number, { key: string; n: number }>();
-    for (const { target } of tasks) {
-      const id = ids.get(target)!;
-      added.set(id, { key: target, n: (added.get(id)?.n ?? 0) + 1 });
-    }
-    for (const { targetId, n } of await countQueuedOfTargets(db, [...added.keys()], perTarget)) {
-      const more = added.get(targetId)!;
-      if (n + more.n > perTarget)
-        throw new BackloggedError(`target "${more.key}" of handler "${handler.name}"`, n, perTarget);
-    }
-  }
 };
 
 /** Inside a caller's transaction (G14): accepted iff it commits; a refusal leaves it as it was. */

@@ -8,6 +8,7 @@ import { lockLanes } from '../postgres/lane';
 import { checkDependencies } from '../workflows/planning/queuer/dependencies';
 import { statusName } from '../workflows/planning/queuer/statuses';
 import { FLUSH_REASONS } from '../workflows/planning/states';
+import { checkBacklog, inLanes } from './backlog';
 import type { BatchInput, CheckedBatch } from './checkBatch';
 import { checkBatch } from './checkBatch';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from './errors';
@@ -71,6 +72,8 @@ const storeAll = async (
   laneIds: readonly number[],
 ): Promise<SubmittedBatch[]> => {
   await lockLanes(db, laneIds);
+  const targetIds = new Map(batches.map(({ target }, i) => [target, bound[i]!.targetId]));
+  await checkBacklog(db, inLanes, handler, bound[0]!.handlerId, batches.flatMap(({ tasks }) => tasks), targetIds); // prettier-ignore
   const needs = await checkNeeds(db, handler, batches);
   const submitted: SubmittedBatch[] = [];
   const pairs: { batchId: number; needs: number }[] = [];

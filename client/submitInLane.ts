@@ -5,7 +5,8 @@ import { insertLaneTasks } from '../postgres/laneQueue';
 import type { Pool, Queryable } from '../postgres/pool';
 import { inCallersTransaction, inTransaction } from '../postgres/pool';
 import type { NewTask } from '../postgres/task';
-import { checkKeys, checkText } from './checkBatch';
+import { checkBacklog, inLanes } from './backlog';
+import { checkKeys, checkText, withDistinctKeys } from './checkBatch';
 import type { CheckedTask } from './checkTasks';
 import type { TaskProblem } from './errors';
 import { knownIds } from './repeats';
@@ -14,14 +15,17 @@ import { knownIds } from './repeats';
 
 const MAX_SERVICE_BYTES = 512;
 
-export const serviceOf = (handler: Handler, target: string): string => {
-  const service = handler.service!(target);
+export const serviceOf = (handler: Handler, target: string, payload: string): string => {
+  const service = handler.service!(target, JSON.parse(payload));
   checkText('service', service, MAX_SERVICE_BYTES);
   return service;
 };
 
 export interface LaneSubmit {
   handler: Handler;
+  handlerId: number;
+  /** By key. */
+  targetIds: ReadonlyMap<string, number>;
   tasks: readonly CheckedTask[];
   rows: readonly NewTask[];
   /** Of each task. */
@@ -42,11 +46,11 @@ export const storeInLanes = async (
   const tasks = submit.rows.map((row, i) => ({
     ...row,
     laneId: submit.lanes[i]!,
-    reads: keysOf('reads', row.payload),
-    writes: keysOf('writes', row.payload),
+    ...withDistinctKeys({ reads: keysOf('reads', row.payload), writes: keysOf('writes', row.payload) }, [row.key]),
   }));
   const work = async (db: Queryable): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
     await lockLanes(db, submit.laneIds);
+    await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);
     const inserted = await insertLaneTasks(db, tasks);
     const refused: TaskProblem[] = [];
     if (inserted.size === tasks.length) return { accepted: inserted.size, repeated: 0, refused };

@@ -18,7 +18,9 @@ export const getTasks = async (client: ClientContext, ids: readonly string[]): P
   await client.ready();
   if (wanted.length === 0) return [];
   const rows = new Map((await readTasks(client.pool, wanted)).map((row) => [row.id, row]));
-  const pooled = [...rows.values()].filter((row) => row.shared && row.state === TASK_STATES.succeeded);
+  const pooled = [...rows.values()].filter(
+    ({ paged, state }) => paged && (state === TASK_STATES.succeeded || state === TASK_STATES.failed),
+  );
   const results =
     pooled.length === 0
       ? new Map<number, string>()
@@ -42,7 +44,9 @@ const toView = (row: TaskRow, result: string | null): TaskView => {
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
     priority: row.priority,
     payload: JSON.parse(row.payload) as unknown,
-    ...(state === 'succeeded' && result !== null ? { result: JSON.parse(result) as unknown } : {}),
+    ...((state === 'succeeded' || state === 'failed') && result !== null
+      ? { result: JSON.parse(result) as unknown }
+      : {}),
     error: row.error,
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };

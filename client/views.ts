@@ -1,3 +1,5 @@
+import type { BatchRow } from '../postgres/batchView';
+import type { TargetFacts } from '../postgres/targetView';
 import type { BatchState, FlushReason, LeaderState, TaskState } from '../workflows/planning/states';
 
 /** What the reads answer: plain JSON, times as ISO text, durations in milliseconds of the database's clock. */
@@ -62,71 +64,18 @@ export interface TargetOverrides {
   minItems?: number;
 }
 
-export interface TargetStatus {
-  key: string;
-  leader: string;
-  /** Of its leader. */
-  epoch: number;
+export interface TargetStatus extends Omit<TargetFacts, 'pausedAt' | 'pauseReason' | 'overrides' | 'lastFlushReason'> {
   paused: { since: string; reason: string | null } | null;
-  /** Its calls (or weight) in flight are at the limit. */
-  busy: boolean;
-  /** Back pressure or its own rate limit; null: not held. */
-  holdInMs: number | null;
-  /** Until the leader looks at it; negative: overdue; null: nothing waits that could go. */
-  dueInMs: number | null;
-  /** Tasks that are ready, that wait for their time, in open batches, in parked ones. */
-  queued: number;
-  delayed: number;
-  inFlight: number;
-  unknown: number;
   overrides: TargetOverrides | null;
   lastFlushReason: FlushReason | null;
 }
 
-export interface BatchView {
-  id: number;
-  handler: string;
-  target: string;
-  leader: string;
-  /** Who formed it. */
-  epoch: number;
-  turn: number;
+/** As it is read, times as ISO text. */
+type Told<T> = { [K in keyof T]: Date extends T[K] ? Exclude<T[K], Date> | string : T[K] };
+
+export interface BatchView extends Told<Omit<BatchRow, 'state' | 'reason'>> {
   state: BatchState;
   reason: FlushReason;
-  /** Members when it was formed, and how many of them have left since (put back, split off, or with an end of their own). */
-  n: number;
-  left: number;
-  bytes: number;
-  weight: number;
-  /** Calls marked so far (a verdict by hand is one, too), and those that count against `maxAttempts`. */
-  attempts: number;
-  counted: number;
-  /** The node of the last call, and until when nobody may take the next attempt (null: concluded). */
-  attemptBy: string | null;
-  attemptUntil: string | null;
-  /** The submission that carries it; null: waits in the store. */
-  dispatch: number | null;
-  /** Calls refused for now in a row (H5). */
-  refusals: number;
-  retryAt: string | null;
-  /** Accepted downstream under this name, asked again at, given up at (H7). */
-  reference: string | null;
-  pollAt: string | null;
-  pollUntil: string | null;
-  /** Split from, into, and how often. */
-  parent: number | null;
-  children: number[];
-  depth: number;
-  /** Refused for its content, waits for what becomes of its other half (H4). */
-  refused: boolean;
-  /** The batch under whose idempotency key the downstream may know these tasks. */
-  sentAs: number;
-  error: string | null;
-  /** Values of the last attempt are stored in this many pages (H8). */
-  resultPages: number;
-  createdAt: string;
-  startedAt: string | null;
-  finishedAt: string | null;
   /** In member order, the first 100 unless asked for more. A task deleted after its retention is left out. */
   members: { id: string; state: TaskState }[];
 }

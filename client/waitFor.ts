@@ -89,7 +89,7 @@ const readAll = async (client: ClientContext, ids: readonly string[]): Promise<T
   return tasks;
 };
 
-const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);

@@ -53,11 +53,16 @@ export const readAccepted = async (
   db: Queryable,
   handler: string,
   limit: number,
-): Promise<(CarriedBatch & { reference: string; overdue: boolean; leaderId: number })[]> => {
-  const { rows } = await db.query<CarriedBatch & { reference: string; overdue: boolean; leaderId: number }>({
+): Promise<
+  (CarriedBatch & { reference: string; overdue: boolean; leaderId: number; deadlinesPassed: number | null })[]
+> => {
+  const { rows } = await db.query<
+    CarriedBatch & { reference: string; overdue: boolean; leaderId: number; deadlinesPassed: number | null }
+  >({
     name: 'read-accepted',
     text: `
-select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue from (${CARRIED} where h.name = $1 and b.reference is not null and b.state = 1
+select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue,
+  (select s.overdue from submission s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED} where h.name = $1 and b.reference is not null and b.state = 1
   and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
     values: [handler, limit],
   });

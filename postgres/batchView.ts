@@ -6,30 +6,41 @@ export interface BatchRow {
   handler: string;
   target: string;
   leader: string;
+  /** Who formed it. */
   epoch: number;
   turn: number;
   state: number;
   reason: number;
+  /** Members when it was formed, and how many of them have left since (put back, split off, or with an end of their own). */
   n: number;
   left: number;
   bytes: number;
   weight: number;
+  /** Calls marked so far (a verdict by hand is one, too), and those that count against `maxAttempts`. */
   attempts: number;
   counted: number;
+  /** The node of the last call, and until when nobody may take the next attempt (null: concluded). */
   attemptBy: string | null;
   attemptUntil: Date | null;
+  /** The submission that carries it; null: waits in the store. */
   dispatch: number | null;
+  /** Calls refused for now in a row (H5). */
   refusals: number;
   retryAt: Date | null;
+  /** Accepted downstream under this name, asked again at, given up at (H7). */
   reference: string | null;
   pollAt: Date | null;
   pollUntil: Date | null;
+  /** Split from, into, and how often. */
   parent: number | null;
   children: number[];
   depth: number;
+  /** Refused for its content, waits for what becomes of its other half (H4). */
   refused: boolean;
+  /** The batch under whose idempotency key the downstream may know these tasks. */
   sentAs: number;
   error: string | null;
+  /** Values of the last attempt are stored in this many pages (H8). */
   resultPages: number;
   createdAt: Date;
   startedAt: Date | null;

@@ -104,7 +104,7 @@ delete from notification where id in (
   return rowCount ?? 0;
 };
 
-/** Who no task and no message refers to any more. An hour is far more than any client uses an id without registering it again (`INITIATOR_MS`). */
+/** Who no task, no fan-out and no message refers to any more. An hour is far more than any client uses an id without registering it again (`INITIATOR_MS`). */
 export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-unused-initiators',
@@ -112,6 +112,7 @@ export const deleteUnusedInitiators = async (db: Queryable, limit: number): Prom
 delete from initiator where id in (
   select i.id from initiator i where i.used_at < clock() - interval '1 hour'
     and not exists (select from task k where k.initiator_id = i.id) and not exists (select from notification n where n.initiator_id = i.id)
+    and not exists (select from fanout f where f.initiator_id = i.id)
   order by i.used_at limit $1 for update of i skip locked)`,
     values: [limit],
   });

@@ -1,3 +1,4 @@
+import { UNLIMITED_CALLS as UNLIMITED } from '../workflows/planning/queuer/tokens';
 import type { Client, Queryable } from './pool';
 
 /** The statements of one grant, in their order; `activities/grant.ts` runs them in one transaction under the queuer's lock. */
@@ -14,6 +15,8 @@ export interface LockedQueuer {
   slots: number;
   /** Held by live submitters. */
   taken: number;
+  /** A submitter gave no sign of life for its lease. */
+  expired: boolean;
   strategy: number;
   depth: number;
   round: number;
@@ -32,7 +35,8 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
     text: `
 select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
   extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs", q.slots,
-  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0)::int as taken, q.strategy, q.depth, q.round, q.paused_at is not null as paused
+  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
+  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy, q.depth, q.round, q.paused_at is not null as paused
 from queuer q where q.id = $1`,
     values: [queuerId],
   });
@@ -40,17 +44,33 @@ from queuer q where q.id = $1`,
 };
 
 /**
- * Submitters that the workflow does not know are gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
- * before that call's deadline), any other is as it was. This is also the takeover of a dead run's. Answers the slots that they held.
+ * Submitters that the workflow does not know, or that gave no sign of life for their lease, are gone, and their batches come back: one whose
+ * call was marked is unknown (nobody takes it up before that call's deadline; its true answer still counts), any other is as it was. This is
+ * also the takeover of a dead run's. Answers the slots that live ones hold.
  */
 export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
-  const { rows: gone } = await client.query<{ no: number; slots: number }>({
+  const { rows: gone } = await client.query<{ no: number }>({
     name: 'forget-submitters',
-    text: 'delete from submitter where queuer_id = $1 and no <> all($2::bigint[]) returning no, slots',
+    text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
     values: [queuerId, live],
   });
   if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
-  return gone.reduce((sum, { slots }) => sum + slots, 0);
+  const { rows } = await client.query<{ slots: number }>({
+    name: 'slots-taken',
+    text: 'select coalesce(sum(slots), 0)::int as slots from submitter where queuer_id = $1',
+    values: [queuerId],
+  });
+  return rows[0]!.slots;
+};
+
+/** The same for those alone whose lease has passed: for a submitter that grants itself, which does not know who else is live. */
+export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
+  const { rows: gone } = await client.query<{ no: number }>({
+    name: 'forget-expired-submitters',
+    text: 'delete from submitter where queuer_id = $1 and expires_at <= clock() returning no',
+    values: [queuerId],
+  });
+  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
 };
 
 export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
@@ -87,20 +107,27 @@ export interface LaneFacts {
   holdInMs: number | null;
 }
 
-/** Lanes whose time has come are worth a look. */
-export const promoteDueLanes = async (client: Client, queuerId: number): Promise<void> => {
+/**
+ * Lanes whose time has come are worth a look; and the first of those that wait for a limit of a handler: under the queuer's lock, by whoever
+ * comes after something has ended, so that no end is missed between a look and what it writes.
+ */
+export const promoteDueLanes = async (client: Client, queuerId: number, most: number): Promise<void> => {
   await client.query({
     name: 'promote-due-lanes',
     text: `
-update lane_state s set ready = true, due_at = null
-from (select lane_id from lane_state where queuer_id = $1 and due_at <= clock() and not ready order by lane_id for no key update) l where s.lane_id = l.lane_id`,
-    values: [queuerId],
+update lane_state s set ready = true, due_at = null, blocked_by = null
+from (select lane_id from lane_state where lane_id = any(
+    array(select lane_id from lane_state where queuer_id = $1 and due_at <= clock() and not ready)
+    || array(select lane_id from lane_state where blocked_by is not null and queuer_id = $1 and not ready order by served, lane_id limit $2))
+  order by lane_id for no key update) l where s.lane_id = l.lane_id`,
+    values: [queuerId, most],
   });
 };
 
 /**
  * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
- * the index of ready lanes: those with nothing to do cost nothing.
+ * the index of ready lanes: those with nothing to do cost nothing. Whether they are stopped is asked again of the locked rows: one that was
+ * halted or paused while this waited for its lock is left out.
  */
 export const lockReadyLanes = async (
   client: Client,
@@ -119,7 +146,8 @@ export const lockReadyLanes = async (
     text: `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs"
-from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) order by s.lane_id for no key update of s`,
+from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
+order by s.lane_id for no key update of s`,
     values: [ids],
   });
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -151,6 +179,12 @@ export interface OpenBatch {
   waitsFor: number[];
   failedOn: number | null;
   handler: string;
+  handlerId: number;
+  targetId: number;
+  /** As its tasks weigh; `weight` is its cost in the shares. */
+  load: number;
+  /** Its handler has limits of calls, rates or weight in flight. */
+  limited: boolean;
   /** Its handler or its target is; a resume rings the lane. */
   paused: boolean;
   n: number;
@@ -158,7 +192,7 @@ export interface OpenBatch {
   ageMs: number;
 }
 
-/** The first open batches of each lane, in their order and without a gap: after the lock, in a snapshot of its own. */
+/** The first open batches of each lane, in their order and without a gap (but those of status refused, which block nothing): after the lock, in a snapshot of its own. */
 export const readOpenBatches = async (
   db: Queryable,
   laneIds: readonly number[],
@@ -167,49 +201,34 @@ export const readOpenBatches = async (
   const { rows } = await db.query<OpenBatch>({
     name: 'read-open-batches',
     text: `
-select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, b.n, extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", s.target_id as "targetId", b.weight as load, b.n,
+  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' as limited,
+  extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
   array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 where d.batch_id = s.batch_id) as "waitsFor",
   (select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status > 10 where d.batch_id = s.batch_id limit 1) as "failedOn"
 from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
-  select * from submission s where s.lane_id = w.lane_id and s.status < 10 order by s.seq limit w.n) s
+  select * from submission s where s.lane_id = w.lane_id and s.status < 10 and s.status <> 7 order by s.seq limit w.n) s
 join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id order by s.lane_id, s.seq`,
     values: [laneIds, windows],
   });
   return rows;
 };
 
-/** A submission activity that is about to be started. */
-export const insertSubmitter = async (
-  client: Client,
-  queuerId: number,
-  epoch: number,
-  slots: number,
-  leaseMs: number,
-): Promise<number> => {
-  const { rows } = await client.query<{ no: number }>({
-    name: 'insert-submitter',
-    text: `
-insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
-    values: [queuerId, epoch, slots, leaseMs],
-  });
-  return rows[0]!.no;
-};
-
 /** In flight from here on, in the hands of these submitters. Throws when one of them was not as the plan saw it. */
 export const grantBatches = async (
   client: Client,
-  grants: readonly { id: number; from: number; submitter: number }[],
+  grants: readonly { id: number; from: number; submitter: number; startInMs: number }[],
 ): Promise<void> => {
   const { rows } = await client.query<{ n: number }>({
     name: 'grant-batches',
     text: `
-with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[]) g (id, was, submitter)),
+with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was, submitter, start_ms)),
 given as (
   update submission s set status = 3, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
-carried as (update batch b set dispatch = g.submitter, retry_at = null from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
+carried as (update batch b set dispatch = g.submitter, retry_at = case when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
 select count(*)::int as n from carried`,
-    values: [grants.map((grant) => grant.id), grants.map((grant) => grant.from), grants.map((grant) => grant.submitter)], // prettier-ignore
+    values: [grants.map((grant) => grant.id), grants.map((grant) => grant.from), grants.map((grant) => grant.submitter), grants.map((grant) => grant.startInMs)], // prettier-ignore
   });
   if (rows[0]?.n !== grants.length)
     throw new Error(`grant: expected to grant ${grants.length} batches, granted ${rows[0]?.n}; rolled back`);
@@ -226,6 +245,7 @@ export interface LaneChange {
   granted: number;
   halted_by: number | null;
   halt_reason: string | null;
+  blocked_by: number | null;
 }
 
 export const updateLanes = async (client: Client, lanes: readonly LaneChange[]): Promise<void> => {
@@ -233,9 +253,9 @@ export const updateLanes = async (client: Client, lanes: readonly LaneChange[]):
     name: 'update-lanes',
     text: `
 update lane_state s set deficit = p.deficit, served = p.served, pending = p.pending, saturated = p.saturated, ready = p.ready,
-  due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted,
+  due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted, blocked_by = p.blocked_by,
   halted_by = p.halted_by, halt_reason = p.halt_reason, halted_at = case when p.halted_by is not null then coalesce(s.halted_at, clock()) end
-from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text)
+from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text, blocked_by int)
 where s.lane_id = any($2::int[]) and s.lane_id = p.lane_id`,
     values: [JSON.stringify(lanes), lanes.map((lane) => lane.lane_id)],
   });
@@ -261,14 +281,15 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
   return rows[0]?.inMs ?? null;
 };
 
-/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
-export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> => {
-  const { rowCount } = await db.query({
-    name: 'keep-submitter',
+/** Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a lane waits for one that is on its way. */
+export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ ready: boolean; soon: boolean }> => {
+  const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
+    name: 'look-for-ready',
     text: `
-update submitter m set expires_at = clock() + $3 * interval '1 ms' from queuer q
-where m.no = $1 and m.epoch = $2 and q.id = m.queuer_id and q.epoch = $2`,
-    values: [no, epoch, leaseMs],
+select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
+  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready,
+  exists (select from submission o where o.status = 3) or exists (select from batch b where b.reference is not null and b.state = 1 and b.poll_at is not null) as soon`,
+    values: [queuerId],
   });
-  return rowCount === 1;
+  return rows[0]!;
 };

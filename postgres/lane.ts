@@ -13,7 +13,7 @@ export interface LaneRow {
 
 /**
  * Registers services, then the targets that feed them; in commits of their own, before anything is submitted to them. The first handler that
- * uses a service gives its lane the rules, and may change them; another one's are not taken.
+ * uses a service gives its lane the rules, and may change them (`changeRules`); another one's are not taken.
  */
 export const registerLanes = async (
   db: Queryable,
@@ -25,18 +25,8 @@ export const registerLanes = async (
     name: 'register-lanes',
     text: `
 insert into lane (service, handler_id, kind, approach, on_invalid, pending_limit)
-select s, $2, $3, $4, $5, $6 from unnest($1::text[]) s order by s
-on conflict (service) do update set kind = excluded.kind, approach = excluded.approach, on_invalid = excluded.on_invalid, pending_limit = excluded.pending_limit
-where lane.handler_id = excluded.handler_id and (lane.kind, lane.approach, lane.on_invalid, lane.pending_limit)
-  is distinct from (excluded.kind, excluded.approach, excluded.on_invalid, excluded.pending_limit)`,
-    values: [
-      services,
-      handlerId,
-      LANE_KINDS[rules.kind],
-      APPROACHES[rules.approach],
-      ON_INVALID[rules.onInvalid],
-      rules.pendingLimit ?? null,
-    ],
+select s, $2, $3, $4, $5, $6 from unnest($1::text[]) s order by s on conflict (service) do nothing`,
+    values: [services, handlerId, ...numbersOf(rules)],
   });
   await db.query({
     name: 'register-lane-states',
@@ -48,6 +38,51 @@ select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id =
   return findLanes(db, services);
 };
 
+const numbersOf = (rules: LaneRules): (number | null)[] => [
+  LANE_KINDS[rules.kind],
+  APPROACHES[rules.approach],
+  ON_INVALID[rules.onInvalid],
+  rules.pendingLimit ?? null,
+];
+
+/** Lanes of this handler whose rules are others: how many batches of each are in flight, and whether more than its pending limit changes. */
+export interface ChangedLane {
+  id: number;
+  service: string;
+  pending: number;
+  ordersOtherwise: boolean;
+}
+export const findChangedLanes = async (
+  db: Queryable,
+  handlerId: number,
+  services: readonly string[],
+  rules: LaneRules,
+): Promise<ChangedLane[]> => {
+  const { rows } = await db.query<ChangedLane>({
+    name: 'find-changed-lanes',
+    text: `
+select l.id, l.service, s.pending, (l.kind, l.approach, l.on_invalid) <> ($3::smallint, $4::smallint, $5::smallint) as "ordersOtherwise"
+from lane l join lane_state s on s.lane_id = l.id where l.service = any($1::text[]) and l.handler_id = $2
+  and (l.kind, l.approach, l.on_invalid, l.pending_limit) is distinct from ($3::smallint, $4::smallint, $5::smallint, $6::int) order by l.id`,
+    values: [services, handlerId, ...numbersOf(rules)],
+  });
+  return rows;
+};
+
+/** After `lockLaneStates`, under which no grant is made and nothing ends, and a look at what is in flight. They are worth a look. */
+export const changeRules = async (client: Client, laneIds: readonly number[], rules: LaneRules): Promise<void> => {
+  await client.query({
+    name: 'change-rules',
+    text: `update lane set kind = $2, approach = $3, on_invalid = $4, pending_limit = $5 where id = any($1::int[])`,
+    values: [laneIds, ...numbersOf(rules)],
+  });
+  await client.query({
+    name: 'look-by-new-rules',
+    text: 'update lane_state set ready = true where lane_id = any($1::int[])',
+    values: [laneIds],
+  });
+};
+
 export const findLanes = async (db: Queryable, services: readonly string[]): Promise<LaneRow[]> => {
   const { rows } = await db.query<LaneRow>({
     name: 'find-lanes',
@@ -57,7 +92,10 @@ export const findLanes = async (db: Queryable, services: readonly string[]): Pro
   return rows;
 };
 
-/** Binds targets that feed no lane yet; answers which lane each of them feeds now (C4: a target feeds one lane, for good). */
+/**
+ * Binds targets that feed no lane yet and have no work outside of one, which the lane could overtake (C7); answers which lane each of them
+ * feeds now (C4: a target feeds one lane, for good).
+ */
 export const bindTargets = async (
   db: Queryable,
   targetIds: readonly number[],
@@ -66,12 +104,19 @@ export const bindTargets = async (
   await db.query({
     name: 'bind-targets',
     text: `
-update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (target_id, lane_id) where t.id = b.target_id and t.lane_id is null`,
+update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (target_id, lane_id) where t.id = b.target_id and t.lane_id is null
+  and not exists (select from queue q where q.target_id = t.id) and not exists (select from delayed d where d.target_id = t.id)
+  and not exists (select from batch o where o.target_id = t.id and o.state in (1, 3))`,
     values: [targetIds, laneIds],
   });
+  return findLanesOfTargets(db, targetIds);
+};
+
+/** Those of the targets that feed a lane, with it. */
+export const findLanesOfTargets = async (db: Queryable, targetIds: readonly number[]): Promise<Map<number, number>> => {
   const { rows } = await db.query<{ id: number; laneId: number }>({
     name: 'find-lanes-of-targets',
-    text: 'select id, lane_id as "laneId" from target where id = any($1::int[])',
+    text: 'select id, lane_id as "laneId" from target where id = any($1::int[]) and lane_id is not null',
     values: [targetIds],
   });
   return new Map(rows.map(({ id, laneId }) => [id, laneId]));

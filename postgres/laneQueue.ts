@@ -11,6 +11,8 @@ export interface NewLaneTask {
   bytes: number;
   weight: number | null;
   initiatorId: number | null;
+  /** `distinctBy`. */
+  key: string | null;
   reads: readonly string[];
   writes: readonly string[];
 }
@@ -22,14 +24,14 @@ export const insertLaneTasks = async (db: Queryable, tasks: readonly NewLaneTask
     text: `
 with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base),
 new as (
-  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[], $6::float8[], $7::int[], $8::text[], $9::text[])
-    with ordinality n (id, target_id, lane_id, payload, bytes, weight, initiator_id, reads, writes, i)),
+  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[], $6::float8[], $7::int[], $8::text[], $9::text[], $10::text[])
+    with ordinality n (id, target_id, lane_id, payload, bytes, weight, initiator_id, reads, writes, key, i)),
 stored as (
-  insert into task (seq, created_at, target_id, bytes, initiator_id, weight, id, payload)
-  select seq, clock(), target_id, bytes, initiator_id, weight, id, payload::json from new order by seq on conflict (id) do nothing returning seq, id),
+  insert into task (seq, created_at, target_id, bytes, initiator_id, weight, id, key, payload)
+  select seq, clock(), target_id, bytes, initiator_id, weight, id, key, payload::json from new order by seq on conflict (id) do nothing returning seq, id),
 queued as (
-  insert into lane_queue (lane_id, seq, target_id, ready_at, bytes, weight, reads, writes)
-  select n.lane_id, n.seq, n.target_id, clock(), n.bytes, n.weight, array(select json_array_elements_text(n.reads::json)), array(select json_array_elements_text(n.writes::json))
+  insert into lane_queue (lane_id, seq, target_id, ready_at, bytes, weight, key, reads, writes)
+  select n.lane_id, n.seq, n.target_id, clock(), n.bytes, n.weight, n.key, array(select json_array_elements_text(n.reads::json)), array(select json_array_elements_text(n.writes::json))
   from stored s join new n using (seq))
 select id from stored`,
     values: [
@@ -42,6 +44,7 @@ select id from stored`,
       tasks.map((task) => task.initiatorId),
       tasks.map((task) => JSON.stringify(task.reads)),
       tasks.map((task) => JSON.stringify(task.writes)),
+      tasks.map((task) => task.key),
     ],
   });
   return new Set(rows.map((row) => row.id));
@@ -61,6 +64,8 @@ export interface LaneHead {
     minItems: number;
     lingerMs: number;
     quietMs: number | null;
+    /** Most weight that may ever be in flight: no batch is cut heavier, or it could never go. */
+    weightBudget: number | null;
   };
   flushSeq: number | null;
   nowMs: number;
@@ -79,7 +84,7 @@ export const readLaneHeads = async (db: Queryable, laneIds: readonly number[]): 
 select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.paused_at is not null or t.paused as paused,
   json_build_object('maxItems', coalesce((t.overrides->>'maxItems')::int, h.max_items), 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
     'minItems', coalesce((t.overrides->>'minItems')::int, h.min_items), 'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
-    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms)) as limits,
+    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms), 'weightBudget', least(h.weight_per_target, h.weight_per_handler)) as limits,
   t.flush_seq as "flushSeq", extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
 from unnest($1::int[]) w (lane_id) cross join lateral (select q.target_id, q.seq from lane_queue q where q.lane_id = w.lane_id order by q.seq limit 1) f
 join target t on t.id = f.target_id join handler h on h.id = t.handler_id cross join lateral (
@@ -95,6 +100,7 @@ export interface QueuedTask {
   targetId: number;
   bytes: number;
   weight: number | null;
+  key: string | null;
   readyAtMs: number;
 }
 
@@ -108,14 +114,17 @@ export const readLaneQueue = async (
   const { rows } = await db.query<QueuedTask>({
     name: 'read-lane-queue',
     text: `
-select seq, target_id as "targetId", bytes, weight, extract(epoch from ready_at)::float8 * 1000 as "readyAtMs" from lane_queue
+select seq, target_id as "targetId", bytes, weight, key, extract(epoch from ready_at)::float8 * 1000 as "readyAtMs" from lane_queue
 where lane_id = $1 and ($2::bigint is null or seq < $2) order by seq limit $3`,
     values: [laneId, before, limit],
   });
   return rows;
 };
 
-/** A contiguous prefix out of the lane's queue, into a batch at the same place: one statement, so a task is in one place. */
+/**
+ * A contiguous prefix out of the lane's queue, into a batch at the same place: one statement, so a task is in one place. It reads and writes what its
+ * tasks do; where one of them declared nothing, neither did the batch: it conflicts with every other (C25).
+ */
 export const formLaneBatch = async (
   client: Client,
   batch: {
@@ -140,8 +149,9 @@ joined as (insert into member (seq, batch_id, attempts) select t.seq, f.id, t.at
 placed as (
   insert into submission (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
   select f.id, $1, $2, $3, $8, clock(), least(10000, greatest(1, round($7::float8)))::int,
-    array(select distinct k from taken t cross join lateral unnest(t.reads) k order by k), array(select distinct k from taken t cross join lateral unnest(t.writes) k order by k)
-  from formed f)
+    array(select distinct k from taken t cross join lateral unnest(t.reads) k where not u.undeclared order by k),
+    array(select distinct k from taken t cross join lateral unnest(t.writes) k where not u.undeclared order by k)
+  from formed f, (select bool_or(cardinality(reads) + cardinality(writes) = 0) as undeclared from taken) u)
 select count(*)::int as n from joined`,
     values: [batch.laneId, batch.targetId, batch.handlerId, batch.reason, batch.seqs, batch.bytes, batch.weight, batch.seqs[0]], // prettier-ignore
   });
@@ -149,6 +159,36 @@ select count(*)::int as n from joined`,
     throw new Error(
       `lane ${batch.laneId}: expected to move ${batch.seqs.length} tasks, moved ${rows[0]?.n}; rolled back`,
     );
+};
+
+/** Tasks of a handler that wait in lanes: in their queues, and in batches that the downstream does not have. Counted to the end, lane by lane. */
+export const countQueuedInLanes = async (db: Queryable, handlerId: number): Promise<number> => {
+  const { rows } = await db.query<{ n: number }>({
+    name: 'count-queued-in-lanes',
+    text: `
+select coalesce(sum(w.n), 0)::int as n from (select distinct lane_id from target where handler_id = $1 and lane_id is not null) l cross join lateral (
+  select count(*) as n from lane_queue q join target t on t.id = q.target_id where q.lane_id = l.lane_id and t.handler_id = $1
+  union all select coalesce(sum(b.n), 0) from submission s join batch b on b.id = s.batch_id where s.lane_id = l.lane_id and s.status < 3 and s.handler_id = $1) w`,
+    values: [handlerId],
+  });
+  return rows[0]!.n;
+};
+
+/** The same of each of these targets. */
+export const countQueuedInLanesOfTargets = async (
+  db: Queryable,
+  targetIds: readonly number[],
+): Promise<{ targetId: number; n: number }[]> => {
+  const { rows } = await db.query<{ targetId: number; n: number }>({
+    name: 'count-queued-in-lanes-of-targets',
+    text: `
+select t.id as "targetId", (
+  (select count(*) from lane_queue q where q.lane_id = t.lane_id and q.target_id = t.id)
+  + (select coalesce(sum(b.n), 0) from submission s join batch b on b.id = s.batch_id where s.lane_id = t.lane_id and s.status < 3 and s.target_id = t.id))::int as n
+from target t where t.id = any($1::int[])`,
+    values: [targetIds],
+  });
+  return rows;
 };
 
 /** Where a task stands that is in no batch yet; for `explain`. */

@@ -8,25 +8,74 @@ export interface Moved {
   onInvalid: number;
 }
 
-/** The batch's new status in its lane, and the lane worth a look. Null: it stands in no lane any more. Not before: in so many ms. */
+/** What a move counts: a look-up without a clear answer (C28), a deadline passed while pending (C9). */
+export interface Troubles {
+  lookUps?: number;
+  overdue?: number;
+}
+
+/**
+ * The batch's new status in its lane, and the lane worth a look. Null: it stands in no lane any more. Not before: in so many ms. Look-ups are
+ * counted while it stays unknown; deadlines as long as it is open.
+ */
 export const moveSubmission = async (
   db: Queryable,
   batchId: number,
   status: number,
   notBeforeMs: number | null = null,
+  { lookUps = 0, overdue = 0 }: Troubles = {},
 ): Promise<Moved | null> => {
   const { rows } = await db.query<Moved>({
     name: 'move-submission',
     text: `
 with was as materialized (select batch_id, lane_id, status from submission where batch_id = $1 and status < 10 for no key update),
 moved as (
-  update submission s set status = $2::smallint, not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock() from was w where s.batch_id = w.batch_id)
+  update submission s set status = $2::smallint, not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
+    look_ups = case when $2::smallint = 2 then s.look_ups + $4::int else 0 end, overdue = s.overdue + $5::int from was w where s.batch_id = w.batch_id)
 update lane_state l set ready = true, pending = l.pending - (w.status in (3, 4, 5))::int + ($2::smallint in (3, 4, 5))::int
 from was w join lane n on n.id = w.lane_id where l.lane_id = w.lane_id
 returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
-    values: [batchId, status, notBeforeMs],
+    values: [batchId, status, notBeforeMs, lookUps, overdue],
   });
   return rows[0] ?? null;
+};
+
+/** Look-ups of its unknown outcome so far, without a clear answer; and what made it unknown. */
+export const readLookUps = async (
+  db: Queryable,
+  batchId: number,
+): Promise<{ lookUps: number; error: string | null }> => {
+  const { rows } = await db.query<{ lookUps: number; error: string | null }>({
+    name: 'read-look-ups',
+    text: 'select s.look_ups as "lookUps", b.error from submission s join batch b on b.id = s.batch_id where s.batch_id = $1',
+    values: [batchId],
+  });
+  return rows[0] ?? { lookUps: 0, error: null };
+};
+
+/** It stays unknown and is looked up again: nobody sends it or asks for its status meanwhile. False: a newer attempt exists, or it is over. */
+export const postponeInLane = async (
+  client: Client,
+  look: { id: number; attempt: number; inMs: number; error: string },
+): Promise<boolean> => {
+  const { rowCount } = await client.query({
+    name: 'postpone-in-lane',
+    text: `
+update batch set dispatch = null, retry_at = clock() + $3 * interval '1 ms', attempt_until = coalesce(attempt_until, clock()), poll_at = null, error = $4
+where id = $1 and attempt = $2 and state = 1`,
+    values: [look.id, look.attempt, look.inMs, look.error],
+  });
+  return rowCount === 1;
+};
+
+/** What halted the lane came to its end after all (a true answer came late, or from outside): nothing is left for an operator to decide. */
+export const endHaltBy = async (db: Queryable, laneId: number, batchId: number): Promise<void> => {
+  await db.query({
+    name: 'end-halt-by',
+    text: `
+update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true where lane_id = $1 and halted_by = $2`,
+    values: [laneId, batchId],
+  });
 };
 
 /** Nothing more of the lane goes until an operator says so (C19, C28). The first reason stays. */

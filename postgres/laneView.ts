@@ -9,6 +9,7 @@ export interface LaneRowView extends LaneFacts {
   haltedBy: number | null;
   haltReason: string | null;
   granted: number;
+  held: boolean;
   depth: number;
   queued: number;
   oldestMs: number | null;
@@ -17,7 +18,7 @@ export interface LaneRowView extends LaneFacts {
 const LANE = `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", s.paused_at is not null as paused, s.pause_reason as "pauseReason",
-  s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted,
+  s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted, s.blocked_by is not null as held,
   (select count(*)::int from submission o where o.lane_id = l.id and o.status < 10) as depth,
   (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued,
   extract(epoch from clock() - least((select k.created_at from submission o join batch k on k.id = o.batch_id where o.lane_id = l.id and o.status < 10 order by o.seq limit 1),

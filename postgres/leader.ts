@@ -1,3 +1,4 @@
+import type { Backlog } from '../workflows/planning/leaderDetails';
 import type { Queryable } from './pool';
 import type { WokenLeader } from './ring';
 
@@ -211,4 +212,17 @@ select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs" fro
 where l.state <> 0 order by l.id`,
   });
   return rows;
+};
+
+/** What waits in the queues of a leader's targets, counted up to `most`: for the Web UI. */
+export const countBacklog = async (db: Queryable, leaderId: number, most: Backlog): Promise<Backlog> => {
+  const { rows } = await db.query<Backlog>({
+    name: 'count-backlog',
+    text: `
+select (select count(*)::int from (select from target t where t.leader_id = $1 and t.due_at is not null and not t.paused limit $2) t) as targets,
+  (select count(*)::int from (
+    select from target t join queue q on q.target_id = t.id where t.leader_id = $1 and t.due_at is not null and not t.paused limit $3) q) as tasks`,
+    values: [leaderId, most.targets, most.tasks],
+  });
+  return rows[0]!;
 };

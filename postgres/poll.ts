@@ -1,4 +1,4 @@
-import type { CarriedBatch, MemberTask } from './batch';
+import type { MemberTask } from './batch';
 import type { Queryable } from './pool';
 
 /**
@@ -90,27 +90,6 @@ select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted
 from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id join task k on k.seq = u.seq
 where b.id = $1 order by u.place`,
     values: [batchId],
-  });
-  return rows;
-};
-
-/** A batch that was accepted under this reference or has this id, and is not over; for a completion from outside. */
-export const findAccepted = async (
-  db: Queryable,
-  handler: string,
-  by: { reference: string | null; batchId: number | null },
-): Promise<(CarriedBatch & { leaderId: number })[]> => {
-  const { rows } = await db.query<CarriedBatch & { leaderId: number }>({
-    name: 'find-accepted',
-    text: `
-select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
-  coalesce(b.sent_as, b.id) as "sentAs", false as unconcluded, b.unsure, 0::float8 as "startInMs", b.leader_id as "leaderId",
-  extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane"
-from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-where h.name = $1 and b.state in (1, 3) and b.reference is not null and ($2::text is null or b.reference = $2) and ($3::bigint is null or b.id = $3)
-order by b.id limit 2`,
-    values: [handler, by.reference, by.batchId],
   });
   return rows;
 };

@@ -6,11 +6,12 @@ export interface WokenQueuer {
   queuerId: number;
 }
 
-/** A submitter is free, and something of it may go now, or sooner than the queuer knows. */
+/** A submitter is free, and something may go now, or sooner than the queuer knows; or one is dead, and what it held is to be recovered. */
 const HAS_WORK = `
-  (exists (select from lane_state s where s.queuer_id = q.id and s.ready and s.paused_at is null and s.halted_by is null)
+  (exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock())
+    or exists (select from lane_state s where s.queuer_id = q.id and s.ready and s.paused_at is null and s.halted_by is null)
     or exists (select from lane_state s where s.queuer_id = q.id and not s.ready and s.due_at < coalesce(q.wake_at, 'infinity') and s.paused_at is null and s.halted_by is null))
-  and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0) < q.slots`;
+  and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0) < q.slots`;
 
 /**
  * R2: the election, after R1's commit. A queuer whose submitters are all at work is not woken: each of them looks for the next batch itself,

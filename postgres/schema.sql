@@ -8,6 +8,52 @@ CREATE OR REPLACE FUNCTION clock()
 AS $function$ select statement_timestamp() + coalesce(nullif(current_setting('muster.clock', true), ''), '0')::interval $function$
 ;
 
+CREATE OR REPLACE FUNCTION fanout_event(public_id uuid, user_key text, state smallint, items bigint, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$ select jsonb_build_object('type', case state when 2 then 'fanout.completed' else 'fanout.expired' end, 'fanout', public_id, 'userKey', user_key,
+       'items', items, 'endedAt', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) $function$
+;
+
+CREATE OR REPLACE FUNCTION lane_task_state(status smallint)
+ RETURNS smallint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $function$
+;
+
+CREATE OR REPLACE FUNCTION ones(n integer)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$ select decode(repeat('ff', n / 8) || case when n % 8 = 0 then '' else lpad(to_hex((1 << n % 8) - 1), 2, '0') end, 'hex') $function$
+;
+
+CREATE OR REPLACE FUNCTION put_bits(bits bytea, indexes integer[], value integer)
+ RETURNS bytea
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+declare
+  i int;
+begin
+  foreach i in array indexes loop
+    bits := set_bit(bits, i, value);
+  end loop;
+  return bits;
+end $function$
+;
+
+CREATE OR REPLACE FUNCTION refuse(why text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '%', why using errcode = 'MU001';
+end $function$
+;
+
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
 
 create table batch (
@@ -40,6 +86,7 @@ create table batch (
   weight double precision not null,
   fresh boolean not null default false,
   error text,
+  completion jsonb,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
@@ -156,6 +203,49 @@ create table execution (
   constraint execution_state_check CHECK (state = ANY (ARRAY['-3'::integer, 0, 1, 2, 100]))
 ) with (fillfactor=50);
 
+create table fanout (
+  id bigint not null generated always as identity,
+  public_id uuid not null default gen_random_uuid(),
+  user_key text,
+  state smallint not null default 0,
+  segment_size smallint not null,
+  segments integer not null default 0,
+  items bigint not null default 0,
+  open_segments integer not null default 0,
+  initiator_id integer,
+  opened_at timestamp with time zone not null,
+  active_at timestamp with time zone not null,
+  sealed_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  expired_at timestamp with time zone,
+  constraint fanout_pkey PRIMARY KEY (id),
+  constraint fanout_public_id_key UNIQUE (public_id),
+  constraint fanout_check CHECK (items >= segments),
+  constraint fanout_check1 CHECK (open_segments >= 0 AND open_segments <= segments),
+  constraint fanout_check2 CHECK (state <> 0 OR sealed_at IS NULL),
+  constraint fanout_check3 CHECK ((state <> ALL (ARRAY[1, 2])) OR sealed_at IS NOT NULL),
+  constraint fanout_check4 CHECK (state <> 1 OR open_segments > 0),
+  constraint fanout_check5 CHECK (completed_at IS NULL OR open_segments = 0),
+  constraint fanout_check6 CHECK (state <> 2 OR completed_at IS NOT NULL),
+  constraint fanout_check7 CHECK (state > 1 OR completed_at IS NULL),
+  constraint fanout_check8 CHECK (state <> 3 OR expired_at IS NOT NULL),
+  constraint fanout_check9 CHECK (state > 2 OR expired_at IS NULL),
+  constraint fanout_segment_size_check CHECK (segment_size >= 1 AND segment_size <= 8000),
+  constraint fanout_segments_check CHECK (segments >= 0),
+  constraint fanout_state_check CHECK (state >= 0 AND state <= 4),
+  constraint fanout_user_key_check CHECK (octet_length(user_key) >= 1 AND octet_length(user_key) <= 1024)
+) with (fillfactor=50);
+
+create table fanout_add (
+  fanout_id bigint not null,
+  key text not null,
+  first integer not null,
+  items integer not null,
+  constraint fanout_add_pkey PRIMARY KEY (fanout_id, key),
+  constraint fanout_add_items_check CHECK (items > 0),
+  constraint fanout_add_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 256)
+);
+
 create table handler (
   id integer not null generated always as identity,
   name text not null,
@@ -237,6 +327,7 @@ create table lane_queue (
   bytes integer not null,
   attempts smallint not null default 0,
   weight double precision,
+  key text,
   reads text[],
   writes text[],
   constraint lane_queue_pkey PRIMARY KEY (lane_id, seq)
@@ -254,6 +345,7 @@ create table lane_state (
   pending integer not null default 0,
   saturated boolean not null default false,
   hold_until timestamp with time zone,
+  blocked_by integer,
   paused_at timestamp with time zone,
   pause_reason text,
   halted_by bigint,
@@ -340,6 +432,7 @@ create table notification (
   next_at timestamp with time zone,
   done_at timestamp with time zone,
   error text,
+  fanout_id bigint,
   constraint notification_pkey PRIMARY KEY (id),
   constraint notification_batch_id_attempt_initiator_id_key UNIQUE (batch_id, attempt, initiator_id)
 );
@@ -406,6 +499,17 @@ create table result_page (
   constraint result_page_pkey PRIMARY KEY (batch_id, attempt, no)
 );
 
+create table segment (
+  fanout_id bigint not null,
+  no integer not null,
+  size smallint not null,
+  bits bytea storage plain not null,
+  constraint segment_pkey PRIMARY KEY (fanout_id, no),
+  constraint segment_check CHECK (octet_length(bits) = ((size + 7) / 8)),
+  constraint segment_no_check CHECK (no >= 0),
+  constraint segment_size_check CHECK (size >= 1 AND size <= 8000)
+) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
+
 create table submission (
   batch_id bigint not null,
   lane_id integer not null,
@@ -417,6 +521,8 @@ create table submission (
   not_before timestamp with time zone,
   granted_at timestamp with time zone,
   changed_at timestamp with time zone not null,
+  look_ups smallint not null default 0,
+  overdue smallint not null default 0,
   weight integer not null,
   reads text[] not null,
   writes text[] not null,
@@ -499,11 +605,15 @@ alter table chunk add constraint chunk_execution_id_fkey FOREIGN KEY (execution_
 alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
+alter table fanout add constraint fanout_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
+alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table submission add constraint submission_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES batch(id) ON DELETE CASCADE;
 alter table submission add constraint submission_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table submission add constraint submission_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
@@ -530,8 +640,11 @@ CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
 CREATE INDEX execution_created ON execution USING btree (created_at, id);
 CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = ANY (ARRAY[0, 1]);
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
+CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
+CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
+CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by) WHERE blocked_by IS NOT NULL;
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
 CREATE INDEX lane_halted ON lane_state USING btree (lane_id) WHERE halted_by IS NOT NULL;
 CREATE INDEX lane_ready ON lane_state USING btree (queuer_id, served, lane_id) WHERE ready AND paused_at IS NULL AND halted_by IS NULL;
@@ -539,12 +652,14 @@ CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);
 CREATE INDEX notification_due ON notification USING btree (next_at) WHERE done_at IS NULL;
+CREATE UNIQUE INDEX notification_fanout ON notification USING btree (fanout_id) WHERE fanout_id IS NOT NULL;
 CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
 CREATE INDEX submission_granted ON submission USING btree (submitter) WHERE status = 3;
 CREATE INDEX submission_lane ON submission USING btree (lane_id, batch_id);
 CREATE UNIQUE INDEX submission_open ON submission USING btree (lane_id, seq) WHERE status < 10;
+CREATE INDEX submission_taken ON submission USING btree (handler_id) WHERE status >= 2 AND status <= 5;
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
@@ -562,6 +677,9 @@ create view task_state as
     COALESCE(o.attempts::integer, (m.attempts + b.counted)::integer, q.attempts::integer, d.attempts::integer, l.attempts::integer, 0)::smallint AS attempts,
     COALESCE(o.state,
         CASE
+            WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
+               FROM submission s
+              WHERE s.batch_id = b.id))
             WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
             ELSE b.state
         END, 0::smallint) AS state
@@ -592,18 +710,24 @@ UNION ALL
    FROM lane_queue
   GROUP BY lane_queue.target_id
 UNION ALL
- SELECT batch.target_id,
+ SELECT b.target_id,
         CASE
-            WHEN batch.state = 1 AND batch.attempt > 0 THEN 2::smallint
-            ELSE batch.state
+            WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
+               FROM submission s
+              WHERE s.batch_id = b.id))
+            WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
+            ELSE b.state
         END AS state,
-    sum(batch.n - batch.n_left) AS n
-   FROM batch
-  WHERE batch.state <> 7
-  GROUP BY batch.target_id, (
+    sum(b.n - b.n_left) AS n
+   FROM batch b
+  WHERE b.state <> 7
+  GROUP BY b.target_id, (
         CASE
-            WHEN batch.state = 1 AND batch.attempt > 0 THEN 2::smallint
-            ELSE batch.state
+            WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
+               FROM submission s
+              WHERE s.batch_id = b.id))
+            WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
+            ELSE b.state
         END)
 UNION ALL
  SELECT outcome.target_id,

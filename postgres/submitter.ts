@@ -1,10 +1,10 @@
 import type { CarriedBatch } from './batch';
 import { CARRIED } from './batch';
-import type { Queryable } from './pool';
+import type { Client, Queryable } from './pool';
 
 /** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */
 
-/** The batches that it holds, in the order in which they were granted. */
+/** The batches that a submitter holds, in the order in which they were granted. */
 export const readGranted = async (db: Queryable, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-granted',
@@ -14,26 +14,49 @@ export const readGranted = async (db: Queryable, no: number): Promise<CarriedBat
   return rows;
 };
 
+/** Batches that were granted just now, in the granting transaction. */
+export const readCarried = async (db: Queryable, ids: readonly number[]): Promise<CarriedBatch[]> => {
+  const { rows } = await db.query<CarriedBatch>({
+    name: 'read-carried',
+    text: `${CARRIED} where b.id = any($1::bigint[])`,
+    values: [ids],
+  });
+  return rows;
+};
+
+/** A call about to be made; `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+export interface GrantedMark {
+  id: number;
+  attempt: number;
+  submitter: number;
+  timeoutMs: number;
+}
+
 /**
- * Marks a call right before it is made (C29): granted to this submitter, which is not taken for dead, by a queuer that still rules; nobody
- * paused anything, and the batch stands in the lane that its target feeds. False: it must not be sent.
+ * Marks calls right before they are made (C29): granted to their submitter, which is not taken for dead, by a queuer that still rules; nobody
+ * paused anything, and the batch stands in the lane that its target feeds. Answers those that may be sent; no other must be.
  */
-export const markGranted = async (
-  db: Queryable,
-  mark: { id: number; attempt: number; submitter: number; node: string; timeoutMs: number },
-): Promise<boolean> => {
-  const { rowCount } = await db.query({
+export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], node: string): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
     name: 'mark-granted',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $4, attempt_until = clock() + $5 * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from submission s, lane_state l, submitter m, queuer q, target t, handler h
-where b.id = $1 and b.attempt = $2 and b.state + 0 = 1 and b.dispatch = $3 and b.attempt_until is null
-  and s.batch_id = b.id and s.status = 3 and s.submitter = $3 and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
-  and m.no = $3 and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
-  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null`,
-    values: [mark.id, mark.attempt, mark.submitter, mark.node, mark.timeoutMs],
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
+  submission s, lane_state l, submitter m, queuer q, target t, handler h
+where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
+  and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
+  and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
+  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+returning b.id`,
+    values: [
+      marks.map((mark) => mark.id),
+      marks.map((mark) => mark.attempt),
+      marks.map((mark) => mark.submitter),
+      marks.map((mark) => mark.timeoutMs),
+      node,
+    ],
   });
-  return rowCount === 1;
+  return new Set(rows.map((row) => row.id));
 };
 
 /** It goes on with so many slots; the others are free for the queuer. */
@@ -48,4 +71,41 @@ export const shrinkSubmitter = async (db: Queryable, no: number, slots: number):
 /** It is over. */
 export const deleteSubmitter = async (db: Queryable, no: number): Promise<void> => {
   await db.query({ name: 'delete-submitter', text: 'delete from submitter where no = $1', values: [no] });
+};
+
+/** A submission activity that is about to be started. */
+export const insertSubmitter = async (
+  client: Client,
+  queuerId: number,
+  epoch: number,
+  slots: number,
+  leaseMs: number,
+): Promise<number> => {
+  const { rows } = await client.query<{ no: number }>({
+    name: 'insert-submitter',
+    text: `
+insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
+    values: [queuerId, epoch, slots, leaseMs],
+  });
+  return rows[0]!.no;
+};
+
+/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
+export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> =>
+  (await keepSubmitters(db, [{ no, epoch }], leaseMs)).has(no);
+
+/** The same of several; answers those that may go on. */
+export const keepSubmitters = async (
+  db: Queryable,
+  submitters: readonly { no: number; epoch: number }[],
+  leaseMs: number,
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ no: number }>({
+    name: 'keep-submitters',
+    text: `
+update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no, epoch), queuer q
+where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id and q.epoch = m.epoch returning m.no`,
+    values: [submitters.map(({ no }) => no), submitters.map(({ epoch }) => epoch), leaseMs],
+  });
+  return new Set(rows.map(({ no }) => no));
 };

@@ -88,6 +88,27 @@ export const setTargetOverrides = async (
   });
 };
 
+/** `flushTargets` for what waits in lanes: it is put into a batch as soon as its lane may send one, without waiting for more. Ring the lanes. */
+export const flushLanes = async (
+  db: Queryable,
+  handler: string,
+  key: string | null,
+): Promise<{ id: number; laneId: number; tasks: number }[]> => {
+  const { rows } = await db.query<{ id: number; laneId: number; tasks: number }>({
+    name: 'flush-lanes',
+    text: `
+with w as materialized (
+  select q.target_id, q.lane_id, max(q.seq) as last, count(*)::int as tasks
+  from handler h join target g on g.handler_id = h.id join lane_queue q on q.lane_id = g.lane_id and q.target_id = g.id
+  where h.name = $1 and ($2::text is null or g.key = $2) group by 1, 2),
+locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id for no key update)
+update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last)
+from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.lane_id as "laneId", w.tasks`,
+    values: [handler, key],
+  });
+  return rows;
+};
+
 /**
  * Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings, which
  * then finds them due already (with `distinctBy` only it can tell whether a task may go). Targets are locked in id order, as everywhere.

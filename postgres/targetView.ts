@@ -3,12 +3,17 @@ import type { Queryable } from './pool';
 export interface TargetFacts {
   key: string;
   leader: string;
+  /** Of its leader. */
   epoch: number;
   pausedAt: Date | null;
   pauseReason: string | null;
+  /** Its calls (or weight) in flight are at the limit. */
   busy: boolean;
+  /** Back pressure or its own rate limit; null: not held. */
   holdInMs: number | null;
+  /** Until the leader looks at it; negative: overdue; null: nothing waits that could go. */
   dueInMs: number | null;
+  /** Tasks that are ready, that wait for their time, in open batches, in parked ones. */
   queued: number;
   delayed: number;
   inFlight: number;

@@ -10,8 +10,8 @@ export interface TaskRow {
   state: number;
   attempts: number;
   batchId: number | null;
-  /** Its end is its batch's: the value is in the batch's pages. */
-  shared: boolean;
+  /** The value that the downstream gave for it, if it did, is in its batch's pages. */
+  paged: boolean;
   createdAt: Date;
   notBefore: Date | null;
   priority: number;
@@ -27,7 +27,7 @@ export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<
   const { rows } = await db.query<TaskRow>({
     name: 'read-tasks',
     text: `
-select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId", o.seq is null as shared, k.created_at as "createdAt",
+select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId", coalesce(b.state >= 4 and (o.seq is null or o.state = 5), false) as paged, k.created_at as "createdAt",
   d.not_before as "notBefore", k.priority, k.payload::text as payload, o.result::text as "ownResult",
   case when o.seq is null then b.error else o.error end as error, case when s.state >= 4 then coalesce(o.at, b.finished_at) end as "finishedAt"
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id join handler h on h.id = t.handler_id
@@ -60,14 +60,16 @@ where p.batch_id = any($1::bigint[])
   return new Map(rows.map((row) => [row.seq, row.result]));
 };
 
-/** For waiting: the states alone, of many. */
+/** For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no end to wait for: in-progress here. */
 export const readTaskStates = async (
   db: Queryable,
   ids: readonly string[],
 ): Promise<{ id: string; state: number }[]> => {
   const { rows } = await db.query<{ id: string; state: number }>({
     name: 'read-task-states',
-    text: 'select id, state from task_state where id = any($1::text[])',
+    text: `
+select s.id, case when s.state = 3 and exists (select from batch b where b.id = s.batch_id and b.state = 1) then 2::smallint else s.state end as state
+from task_state s where s.id = any($1::text[])`,
     values: [ids],
   });
   return rows;

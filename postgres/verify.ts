@@ -1,5 +1,6 @@
 import { batches } from './invariants/batches';
 import { executions } from './invariants/executions';
+import { fanouts } from './invariants/fanouts';
 import { flow } from './invariants/flow';
 import type { Invariant } from './invariants/invariant';
 import { keys, notices } from './invariants/keys';
@@ -16,6 +17,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...notices,
   ...lanes,
   ...executions,
+  ...fanouts,
 ];
 
 export interface Check {

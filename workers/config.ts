@@ -5,12 +5,16 @@ import type { z } from 'zod';
 import type { CallbackPolicy } from '../activities/deps';
 import type { ExecutionSettings } from '../activities/executionSettings';
 import type { Handler, Problem } from '../activities/handlers';
+import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import type { CallbackSettings } from './callbackSettings';
+import { callbackProblems, callbackSettings } from './callbackSettings';
 import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from './devFile';
 import { readDevFile } from './devFile';
 import { executionSettings } from './executionConfig';
+import { DEFAULT_REAP } from './fanoutReaper';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
 import type { LogLevel } from './settingsSchema';
@@ -25,6 +29,9 @@ export interface Flags {
   temporalAddress?: string | undefined;
   namespace?: string | undefined;
   logLevel?: string | undefined;
+  callbackPort?: string | undefined;
+  callbackHost?: string | undefined;
+  callbackUrl?: string | undefined;
 }
 
 export interface TemporalSettings {
@@ -43,6 +50,10 @@ export interface Settings {
   handlers: Handler[];
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
+  /** When fan-outs are given up and deleted, where the config file says so. */
+  fanouts?: ReapIntervals;
+  /** Completion by HTTP; switched on by a port or a URL. */
+  callback: CallbackSettings;
   logLevel: LogLevel;
   /** The config file that was read. */
   config: string | null;
@@ -57,6 +68,8 @@ export interface Settings {
 export interface Needs {
   handlers?: boolean;
   database?: boolean;
+  /** It hands out callback URLs: all that those need is there. */
+  callback?: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -81,6 +94,8 @@ export const loadSettings = async (
     schema: read('schema', 'MUSTER_SCHEMA', schemas.schemaName) ?? config?.settings.schema,
     prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
   };
+  const callback = callbackSettings(read, config?.settings.callback);
+  if (needs.callback === true) problems.push(...callbackProblems(callback));
   const temporal = temporalOf(flags, env, config, problems);
   // All of the dev servers or none: never one installation's database with another's Temporal.
   const isOwn = own.databaseUrl !== undefined || temporal.isNamed;
@@ -105,6 +120,8 @@ export const loadSettings = async (
       config?.functions ?? [],
       path.dirname(file ?? cwd),
     ),
+    fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
+    callback,
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,
@@ -120,20 +137,23 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   temporalAddress: '--temporal-address',
   namespace: '--namespace',
   logLevel: '--log-level',
+  callbackPort: '--callback-port',
+  callbackHost: '--callback-host',
+  callbackUrl: '--callback-url',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 
 /** Reads one setting from its flag, else from its environment variable; a wrong one is named by where it stood. */
 const reader =
   (flags: Flags, env: Env, problems: Problem[]) =>
-  (flag: keyof Flags, variable: string, schema: z.ZodType<string>): string | undefined => {
-    const fromFlag = flags[flag];
+  (flag: keyof Flags | null, variable: string, schema: z.ZodType<string>): string | undefined => {
+    const fromFlag = flag === null ? undefined : flags[flag];
     const value = fromFlag ?? (env[variable] === '' ? undefined : env[variable]);
     if (value === undefined) return undefined;
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     problems.push({
-      path: fromFlag === undefined ? variable : FLAG_NAMES[flag]!,
+      path: fromFlag === undefined ? variable : FLAG_NAMES[flag!]!,
       message: parsed.error.issues[0]!.message,
     });
     return undefined;

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { MusterError } from '../client/errors';
 import { migrate } from '../postgres/migrate';
 import type { Settings } from './config';
+import { devCallback } from './devCallback';
 import { openDevLog } from './devLog';
 import { makeDevDirectory, readDevFile, removeDevFile, writeDevFile } from './devFile';
 import type { DevServers } from './devFile';
@@ -25,7 +26,7 @@ export interface DevOptions {
   /** What a person is told on the way. */
   say: (line: string) => void;
   /** All is up. */
-  onReady: (servers: DevServers, logFile: string) => void;
+  onReady: (servers: DevServers, logFile: string, callbacks: string) => void;
 }
 
 /** Where other tools look first. */
@@ -47,18 +48,22 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
     if (stop.signal.aborted) return;
     const servers = serversOf(running, settings);
     await migrate(servers.databaseUrl, servers.schema);
-    running.worker = await startWorker(withServers(settings, servers), {
-      log: log.logger,
-      shutdownGraceMs: options.shutdownGraceMs,
-      signal: stop.signal,
-      // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
-      versioning: { deploymentName: servers.prefix, buildId: defaultBuildId() },
-      setCurrent: true,
-    });
+    const callback = await devCallback(dataDir, settings.callback, isFree);
+    running.worker = await startWorker(
+      { ...withServers(settings, servers), callback },
+      {
+        log: log.logger,
+        shutdownGraceMs: options.shutdownGraceMs,
+        signal: stop.signal,
+        // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
+        versioning: { deploymentName: servers.prefix, buildId: defaultBuildId() },
+        setCurrent: true,
+      },
+    );
     await running.worker.current;
     writeDevFile(cwd, servers);
     running.written = true;
-    options.onReady(servers, log.file);
+    options.onReady(servers, log.file, running.worker.callbackAddress!);
     await untilOver(running, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) throw error;

@@ -16,8 +16,10 @@ import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
+import type { ReapIntervals } from '../postgres/reap';
 import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
+import { callbackUrl } from './callbackToken';
 import { wakeWaitingExecutions } from './executions';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
@@ -36,6 +38,8 @@ export interface NodeOptions {
   callbacks: CallbackPolicy;
   /** Functions of executions, and what the operator says about them; default: answers no roll call. */
   executions?: Partial<ExecutionSettings>;
+  /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
+  callback?: { url: string; secret: string };
   /** Share one bundle among workers of a test. */
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;
@@ -47,6 +51,8 @@ export interface NodeOptions {
   versioning?: Versioning;
   /** Between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
   sweepEveryMs?: number;
+  /** When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity, 7 days after their end. */
+  fanouts?: ReapIntervals | undefined;
 }
 
 /** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
@@ -72,35 +78,29 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
+  const installation = await readInstallation(pool);
+  const { callback } = options;
   const deps: ActivityDeps = {
     pool,
     temporal: new Client({ connection, namespace }),
     handlers: new Map(handlers.map((handler) => [handler.name, handler])),
     node: id,
-    installation: await readInstallation(pool),
+    installation,
     prefix,
     leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
+    ...(callback === undefined
+      ? {}
+      : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
     draining: draining.signal,
     log,
   };
   await registerSearchAttributes(connection, namespace, log);
   const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves);
-  const version = options.versioning?.buildId ?? packageVersion();
-  const { serves, attributes } = deps.executions;
-  const row = {
-    id,
-    taskQueue: workflowTaskQueue(prefix),
-    handlers: [...deps.handlers.keys()],
-    version,
-    batch: serves,
-    attributes,
-    functions: await servedFunctions(deps.executions),
-  };
-  const registry = new Registry({ pool, log, node: row });
-  const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs });
+  const registry = new Registry({ pool, log, node: await nodeRow(deps, options.versioning) });
+  const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs, fanouts: options.fanouts });
   const shutdown = (): void => {
     draining.abort();
     void registry.drain();
@@ -113,7 +113,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     sweepCounts: sweeper.counts,
     run: async () => {
       await registry.start();
-      if (serves) void wakeWaitingExecutions(deps);
+      if (deps.executions.serves) void wakeWaitingExecutions(deps);
       if (options.sweepEveryMs !== 0) sweeper.start();
       try {
         let failure: unknown;
@@ -134,6 +134,17 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     shutdown,
   };
 };
+
+/** What this process says of itself: the handlers it serves, and what it answers to roll calls (E3). */
+const nodeRow = async ({ node, prefix, handlers, executions }: ActivityDeps, versioning: Versioning | undefined) => ({
+  id: node,
+  taskQueue: workflowTaskQueue(prefix),
+  handlers: [...handlers.keys()],
+  version: versioning?.buildId ?? packageVersion(),
+  batch: executions.serves,
+  attributes: executions.attributes,
+  functions: await servedFunctions(executions),
+});
 
 /** The leaders' worker, one for the calls of each handler, and one for the chunks given to this very process. */
 const createWorkers = (

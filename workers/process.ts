@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import { MusterError } from '../client/errors';
 import { createPool } from '../postgres/pool';
 import type { Pool } from '../postgres/pool';
+import type { CallbackServer } from './callbacks';
+import { listenForCallbacks } from './callbacks';
 import type { Settings } from './config';
 import { awaitStore, connectTemporal } from './connect';
 import { handOverLeaders } from './handOver';
@@ -10,7 +12,7 @@ import { installRuntime } from './logging';
 import { startMetrics } from './metrics';
 import type { MetricsServer } from './metrics';
 import { createNode } from './node';
-import type { Node } from './node';
+import type { Node, NodeOptions } from './node';
 import type { Versioning } from './versioning';
 import { setCurrentVersion } from './versioning';
 
@@ -41,6 +43,8 @@ const DEFAULT_CONNECTIONS = 20;
 export interface RunningWorker {
   node: Node;
   pool: Pool;
+  /** Where it listens for callbacks; null: it does not. */
+  callbackAddress: string | null;
   /** Resolves when it has ended after `stop`, everything closed; rejects if a worker failed. */
   ended: Promise<void>;
   /** With `setCurrent`: resolves when new runs go to this version, or when that failed and was logged. Otherwise at once. */
@@ -61,15 +65,20 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   });
   let connection: NativeConnection | undefined;
   let metrics: MetricsServer | null = null;
+  let callbacks: CallbackServer | null = null;
   try {
     const patience = { log, startTimeoutMs, signal };
     // Both at once: what is wrong with each is said at once.
     const opening = connectTemporal(settings.temporal, patience).then((opened) => (connection = opened));
     await Promise.all([awaitStore(pool, patience), opening]);
-    const node = await createNode({ ...nodeOptions(settings, options), pool, connection: connection! });
+    callbacks = await listen(settings, log);
+    const callback = callbackOf(settings, callbacks);
+    const node = await createNode({ ...nodeOptions(settings, options), ...callback, pool, connection: connection! });
     metrics = await serveMetrics(node, pool, options);
-    return running({ node, pool, connection: connection!, metrics }, settings, options);
+    callbacks?.serve(node.deps);
+    return running({ node, pool, connection: connection!, metrics, callbacks }, settings, options);
   } catch (error) {
+    await callbacks?.stop(0);
     await metrics?.stop();
     await connection?.close().catch(() => undefined);
     await pool.end();
@@ -84,9 +93,36 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   log: options.log,
   callbacks: settings.callbacks,
   executions: settings.executions,
+  fanouts: settings.fanouts,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
   ...(options.versioning === undefined ? {} : { versioning: options.versioning }),
 });
+
+/** Before any call is made: the URLs that calls carry name the port. */
+const listen = async ({ callback }: Settings, log: Logger): Promise<CallbackServer | null> => {
+  const { port, host, secret, maxBytes } = callback;
+  if (port === null || secret === null) return null;
+  try {
+    const server = await listenForCallbacks({ port, host, secret, maxBytes, log });
+    log.info({ url: server.url, under: callback.url ?? server.url }, 'listening for callbacks');
+    return server;
+  } catch (error) {
+    throw new MusterError(
+      'INVALID_ARGUMENT',
+      `--callback-port: expected a port that is free, got ${port}: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+};
+
+/** Handed out by every worker that knows the address and the secret, listens it or not. */
+const callbackOf = (
+  { callback: { url, secret } }: Settings,
+  server: CallbackServer | null,
+): Pick<NodeOptions, 'callback'> => {
+  const base = url ?? server?.url ?? null;
+  return base === null || secret === null ? {} : { callback: { url: base, secret } };
+};
 
 /** Before any work is taken: a port that is taken ends the start. */
 const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOptions): Promise<MetricsServer | null> => {
@@ -109,14 +145,17 @@ interface Parts {
   pool: Pool;
   connection: NativeConnection;
   metrics: MetricsServer | null;
+  callbacks: CallbackServer | null;
 }
 
 const running = (
-  { node, pool, connection, metrics }: Parts,
+  { node, pool, connection, metrics, callbacks }: Parts,
   settings: Settings,
   options: WorkerOptions,
 ): RunningWorker => {
+  const graceMs = options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS;
   const ended = node.run().finally(async () => {
+    await callbacks?.stop(graceMs);
     await metrics?.stop();
     await connection.close().catch(() => undefined);
     await pool.end();
@@ -126,9 +165,10 @@ const running = (
   const current = becomeCurrent({ node, connection }, settings, options, stopped.signal);
   const stop = (): void => {
     stopped.abort();
+    void callbacks?.stop(graceMs); // first: who is refused finds another worker
     node.shutdown();
   };
-  return { node, pool, ended, current, stop };
+  return { node, pool, callbackAddress: callbacks?.url ?? null, ended, current, stop };
 };
 
 /** Then the leaders that wait are told, so that they go on with this version; those that cannot hear it, having no worker any more, are begun anew. */

@@ -59,6 +59,23 @@ const webhookSecret = text(
   (value) => /^whsec_[A-Za-z0-9+/]+=*$/.test(value),
   masked,
 );
+/** Short ones can be guessed from one URL. */
+export const callbackSecret = text('at least 32 characters, such as `openssl rand -base64 32` gives', (value) => value.length >= 32, masked); // prettier-ignore
+export const callbackUrl = text(
+  'an http:// or https:// URL without query, user or password',
+  (value) => {
+    if (!/^https?:\/\//.test(value) || !URL.canParse(value)) return false;
+    const { username, password, search, hash } = new URL(value);
+    return `${username}${password}${search}${hash}` === '';
+  },
+  masked,
+);
+const isPort = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
+const PORT = 'a port from 0 (a free one) to 65535';
+export const portText = text(PORT, (value) => /^\d{1,5}$/.test(value) && isPort(Number(value)));
+export const hostName = text('a host name or address to listen on', (value) => /^[^\s/@]+$/.test(value));
+export const CALLBACK_BYTES_MAX = 268_435_456;
 const hosts = z.array(
   text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
   {
@@ -73,6 +90,13 @@ const strict = <S extends z.ZodRawShape>(shape: S) =>
         ? Object.keys(shape).join(' ')
         : `expected an object, got ${show(issue.input)}`,
   });
+
+const LONGEST_WAIT_MS = 3_650 * 86_400_000;
+const wait = (leastMs: number) =>
+  checked<number>(
+    `a whole number of milliseconds from ${leastMs} to ${LONGEST_WAIT_MS}`,
+    (ms) => Number.isSafeInteger(ms) && (ms as number) >= leastMs && (ms as number) <= LONGEST_WAIT_MS,
+  );
 
 /** Settings that may stand beside the handlers in the config file. */
 export const fileSchema = (options: { json: boolean; env: Env }) =>
@@ -90,6 +114,21 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
         (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
       ).optional(),
     }).optional(),
+    fanouts: strict({
+      openIdleMs: wait(3_600_000).optional(),
+      sealedIdleMs: wait(3_600_000).optional(),
+      keepEndedMs: wait(60_000).optional(),
+    }).optional(),
+    callback: strict({
+      port: checked<number>(PORT, isPort).optional(),
+      host: hostName.optional(),
+      url: callbackUrl.optional(),
+      secret: secret(options, callbackSecret).optional(),
+      maxBytes: checked<number>(
+        `whole bytes from 1024 to ${CALLBACK_BYTES_MAX}`,
+        (value) => Number.isSafeInteger(value) && (value as number) >= 1_024 && (value as number) <= CALLBACK_BYTES_MAX,
+      ).optional(),
+    }).optional(),
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
     executions: strict({ ...executionShape, httpAllow: hosts.optional() }).optional(),
   });
@@ -102,6 +141,9 @@ export const SETTING_NAMES: readonly string[] = [
   'temporal',
   'callbacks',
   'executions',
+  'callback',
+  'callbacks',
+  'fanouts',
 ];
 
 /** Every problem of a value, one a field. */

@@ -14,6 +14,8 @@ export interface SweepCounts {
   deletedTasks: number;
   deletedNodes: number;
   deletedDispatches: number;
+  expiredFanouts: number;
+  deletedFanouts: number;
 }
 
 export const noCounts = (): SweepCounts => ({
@@ -31,4 +33,6 @@ export const noCounts = (): SweepCounts => ({
   deletedTasks: 0,
   deletedNodes: 0,
   deletedDispatches: 0,
+  expiredFanouts: 0,
+  deletedFanouts: 0,
 });

@@ -10,10 +10,12 @@ import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
 import { wakeExpiredQueuers } from '../postgres/queuer';
 import type { Pool } from '../postgres/pool';
+import type { ReapIntervals } from '../postgres/reap';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
 import { ExecutionSweep } from './executions';
+import { FanoutReaper } from './fanoutReaper';
 import { Pace, Patience } from './patience';
 import { StuckLeaders } from './stuckLeaders';
 import { noCounts } from './sweepCounts';
@@ -39,6 +41,8 @@ export interface SweeperOptions {
   /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
   executions?: { startupDelayMs: number };
+  /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
+  fanouts?: ReapIntervals | undefined;
 }
 
 const RESOURCE = 'sweeper';
@@ -83,9 +87,11 @@ export class Sweeper {
 
   private readonly retention = new Retention();
   private readonly stuck: StuckLeaders;
+  private readonly fanouts: FanoutReaper;
 
   constructor(private readonly options: SweeperOptions) {
     this.stuck = new StuckLeaders(options);
+    this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
     this.executions = new ExecutionSweep(options, options.executions?.startupDelayMs ?? 0);
   }
@@ -137,6 +143,7 @@ export class Sweeper {
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('executions', () => this.executions.round());
     await this.step('retention', () => this.clean());
+    await this.step('fan-outs', () => this.fanouts.look(this.counts));
   }
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {

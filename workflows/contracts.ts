@@ -24,6 +24,8 @@ export const turnInput = z.object({
   live: z.array(z.number().int()),
   /** False: only look, start nothing (draining before continue-as-new). */
   mayClaim: z.boolean(),
+  /** Answer what waits too: for the Web UI, now and then. */
+  backlog: z.boolean().optional(),
 });
 export type TurnInput = z.infer<typeof turnInput>;
 
@@ -43,6 +45,8 @@ export const turnAnswer = z.object({
   lastReason: z.string().nullable(),
   /** Why due work is not claimed, for the Web UI. */
   heldBy: z.string().nullable(),
+  /** What waits, when asked for; counted up to `MOST_COUNTED`. */
+  backlog: z.object({ targets: z.number().int(), tasks: z.number().int() }).optional(),
 });
 export type TurnAnswer = z.infer<typeof turnAnswer>;
 
@@ -77,7 +81,7 @@ export type QueuerInput = z.input<typeof queuerInput>;
 export const grantInput = turnInput.omit({ leaderId: true }).extend({ queuerId: z.number().int() });
 export type GrantInput = z.infer<typeof grantInput>;
 
-export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true }).extend({
+export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, backlog: true }).extend({
   /** The submitters to start now, each with the batches of its slots granted. */
   submitters: z.array(
     z.object({ no: z.number().int(), handler: z.string(), slots: z.number().int(), batches: z.number().int() }),

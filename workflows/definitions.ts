@@ -6,11 +6,47 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 /** "Look": a signal, since the sender needs no answer and the store holds the data; sent with start, so that a closed workflow is started (DESIGN section 4.2). */
 export const lookSignal = defineSignal('look');
 
+/**
+ * To a handler's monitor: what became of a batch that the downstream accepted (H7). A signal, since whoever knows it (another workflow, a client
+ * in any language) need not wait, and it must be kept until a worker comes to it, also while none runs and when no monitor does: sent with
+ * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`, input `{"handler": "<handler>"}`. Small: at most
+ * 1,000 results and 1 MB, since a history keeps it; larger ones by `client.complete` or the HTTP callback, which answer, too.
+ */
+export const completeSignal = defineSignal<[CompletionSignal]>('complete');
+
+/** Exactly one of `reference` and `batchId`; `results` in the shapes of H1, plain JSON. */
+export interface CompletionSignal {
+  reference?: string;
+  batchId?: number;
+  /** Default `done`. */
+  status?: 'done' | 'expired' | 'failed';
+  results?: {
+    id?: string;
+    index?: number;
+    status: 'ok' | 'retry' | 'failed' | 'unknown';
+    result?: unknown;
+    error?: string;
+    retryAfterMs?: number;
+  }[];
+  error?: string;
+}
+/** What came of a signalled completion, for the history; a refused one is in the worker's log, too. */
+export interface SignalledCompletion {
+  kind: 'completed' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
+  batch?: number;
+  state?: string;
+  repeated?: boolean;
+  error?: string;
+}
+
 /** Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Registered by each worker as it starts, or by hand where it may not. */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 
 /** To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the workflow comes to it. */
 export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
+
+/** To a workflow that was named when a fan-out was opened: it is complete, or was given up. A signal for the same reason. */
+export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded');
 
 /** A query, since it changes nothing: for tests and for people in the Web UI. */
 export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
@@ -41,6 +77,15 @@ export interface TasksEnded {
   tasks: TaskEnd[];
   /** The results are 32 KiB or more in all and were left out: read them where they are (`client.getTask`). */
   resultsOmitted?: true;
+}
+/** The one event of a fan-out's end, as it is stored with the end (spec/fanout.md D3, D14). */
+export interface FanoutEnded {
+  type: 'fanout.completed' | 'fanout.expired';
+  fanout: string;
+  userKey: string | null;
+  items: number;
+  /** ISO time. */
+  endedAt: string;
 }
 /** What one look at the outbox came to; `dueInMs`: of the next delivery, 0 now, null none. */
 export interface DeliveryAnswer {

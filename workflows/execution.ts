@@ -82,7 +82,7 @@ class ExecutionRun {
   }
 
   private isLong(): boolean {
-    return this.turn >= this.turnsPerRun || workflowInfo().continueAsNewSuggested;
+    return this.turnsPerRun <= this.turn || workflowInfo().continueAsNewSuggested;
   }
 
   private async look(): Promise<RollCallResponse> {

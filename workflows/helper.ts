@@ -211,3 +211,5 @@ const withOmission = (end: TaskEnd): TaskEnd =>
 /** Module state is a workflow run's own: the SDK gives every run its own instances of the modules. */
 let inbox: Inbox | undefined;
 const theInbox = (): Inbox => (inbox ??= new Inbox());
+
+export * from './fanoutHelper';

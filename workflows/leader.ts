@@ -12,6 +12,8 @@ import type { Activities } from '../activities';
 import type { LeaderInput, TurnAnswer } from './contracts';
 import { leaderStatusQuery, lookSignal } from './definitions';
 import { handlerTaskQueue } from './naming';
+import type { Backlog } from './planning/leaderDetails';
+import { leaderDetails } from './planning/leaderDetails';
 import type { Turn } from './turnLoop';
 import { TurnLoop } from './turnLoop';
 
@@ -25,6 +27,9 @@ const { claimBatches } = proxyLocalActivities<Activities>({
 const SUBMISSION_LIMIT = '65 minutes';
 /** Without a sign of life for this long, the submission's process is dead. */
 const HEARTBEAT = '10s';
+
+/** What waits is counted for the Web UI only: not in every turn of a backlog. */
+const COUNT_EVERY_MS = 5_000;
 
 /**
  * Leads a set of targets of one handler (DESIGN section 4.3): looks (a turn), starts a submission for what was claimed, waits until woken,
@@ -42,6 +47,9 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   private batches = 0;
   private tasks = 0;
   private last: TurnAnswer | null = null;
+  private lastAtMs = 0;
+  private lastReason: string | null = null;
+  private backlog: (Backlog & { atMs: number }) | null = null;
 
   constructor(private readonly input: LeaderInput) {
     super(input.turnsPerRun ?? 500, 'next batch due');
@@ -55,9 +63,13 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   }
 
   protected async takeTurn(turn: Turn): Promise<TurnAnswer> {
-    const answer = await claimBatches({ leaderId: this.input.leaderId, ...turn });
+    const backlog = this.backlog === null || Date.now() - this.backlog.atMs >= COUNT_EVERY_MS;
+    const answer = await claimBatches({ leaderId: this.input.leaderId, ...turn, ...(backlog ? { backlog } : {}) });
     if (answer.deposed) return answer;
     this.last = answer;
+    this.lastAtMs = Date.now();
+    this.lastReason = answer.lastReason ?? this.lastReason;
+    if (answer.backlog !== undefined) this.backlog = { ...answer.backlog, atMs: this.lastAtMs };
     if (answer.dispatch !== null) this.start(answer.dispatch, answer.epoch);
     this.describe();
     return answer;
@@ -96,24 +108,19 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       batches: this.batches,
       tasks: this.tasks,
       waitingMs: this.waitingMs,
-      lastReason: this.last?.lastReason ?? null,
+      lastReason: this.lastReason,
       heldBy: this.last?.heldBy ?? null,
     };
   }
 
-  /** Free of actions: what the Web UI shows of this leader, as of its last turn. */
-  private describe(): void {
+  protected describe(): void {
     const { handler, name } = this.input;
-    const last = this.last;
+    const { live, turn, batches, tasks, last, lastReason, backlog } = this;
     if (last === null) return;
-    const next = last.next === 'waiting' && last.dueInMs !== null ? `looks again in ${last.dueInMs} ms` : last.next;
-    setCurrentDetails(
-      [
-        `**${handler}**, set \`${name}\`, as of ${new Date().toISOString()}`,
-        `- epoch ${last.epoch}, turn ${this.turn}; ${next}${last.heldBy === null ? '' : `, held by ${last.heldBy}`}`,
-        `- in flight: ${this.live.size} submissions${last.dispatch === null ? '' : ` (last: ${last.dispatch.batches} batches, ${last.dispatch.tasks} tasks)`}`,
-        `- this run: ${this.batches} batches, ${this.tasks} tasks; last flush reason: ${last.lastReason ?? 'none'}`,
-      ].join('\n'),
-    );
+    const { epoch, heldBy, dispatch } = last;
+    const next = this.isOver ? 'idle' : last.next;
+    const nowMs = Date.now();
+    const dueAtMs = last.dueInMs === null ? null : this.lastAtMs + last.dueInMs;
+    setCurrentDetails(leaderDetails({ handler, name, nowMs, epoch, turn, next, dueAtMs, heldBy, live: live.size, dispatch, backlog, batches, tasks, lastReason })); // prettier-ignore
   }
 }

@@ -94,7 +94,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     };
   }
 
-  private describe(): void {
+  protected describe(): void {
     const last = this.last;
     if (last === null) return;
     const next = last.next === 'waiting' && last.dueInMs !== null ? `looks again in ${last.dueInMs} ms` : last.next;

@@ -35,6 +35,8 @@ export abstract class TurnLoop<A extends Answer> {
   /** One turn; starts what it answers, by `track`. A `deposed` answer ends the run. */
   protected abstract takeTurn(turn: Turn): Promise<A>;
   protected abstract continueAsNew(): Promise<never>;
+  /** Tells the Web UI how things stand, free of actions; called whenever something ended. */
+  protected abstract describe(): void;
 
   look(): void {
     this.looks++;
@@ -80,6 +82,7 @@ export abstract class TurnLoop<A extends Answer> {
       .finally(() => {
         this.live.delete(no);
         this.ended++;
+        this.describe();
       });
   }
 
@@ -108,6 +111,11 @@ export abstract class TurnLoop<A extends Answer> {
     const changed = (): boolean => this.woken || this.ended > ended;
     if (answer.next === 'waiting' && answer.dueInMs !== null) await this.wait(answer.dueInMs, changed);
     else await condition(changed);
+    return this.isOver;
+  }
+
+  /** Its last activity published that nothing is left, and nobody has woken the run since. */
+  protected get isOver(): boolean {
     return this.released && !this.woken && this.live.size === 0;
   }
 

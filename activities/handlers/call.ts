@@ -72,6 +72,17 @@ function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallO
     : { kind: 'unknown', error: cutText(`aborted, ${why}; ${outcome.error}`) };
 }
 
+/** Errors are kept and shown: none of them repeats the callback's token, whoever echoed it. */
+function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): CallOutcome {
+  const token = callbackUrl?.split('/').at(-1);
+  if (token === undefined || token === '') return outcome;
+  const clean = (text: string) => text.replaceAll(token, '<token>');
+  if (outcome.kind === 'accepted') return outcome;
+  if (outcome.kind !== 'results') return { ...outcome, error: clean(outcome.error) };
+  for (const deviant of outcome.deviants) if (deviant.error !== undefined) deviant.error = clean(deviant.error);
+  return outcome;
+}
+
 /**
  * Makes one downstream call and says what it came to; never throws. The call, reading its results included, is aborted
  * at `context.deadline` or after the handler's `timeoutMs`, whichever is first, and left behind 100 ms later if it
@@ -93,12 +104,12 @@ export async function callHandler<P>(
   try {
     const outcome = await withinDeadline(context, handler.timeoutMs, async (linked, deadline) => {
       signal = linked;
-      const answer = await handler.submit(batch, { signal: linked, idempotencyKey: context.idempotencyKey, deadline });
+      const answer = await handler.submit(batch, { ...context, signal: linked, deadline });
       return await readAnswer(answer, batch, guarded);
     });
-    return outcome;
+    return withoutToken(outcome, context.callbackUrl);
   } catch (thrown) {
-    return withAbort(interruptedOutcome(thrown), signal);
+    return withoutToken(withAbort(interruptedOutcome(thrown), signal), context.callbackUrl);
   } finally {
     guarded.close();
   }

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { LOOK_UP_AGAIN_MS, LOOK_UPS_MAX } from '../../workflows/planning/queuer/unknown';
+import { OVERDUE_MAX } from '../../workflows/planning/queuer/pendingDeadline';
+import { UNLIMITED_CALLS } from '../../workflows/planning/queuer/tokens';
 import { callable, problemsOf, settings } from './checks';
 import type { Problem } from './configError';
 import { ConfigError } from './configError';
@@ -14,7 +17,7 @@ const optionsSchema = settings({
   bytesOf: callable('(payload, id) => bytes').optional(),
   weightOf: callable('(payload) => weight').optional(),
   distinctBy: callable('(payload) => key').optional(),
-  service: callable('(target) => service').optional(),
+  service: callable('(target, payload) => service').optional(),
   reads: callable('(payload) => keys').optional(),
   writes: callable('(payload) => keys').optional(),
   submit: callable('(batch, context) => answer'),
@@ -27,13 +30,14 @@ const optionsSchema = settings({
 /** `needs`: a setting that means nothing without another. */
 const NEEDS: readonly (readonly [setting: string, needs: string, why: string])[] = [
   ['status', 'results', 'an accepted batch that is done must be read'],
-  ['poll', 'status', 'there is nothing to poll'],
   ['absentAfterMs', 'reconcile', 'nothing else can answer absent'],
 ];
 
 function optionProblems(options: unknown): Problem[] {
   const given = (typeof options === 'object' && options !== null ? options : {}) as Record<string, unknown>;
   const lacking = NEEDS.filter(([setting, needs]) => given[setting] !== undefined && given[needs] === undefined);
+  // A deadline alone bounds the wait for a completion that is told (H7).
+  const polls = (given['poll'] as { everyMs?: unknown } | undefined)?.everyMs !== undefined;
   return [
     ...problemsOf(optionsSchema, options),
     ...crossProblems(options),
@@ -41,6 +45,9 @@ function optionProblems(options: unknown): Problem[] {
       path: setting,
       message: `expected ${needs} beside it, got nothing: ${why}`,
     })),
+    ...(polls && given['status'] === undefined
+      ? [{ path: 'poll', message: 'expected status beside it, got nothing: there is nothing to poll' }]
+      : []),
   ];
 }
 
@@ -49,6 +56,10 @@ export const jsonBytes = (payload: unknown): number => Buffer.byteLength(JSON.st
 
 const listOf = (rate: Rate | Rate[] | undefined): Required<Rate>[] =>
   (rate === undefined ? [] : [rate].flat()).map((r) => ({ ...r, scope: r.scope ?? 'handler' }));
+
+/** All of its tasks go through lanes: no plain batch of it can overtake one that was given (C7). */
+const isOrdered = (options: { service?: unknown; lane?: unknown }): boolean =>
+  options.service !== undefined || options.lane !== undefined;
 
 /** Marks what `defineHandler` made, across duplicated copies of this module. */
 const MADE = Symbol.for('muster.handler');
@@ -76,7 +87,11 @@ export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>
       maxWeightInFlight: { ...limits.maxWeightInFlight },
     },
     linger: { lingerMs: options.linger?.lingerMs ?? 1_000, quietPeriodMs: options.linger?.quietPeriodMs },
-    concurrency: { perTarget: options.concurrency?.perTarget ?? 4, perHandler: options.concurrency?.perHandler ?? 32 },
+    // In lanes submitters are the limit, and order: only what was set counts.
+    concurrency: {
+      perTarget: options.concurrency?.perTarget ?? (isOrdered(options) ? UNLIMITED_CALLS : 4),
+      perHandler: options.concurrency?.perHandler ?? (isOrdered(options) ? UNLIMITED_CALLS : 32),
+    },
     rates: listOf(options.rate),
     retry: {
       inPlace: { times: retry?.inPlace?.times ?? 2, baseMs: retry?.inPlace?.baseMs ?? 250 },
@@ -84,7 +99,7 @@ export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>
       maxAttempts: retry?.maxAttempts ?? 10,
     },
     // A lane waits for its head: it gives up sooner.
-    timeoutMs: options.timeoutMs ?? (options.service !== undefined || options.lane !== undefined ? 15_000 : 30_000),
+    timeoutMs: options.timeoutMs ?? (isOrdered(options) ? 15_000 : 30_000),
     idempotency: options.idempotency ?? 'none',
     onUnknown: options.onUnknown ?? 'park',
     bisect: options.bisect ?? true,
@@ -102,8 +117,12 @@ export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>
       kind: options.lane?.kind ?? 'non-guaranteed',
       approach: options.lane?.approach ?? 'serial',
       onInvalid: options.lane?.onInvalid ?? 'continue',
+      lookUps: options.lane?.lookUps ?? LOOK_UPS_MAX,
+      lookUpEveryMs: options.lane?.lookUpEveryMs ?? LOOK_UP_AGAIN_MS,
+      deadlines: options.lane?.deadlines ?? OVERDUE_MAX,
       ...(options.lane?.pendingLimit === undefined ? {} : { pendingLimit: options.lane.pendingLimit }),
     },
+    ordered: isOrdered(options),
     leaders: options.leaders ?? 'auto',
     maxQueued: { ...options.maxQueued },
     retentionMs: options.retentionMs ?? 7 * 86_400_000,

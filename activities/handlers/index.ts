@@ -1,5 +1,5 @@
 export type { ReferenceOutcome, PollOutcome } from './poll';
-export { pollReferences, readReference } from './poll';
+export { askEveryMs, pollReferences, readReference } from './poll';
 export { callHandler } from './call';
 export { checkHandlers } from './checkHandlers';
 export type { Problem } from './configError';

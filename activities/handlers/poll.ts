@@ -8,6 +8,10 @@ import { cutText, describeThrown, show } from './text';
 import { thrownOutcome } from './thrown';
 import type { Handler, ReferenceStatus } from './types';
 
+/** Between two questions. A handler without `status` is told what became of its batches (H7): the first look is that at the deadline. */
+export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): number =>
+  status === undefined ? poll.deadlineMs : poll.everyMs;
+
 const STATUSES: ReadonlySet<unknown> = new Set(['pending', 'done', 'expired', 'failed', 'lost']);
 
 /** What one round of `status` came to (H7). All but `statuses` say nothing of the batches: ask again. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_LINGER_MS, above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
-import type { Idempotency, Rate } from './types';
+import type { Idempotency, LaneRules, Rate } from './types';
 import { HOLD_SCOPES, LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
 
 /**
@@ -80,6 +80,9 @@ export const commonShape = {
     approach: oneOf(LANE_APPROACHES).optional(),
     onInvalid: oneOf(['continue', 'halt']).optional(),
     pendingLimit: whole(1, 1_000_000, 'batches').optional(),
+    lookUps: whole(1, 1_000, 'look-ups').optional(),
+    lookUpEveryMs: whole(1, DAY_MS, 'milliseconds').optional(),
+    deadlines: whole(1, 1_000, 'deadlines').optional(),
   }).optional(),
   maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
   retentionMs: whole(1, 3_650 * DAY_MS, 'milliseconds').optional(),
@@ -107,8 +110,19 @@ export function crossProblems(raw: unknown): Problem[] {
       .reduce<unknown>((v, key) => (v as Record<string, unknown> | null | undefined)?.[key], raw);
     return typeof found === 'number' ? found : NaN;
   };
-  return ORDERED.filter(([small, large]) => number(small) > number(large)).map(([small, large, why]) => ({
+  const ordered = ORDERED.filter(([small, large]) => number(small) > number(large)).map(([small, large, why]) => ({
     path: small,
     message: `expected at most ${large} (${number(large)}), got ${number(small)}: ${why}`,
   }));
+  return [...ordered, ...laneProblems(raw)];
+}
+
+/** H6 in lanes: one that keeps no order of its own cannot keep equal keys apart. */
+function laneProblems(raw: unknown): Problem[] {
+  const { distinctBy, lane } = (raw ?? {}) as { distinctBy?: unknown; lane?: Partial<LaneRules> };
+  if (distinctBy === undefined || typeof lane !== 'object' || lane === null || lane.onInvalid === 'halt') return [];
+  const { kind, approach } = lane;
+  if (approach !== 'unconstrained' && kind !== 'guaranteed') return [];
+  const got = approach === 'unconstrained' ? "lane.approach 'unconstrained'" : "lane.kind 'guaranteed'";
+  return [{ path: 'distinctBy', message: `expected a lane that waits for a commit (approach 'serial' or 'parallel', kind 'non-guaranteed'), got ${got}: equal keys could be in flight together` }]; // prettier-ignore
 }

@@ -32,6 +32,11 @@ export interface CallContext {
   readonly idempotencyKey: string;
   /** Unix milliseconds (this machine's clock) after which the call is aborted and its outcome unknown. */
   readonly deadline: number;
+  /**
+   * Where the downstream may tell what became of this batch once it has accepted it (H7): `POST` with `{results}` or `{status, ...}`. Holds a
+   * token: give it to nobody else, and do not log it. Undefined where the workers are not set up for it (`muster worker --callback-port`).
+   */
+  readonly callbackUrl?: string;
 }
 
 export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;
@@ -121,6 +126,12 @@ export interface LaneRules {
   approach: (typeof LANE_APPROACHES)[number];
   /** `halt`: an invalid batch stops its lane until an operator skips or fixes it (C19). Default `continue`. */
   onInvalid: 'continue' | 'halt';
+  /** How often an unknown outcome is looked up (`reconcile`) while the answer is `unsure`, before its lane is parked (C28). Default 5. */
+  lookUps: number;
+  /** Between two of those, in milliseconds. Default 2,000. */
+  lookUpEveryMs: number;
+  /** How many deadlines (`poll.deadlineMs`) a batch may pass while it is pending, before its lane is parked (C9). Default 3. */
+  deadlines: number;
   /** Most accepted and unfinished batches of a lane; at it nothing is sent until fewer than half of it are left (C14). Default: no limit. */
   pendingLimit?: number;
 }
@@ -167,13 +178,16 @@ export interface HandlerOptions<P = unknown> {
   poll?: { everyMs?: number; deadlineMs?: number };
   /**
    * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which their tasks were submitted (C1). Always the
-   * same answer for the same target. `priority` and `notBefore` are refused then.
+   * same answer for the same target, or the task is refused (C5). `priority` and `notBefore` are refused then.
    */
-  service?: (target: string) => string;
+  service?: (target: string, payload: P) => string;
   /** State keys that a task reads and writes, for lanes with approach `parallel` (C25). At most 1,000 of a batch, 1-256 bytes each. */
   reads?: (payload: P) => string[];
   writes?: (payload: P) => string[];
-  /** Rules of the lanes that this handler is the first to use. */
+  /**
+   * Rules of the lanes that this handler is the first to use. With it (also empty) or with `service` a handler keeps order, all of its tasks:
+   * without `service`, targets are bound to their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
+   */
   lane?: Partial<LaneRules>;
   /** How many leader workflows share the targets (DESIGN section 4.3). Default 'auto' = 4. */
   leaders?: 'auto' | 'target' | number;
@@ -220,10 +234,12 @@ export interface Handler<P = unknown> {
   reconcile?(batch: Batch<P>, context: CallContext): Promise<ReconcileAnswer>;
   readonly absentAfterMs: number;
   readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
-  readonly service?: (target: string) => string;
+  service?(target: string, payload: P): string;
   reads?(payload: P): string[];
   writes?(payload: P): string[];
   readonly lane: LaneRules;
+  /** Its batches go through lanes: it has a `service` or a `lane`. */
+  readonly ordered: boolean;
   readonly leaders: 'auto' | 'target' | number;
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly retentionMs: number;

@@ -34,6 +34,8 @@ export const devCommand = (): Command =>
     .option('--ui-port <port>', 'of the Web UI (default: 8233, or a free one)', portOption)
     .option('--temporal-port <port>', 'of Temporal (default: 7233, or a free one)', portOption)
     .option('--database-port <port>', 'of Postgres (default: 5433, or a free one)', portOption)
+    .option('--callback-port <port>', 'for callbacks of downstreams (default: 8234, or a free one)')
+    .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
     .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
     .option('--log-level <level>', 'of the log file: fatal, error, warn, info, debug, trace or silent')
     .action(runs(dev));
@@ -55,7 +57,7 @@ async function dev(session: Session<Options>): Promise<void> {
     databasePort: options.databasePort,
     shutdownGraceMs: options.shutdownGrace,
     say: (line) => out.note(line),
-    onReady: (servers, logFile) => {
+    onReady: (servers, logFile, callbacks) => {
       const { databaseUrl, ...shown } = servers;
       const database = new URL(databaseUrl);
       database.password = '';
@@ -64,10 +66,11 @@ async function dev(session: Session<Options>): Promise<void> {
           ready: true,
           ...shown,
           database: database.href,
+          callbacks,
           handlers: settings.handlers.map(({ name }) => name),
           log: logFile,
         },
-        () => describe(settings, servers, logFile, performance.now() - begun, cwd),
+        () => describe(settings, { ...servers, callbacks }, logFile, performance.now() - begun, cwd),
       );
     },
   });
@@ -76,7 +79,7 @@ async function dev(session: Session<Options>): Promise<void> {
 
 const describe = (
   settings: Settings,
-  { databaseUrl, temporal }: DevServers,
+  { databaseUrl, temporal, callbacks }: DevServers & { callbacks: string },
   logFile: string,
   ms: number,
   cwd: string,
@@ -89,6 +92,7 @@ const describe = (
     ['  Web UI', temporal.uiUrl],
     ['  Temporal', `${temporal.address}, namespace ${temporal.namespace}`],
     ['  Postgres', `${host}, user ${username}; the URL with its password is in .muster/dev.json`],
+    ['  callbacks', `${callbacks}  (calls carry a URL there: completion by HTTP)`],
     ['  log', near(logFile)],
   ]);
   return `Muster is up (${duration(ms)})

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { batchCommand } from './batch';
 import { cancelCommand } from './cancel';
+import { completeCommand } from './complete';
 import { devCommand } from './dev';
 import { executeCommand } from './execute';
 import { executionCommand } from './execution';
 import { explainCommand } from './explain';
+import { fanoutCommand } from './fanout';
 import { flushCommand } from './flush';
 import { laneCommand } from './lane';
 import { lanesCommand } from './lanes';
@@ -31,7 +33,8 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
   ['Executions:', [executeCommand, executionCommand]],
-  ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand]],
+  ['Fan-outs:', [fanoutCommand]],
+  ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],
 ];
 
 const HELP = `

@@ -1,6 +1,8 @@
+import type { CallbackPolicy } from '../../activities/deps';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import type { ExecutionSettings } from '../../activities/executionSettings';
 import type { Handler } from '../../activities/handlers';
+import { NO_CALLBACK } from '../../workers/callbackSettings';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
@@ -13,7 +15,12 @@ import { onEnd } from './server';
  */
 export const runWorker = async (
   handler: Handler | null,
-  options: { temporal: string; graceMs: number; executions?: Partial<ExecutionSettings> },
+  options: {
+    temporal: string;
+    graceMs: number;
+    callbacks?: CallbackPolicy;
+    executions?: Partial<ExecutionSettings>;
+  },
 ): Promise<void> => {
   const log = createLogger('error');
   const worker = await startWorker(
@@ -23,7 +30,8 @@ export const runWorker = async (
       prefix: DEFAULT_PREFIX,
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
       handlers: handler === null ? [] : [handler],
-      callbacks: { allow: [], secret: null },
+      callbacks: options.callbacks ?? { allow: [], secret: null },
+      callback: NO_CALLBACK,
       executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
       logLevel: 'error',
       config: null,

@@ -75,7 +75,7 @@ order by b.id limit 20`,
     name: 'an accepted batch is asked about',
     passing: true,
     text: `
-select id as batch, reference from batch where state = 1 and reference is not null and poll_at is null and not refused order by id limit 20`,
+select id as batch, reference from batch where state = 1 and reference is not null and poll_at is null and attempt_until is null and not refused order by id limit 20`,
   },
   {
     name: 'a refused half has an open other half',

@@ -46,7 +46,7 @@ group by l.id, s.lane_id having s.pending <> count(o.batch_id) order by l.servic
     name: 'a serial lane has one batch in flight, its first',
     text: `
 select l.service, f.batch_id as batch, o.batch_id as before from lane l join submission f on f.lane_id = l.id and f.status in (3, 4, 5)
-  join submission o on o.lane_id = l.id and o.status < 10 and o.seq < f.seq
+  join submission o on o.lane_id = l.id and o.status < 10 and o.status <> 7 and o.seq < f.seq
 where ${STRICT} order by f.batch_id limit 20`,
   },
   {
@@ -88,7 +88,7 @@ where g.lane_id is distinct from q.lane_id or g.id <> q.target_id order by q.seq
     passing: true,
     text: `
 select l.service, h.batch_id as batch from lane l join lane_state s on s.lane_id = l.id cross join lateral (
-  select * from submission o where o.lane_id = l.id and o.status < 10 order by o.seq limit 1) h
+  select * from submission o where o.lane_id = l.id and o.status < 10 and o.status <> 7 order by o.seq limit 1) h
 where h.status in (0, 1, 2) and not s.ready and s.paused_at is null and s.halted_by is null
   and (s.due_at is null or s.due_at > greatest(clock(), h.not_before, s.hold_until) + ${GRACE} + interval '1 hour')
   and not exists (select from dependency d join submission n on n.batch_id = d.needs and n.status < 10 where d.batch_id = h.batch_id)

@@ -95,7 +95,8 @@ create table batch (
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
   fresh bool not null default false,                 -- no member was tried before it joined: its member rows need not be read
-  error text, created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
+  error text, completion jsonb,                       -- the completion from outside that settled it (H7): digest and counts, so that a repeat is known
+  created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
   check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);
 create index batch_open on batch (leader_id, id) where state = 1;

@@ -1,24 +1,19 @@
-import pg from 'pg';
 import { grantNext } from '../../activities/grant';
 import { defineHandler } from '../../activities/handlers';
 import type { LaneRules } from '../../activities/handlers';
 import { createClient } from '../../client';
 import type { Client, StrategyName } from '../../client';
-import { migrate } from '../../postgres/migrate';
 import { startPostgres } from '../../workers/embedded';
+import type { Measure } from './queuerMeasure';
+import { tableOf } from './queuerMeasure';
+import { createDatabase, throughTemporal } from './queuerThrough';
 
 /**
  * `npm run bench:queuer`: what a grant costs and how fairly it is made, on a real Postgres and without Temporal or a network: the grants of
- * one submitter activity (`grantNext`), and commits written as a settlement writes them. Prints one JSON line a measure; exit code 1 if a
- * promise of the spec is broken.
+ * one submitter activity (`grantNext`), and commits written as a settlement writes them; then the same through the real workflow: a worker
+ * process and Temporal, batches a second and actions a batch at 1, 8 and 64 submitters. Prints one JSON line a measure on stdout and a table
+ * on stderr; exit code 1 if a promise of the spec is broken.
  */
-
-interface Measure {
-  measure: string;
-  value: number | Record<string, number>;
-  promise?: string;
-  kept?: boolean;
-}
 
 class Bench {
   no = 0;
@@ -63,11 +58,9 @@ class Bench {
 
   async grant(slots: number): Promise<{ id: number; service: string }[]> {
     const { pool } = this.client;
-    const { batches } = await grantNext(
-      { pool, handlers: this.handlers },
-      { queuerId: 0, no: this.no, epoch: 1 },
-      slots,
-    );
+    const asks = [{ no: this.no, epoch: 1, slots }];
+    const granted = await grantNext({ pool, handlers: this.handlers }, 0, asks);
+    const batches = (granted.batches.get(this.no) ?? []).map(({ id }) => id);
     if (batches.length === 0) return [];
     const { rows } = await pool.query<{ id: number; service: string }>(
       'select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.batch_id = any($1::bigint[])',
@@ -238,11 +231,7 @@ const parallelAgainstSerial = async (bench: Bench): Promise<Measure[]> => {
 async function main(): Promise<void> {
   const postgres = await startPostgres({ log: () => undefined });
   try {
-    const admin = new pg.Client({ connectionString: postgres.url });
-    await admin.connect();
-    await admin.query('create database bench').finally(() => admin.end());
-    const databaseUrl = Object.assign(new URL(postgres.url), { pathname: '/bench' }).href;
-    await migrate(databaseUrl);
+    const databaseUrl = await createDatabase(postgres.url, 'bench');
     const handlers = (['serial', 'parallel'] as const).map((approach: LaneRules['approach']) =>
       defineHandler<{ service: string }>({
         name: approach,
@@ -255,15 +244,17 @@ async function main(): Promise<void> {
     // Nobody listens at that address: the rings' wakes fail and are ignored, the grants are made by hand.
     const client = createClient({ databaseUrl, handlers, temporal: { address: '127.0.0.1:9' } });
     const bench = new Bench(client, new Map(handlers.map((handler) => [handler.name, handler])));
-    let broken = false;
+    const measures: Measure[] = [];
     const print = (measure: Measure): void => {
-      broken ||= measure.kept === false;
+      measures.push(measure);
       process.stdout.write(`${JSON.stringify(measure)}\n`);
     };
     for (const measure of [grantsPerSecond, weightedShares, jainUnderSkew, lateSingle, costOfAGrant]) print(await measure(bench)); // prettier-ignore
     for (const measure of await parallelAgainstSerial(bench)) print(measure);
     await client.close();
-    process.exitCode = broken ? 1 : 0;
+    await throughTemporal(postgres.url, print);
+    process.stderr.write(`${tableOf(measures)}\n`);
+    process.exitCode = measures.some(({ kept }) => kept === false) ? 1 : 0;
   } finally {
     await postgres.stop();
   }

@@ -1,5 +1,5 @@
-import { completeAccepted } from '../../activities/complete';
 import type { ItemResult } from '../../activities/handlers';
+import type { CompletionAnswer } from '../../client';
 import { takeReading } from '../../postgres/poll';
 import {
   accept,
@@ -20,22 +20,29 @@ afterAll(stopAccepting);
 afterEach(behave);
 
 describe('H7: completion from outside', () => {
-  const complete = (reference: string, results: ItemResult[]): ReturnType<typeof completeAccepted> =>
-    completeAccepted(muster().node.deps, { handler: 'plain', reference, results });
+  const complete = (reference: string, results: ItemResult[]): Promise<CompletionAnswer> =>
+    muster().client.complete('plain', { reference, results });
 
   test('settles the batch; a second one, and one for nothing, say so', async () => {
     const reference = await accept('plain', 'outside');
-    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
+    const told = oks(accepted.get(reference)!.ids);
+    const answer = { reference, state: 'succeeded', results: { ok: 3, retry: 0, failed: 0, unknown: 0 } };
+    expect(await complete(reference, told)).toMatchObject({ ...answer, repeated: false });
     expect(await states('outside')).toEqual(all('outside', 'succeeded 1'));
-    await expect(complete(reference, [])).rejects.toThrow(
-      /reference "outside\/1" of handler plain: there is no accepted batch, or it is over/,
-    );
-    await expect(complete('nothing', [])).rejects.toThrow('there is no accepted batch');
+    expect(await complete(reference, told)).toMatchObject({ ...answer, repeated: true });
+    await expect(complete(reference, told.slice(1))).rejects.toMatchObject({
+      code: 'COMPLETION_STALE',
+      state: 'succeeded',
+      message: expect.stringMatching(/^batch \d+ \(succeeded\): it is over \(succeeded, 3 tasks\)/),
+    });
+    await expect(complete('nothing', [])).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   test('unreadable results settle nothing: the batch is asked about as before', async () => {
     const reference = await accept('plain', 'garbled');
-    await expect(complete(reference, oks(['someone-else']))).rejects.toThrow(/someone-else.*not in this batch/);
+    await expect(complete(reference, oks(['someone-else']))).rejects.toThrow(
+      /^results: .*someone-else.*not in this batch.*Nothing was settled/,
+    );
     accepted.get(reference)!.status = 'done';
     await become('garbled', all('garbled', 'succeeded 1'));
   });
@@ -44,7 +51,10 @@ describe('H7: completion from outside', () => {
     const reference = await accept('plain', 'parked');
     accepted.get(reference)!.status = 'lost';
     await become('parked', all('parked', 'unknown 1'));
-    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
+    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({
+      state: 'succeeded',
+      repeated: false,
+    });
     expect((await muster().client.getTask('parked-0'))!.state).toBe('succeeded');
   });
 
@@ -65,7 +75,10 @@ describe('H7: completion from outside', () => {
     };
     Object.assign(accepted.get(reference)!, { status: 'done', results });
     await begun;
-    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({ written: true });
+    expect(await complete(reference, oks(accepted.get(reference)!.ids))).toMatchObject({
+      state: 'succeeded',
+      repeated: false,
+    });
     go();
     const [batch] = await query<{ id: number; attempt: number }>('select id, attempt from batch where reference = $1', [
       reference,

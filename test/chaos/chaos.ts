@@ -1,33 +1,38 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { createClient } from '../../client';
-import { WORKFLOWS_PATH } from '../../workers/bundle';
+import { bundleTo } from './bundle';
 import { gather, judge } from './checker';
 import { Harness } from './harness';
 import type { Struck } from './harness';
 import { planKills } from './plan';
 import { PLAIN, POINTS } from './points';
 import { outcomeOf, tableOf } from './report';
+import { runLaneChaos } from './queuer/run';
+import { GROUPING } from './scenario';
 import { Servers } from './servers';
 
 /**
- * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere while tasks arrive, then counts. One JSON
+ * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere while tasks arrive, then counts.
+ * `npm run test:chaos -- --scenario queuer --batches 100000 --lanes 100 --kills 100 --seed 1`: the same for batches in serial lanes. One JSON
  * line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or disordered, or a kill could not be made.
  */
 
 const { values } = parseArgs({
   options: {
+    scenario: { type: 'string', default: 'grouping' },
     tasks: { type: 'string', default: '10000' },
+    batches: { type: 'string', default: '100000' },
+    lanes: { type: 'string', default: '100' },
     kills: { type: 'string', default: '100' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     keep: { type: 'boolean', default: false },
   },
 });
-const numberOf = (name: 'tasks' | 'kills' | 'seed', least: number): number => {
+const numberOf = (name: 'tasks' | 'batches' | 'lanes' | 'kills' | 'seed', least: number): number => {
   const n = Number(values[name]);
   if (Number.isInteger(n) && n >= least) return n;
   process.stderr.write(`--${name}: expected a whole number of at least ${least}, got "${values[name]}"\n`);
@@ -43,16 +48,6 @@ const KILL_MS = 3_000;
 const LEAST_RATE = 12;
 const MOST_RATE = 300;
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
-
-const bundleTo = async (file: string): Promise<string> => {
-  const { code } = await bundleWorkflowCode({
-    workflowsPath: require.resolve(WORKFLOWS_PATH),
-    workflowInterceptorModules: [require.resolve('./workflowInterceptors')],
-    logger: new DefaultLogger('ERROR'),
-  });
-  writeFileSync(file, code);
-  return file;
-};
 
 /** Kills by the plan while tasks arrive; an entry that finds no victim is tried again at the end, twice at most. */
 const rampage = async (harness: Harness, tasks: number, kills: number, seed: number): Promise<Struck[]> => {
@@ -93,7 +88,7 @@ const main = async (): Promise<boolean> => {
   const begun = performance.now();
   const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
   const client = createClient({ databaseUrl: servers.databaseUrl });
-  const harness = new Harness(servers, runDir, bundle, log);
+  const harness = new Harness(servers, runDir, bundle, log, GROUPING);
   let passed = false;
   try {
     await harness.start();
@@ -121,7 +116,19 @@ const main = async (): Promise<boolean> => {
   return passed;
 };
 
-main().then(
+const run = (): Promise<boolean> => {
+  switch (values.scenario) {
+    case 'grouping':
+      return main();
+    case 'queuer':
+      return runLaneChaos({ batches: numberOf('batches', 1), lanes: numberOf('lanes', 2), kills: numberOf('kills', 0), seed: numberOf('seed', 0), keep: values.keep, log }); // prettier-ignore
+    default:
+      process.stderr.write(`--scenario: expected grouping or queuer, got "${values.scenario}"\n`);
+      process.exit(2);
+  }
+};
+
+run().then(
   (passed) => process.exit(passed ? 0 : 1),
   (error: unknown) => {
     log(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -19,7 +19,7 @@ interface Call {
 }
 type HoldPoint = 'in-call' | 'after-effect';
 
-const runDir = process.argv[2]!;
+const { runDir } = JSON.parse(process.argv[2]!) as { runDir: string };
 const answers = new Map<string, Promise<string>>();
 const waiting = new Map<string, () => void>();
 let armed: { arm: HoldPoint; token: string } | null = null;

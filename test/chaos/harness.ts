@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Place } from './crew';
 import type { Reported } from './crew';
 import type { Kill } from './plan';
-import type { Arming, Report } from './points';
-import { BACKEND_POINT, CALL_POINTS, CLIENT_POINT, SERVER_POINT } from './points';
+import type { Arming, Marked, Report } from './points';
+import { BACKEND_POINT, CALL_POINTS, CLIENT_POINT, DOWNSTREAM_POINT, SERVER_POINT } from './points';
 import { Reaper } from './reaper';
+import type { Scenario } from './scenario';
 import type { Servers } from './servers';
 
 const WORKERS = 3;
@@ -18,6 +19,7 @@ export interface Struck {
   kill: Kill;
   how: Kill['how'];
   live: number;
+  marked?: Marked[];
 }
 
 /** The processes of a run and what befalls them. A kill counts only if the victim reported the point with live work. */
@@ -28,6 +30,8 @@ export class Harness {
   readonly downstream: Place;
   private readonly reaper = new Reaper();
   private url = '';
+  /** A downstream that begins again does so where it was. */
+  private port = 0;
   private onReport: (report: Reported) => void = () => undefined;
   private readonly prefix = `chaos-${randomBytes(4).toString('hex')}`;
 
@@ -36,23 +40,31 @@ export class Harness {
     private readonly runDir: string,
     bundle: string,
     private readonly log: (line: string) => void,
+    private readonly scenario: Scenario,
   ) {
     const common = () => ({ databaseUrl: servers.databaseUrl, address: servers.address, prefix: this.prefix, runDir });
     const take = (place: Place, line: Record<string, unknown>): void => this.take(place, line);
-    this.downstream = new Place('downstream', 'downstream.js', () => runDir, runDir, this.reaper, take);
+    this.downstream = new Place(
+      'downstream',
+      scenario.downstream,
+      () => ({ runDir, port: this.port }),
+      runDir,
+      this.reaper,
+      take,
+    );
     this.workers = Array.from(
       { length: WORKERS },
       (_, index) =>
         new Place(
           `worker-${index}`,
-          'worker.js',
+          scenario.worker,
           () => ({ ...common(), index, bundle, downstream: this.url }),
           runDir,
           this.reaper,
           take,
         ),
     );
-    this.submitters = SUBMITTERS.map((name) => new Place(`submitter-${name}`, 'submitter.js', () => ({ ...common(), name, from: this.acked.get(name) }), runDir, this.reaper, take)); // prettier-ignore
+    this.submitters = SUBMITTERS.map((name) => new Place(`submitter-${name}`, scenario.submitter, () => ({ ...common(), name, from: this.acked.get(name), settings: scenario.settings }), runDir, this.reaper, take)); // prettier-ignore
   }
 
   async start(): Promise<void> {
@@ -67,8 +79,11 @@ export class Harness {
   }
 
   private take(place: Place, line: Record<string, unknown>): void {
-    if (line['port'] !== undefined) this.url = `http://127.0.0.1:${line['port'] as number}`;
-    else if (line['acked'] !== undefined)
+    if (line['port'] !== undefined) {
+      this.port = line['port'] as number;
+      this.url = `http://127.0.0.1:${this.port}`;
+    }
+    if (line['acked'] !== undefined)
       this.acked.set(place.label.slice('submitter-'.length), (line['acked'] as number[])[1]!);
     else if (line['point'] !== undefined) this.onReport({ ...(line as unknown as Report), place });
   }
@@ -102,11 +117,11 @@ export class Harness {
     } else if (how === 'stop') victim.stop(token);
     else await victim.kill(kill.point === CLIENT_POINT ? kill.restartAfterMs * 4 : kill.restartAfterMs);
     if (victim !== place) place.go(token); // the downstream goes on, its caller does not
-    return { kill, how, live };
+    return { kill, how, live, ...(report.marked === undefined ? {} : { marked: report.marked }) };
   }
 
   private async reach(kill: Kill): Promise<Reported | null> {
-    const isCall = (CALL_POINTS as readonly string[]).includes(kill.point);
+    const isCall = [...CALL_POINTS, DOWNSTREAM_POINT].includes(kill.point);
     const places = isCall ? [this.downstream] : kill.point === CLIENT_POINT ? this.submitters : this.workers;
     const token = randomBytes(4).toString('hex');
     let first: Reported | null = null;
@@ -131,9 +146,7 @@ export class Harness {
     let live = 0;
     for (const deadline = performance.now() + REACH_MS; live === 0; await sleep(20)) {
       if (performance.now() > deadline) return null;
-      const { rows } = await this.servers.store.query<{ n: number }>(
-        'select coalesce(sum(n - n_left), 0)::int as n from batch where state = 1',
-      );
+      const { rows } = await this.servers.store.query<{ n: number }>(this.scenario.liveSql);
       live = rows[0]!.n;
     }
     await this.servers.restartTemporal(kill.restartAfterMs);
@@ -141,8 +154,7 @@ export class Harness {
   }
 
   private async waiting(leaderId: number): Promise<number> {
-    const text = 'select count(*)::int as n from queue q join target t on t.id = q.target_id where t.leader_id = $1';
-    const { rows } = await this.servers.store.query<{ n: number }>(text, [leaderId]);
+    const { rows } = await this.servers.store.query<{ n: number }>(this.scenario.waitingSql, [leaderId]);
     return rows[0]!.n;
   }
 
@@ -157,7 +169,7 @@ export class Harness {
     const deadline = performance.now() + timeoutMs;
     let last = Infinity;
     for (let moved = performance.now(); performance.now() < Math.min(deadline, moved + stillMs); await sleep(200)) {
-      const { rows } = await this.servers.store.query<{ n: number }>(OPEN);
+      const { rows } = await this.servers.store.query<{ n: number }>(this.scenario.openSql);
       const { n } = rows[0]!;
       if (n === 0 && this.all().every((place) => place.isHealthy())) return true;
       if (n !== last) moved = performance.now();
@@ -182,10 +194,6 @@ export class Harness {
     this.reaper.end();
   }
 }
-
-const OPEN = `
-select ((select count(*) from queue) + (select count(*) from delayed) + (select count(*) from batch where state = 1)
-  + (select count(*) from leader where state <> 0))::int as n`;
 
 const until = async (is: () => boolean, timeoutMs: number, what: string): Promise<void> => {
   for (const deadline = performance.now() + timeoutMs; !is(); await sleep(20))

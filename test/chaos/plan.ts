@@ -1,5 +1,5 @@
 import type { Point, Variant } from './points';
-import { BACKEND_POINT, POINTS, SERVER_POINT } from './points';
+import { BACKEND_POINT, DOWNSTREAM_POINT, POINTS, SERVER_POINT } from './points';
 import { randomOf, shuffled } from './random';
 
 /** One entry of the schedule of kills: the same for the same seed. */
@@ -16,13 +16,13 @@ export interface Kill {
 const STOP_EVERY = 3;
 
 /** All points in turn, each round in an order of its own. */
-export const planKills = (kills: number, seed: number): Kill[] => {
+export const planKills = (kills: number, seed: number, points: readonly Point[] = POINTS): Kill[] => {
   const random = randomOf(seed);
   const plan: Kill[] = [];
   for (let round = 0; plan.length < kills; round++)
-    for (const point of shuffled(POINTS, random)) {
-      const stop = (round + POINTS.indexOf(point)) % STOP_EVERY === 1;
-      const how = point === BACKEND_POINT ? 'terminate' : point === SERVER_POINT ? 'restart' : stop ? 'stop' : 'kill';
+    for (const point of shuffled(points, random)) {
+      const stop = (round + points.indexOf(point)) % STOP_EVERY === 1;
+      const how = point === BACKEND_POINT ? 'terminate' : point === SERVER_POINT ? 'restart' : stop && point !== DOWNSTREAM_POINT ? 'stop' : 'kill'; // prettier-ignore
       plan.push({ point, variant: (round % 4) as Variant, how, restartAfterMs: Math.floor(random() * 1_500) });
     }
   return plan.slice(0, kills);

@@ -19,7 +19,22 @@ export const BACKEND_POINT = 'backend-terminated';
 export const SERVER_POINT = 'server-restart';
 
 export const POINTS = [...WORKER_POINTS, ...CALL_POINTS, CLIENT_POINT, BACKEND_POINT, SERVER_POINT] as const;
-export type Point = (typeof POINTS)[number];
+
+/** Of the submission queuer, reported by a worker. */
+export const LANE_WORKER_POINTS = [
+  'before-grant', // batches chosen, under the queuer's lock, nothing committed
+  'before-send', // marked, nothing sent
+  'after-grant', // committed, nobody has them in hand
+  'after-accept', // pending in the store, the monitor not told
+  'after-reading-taken', // done downstream, in the monitor's hands
+  'before-settle', // the answer is here, nothing of it written
+  'after-settle', // written, nobody rung
+  'continue-as-new',
+] as const;
+/** The downstream dies, and with it what it had accepted. */
+export const DOWNSTREAM_POINT = 'downstream-restart';
+export const LANE_POINTS = [...LANE_WORKER_POINTS, ...CALL_POINTS, DOWNSTREAM_POINT, CLIENT_POINT, BACKEND_POINT, SERVER_POINT] as const; // prettier-ignore
+export type Point = (typeof POINTS)[number] | (typeof LANE_POINTS)[number];
 
 /** Where exactly in a transaction: its meaning is the point's own. */
 export type Variant = 0 | 1 | 2 | 3;
@@ -41,8 +56,14 @@ export interface Report {
   live: number;
   /** In-call points: index of the worker whose call it is. */
   worker?: number;
-  /** continue-as-new: whose work it is; the harness looks in the store how much waits. */
+  /** continue-as-new: whose work it is, a leader's or a queuer's; the harness looks in the store how much waits. */
   leaderId?: number;
+  /** before-send: the calls that were marked and not made yet. */
+  marked?: Marked[];
+}
+export interface Marked {
+  batch: number;
+  attempt: number;
 }
 
 /** Handlers of this test. Content depends on the number alone, so that a repeat is the same task. */

@@ -9,7 +9,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
   outbound: [
     {
       continueAsNew: (input, next) => {
-        log.info(CONTINUING, { leaderId: (input.args[0] as { leaderId?: number }).leaderId });
+        const { leaderId, queuerId } = input.args[0] as { leaderId?: number; queuerId?: number };
+        log.info(CONTINUING, { leaderId: leaderId ?? queuerId });
         return next(input);
       },
     },

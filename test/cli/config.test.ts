@@ -159,3 +159,37 @@ test('a handlers file may be an array, or the file that MUSTER_CONFIG or --confi
   expect(await load({ config: 'sub/list.json' })).toMatchObject({ config: path.join(cwd, 'sub', 'list.json') });
   expect(await load()).toMatchObject({ config: path.join(cwd, 'muster.config.json'), configNamed: false });
 });
+
+test('H7: settings of callbacks: flag, environment, file; a wrong one is named and a secret never shown', async () => {
+  expect((await load()).callback).toEqual({
+    port: null,
+    host: '127.0.0.1',
+    url: null,
+    secret: null,
+    maxBytes: 16_777_216,
+  });
+  writeConfig({ callback: { port: 81, url: 'https://file.example', secret: { env: 'HOOKS' }, maxBytes: 2_048 } });
+  const env = { HOOKS: 'f'.repeat(32), MUSTER_CALLBACK_PORT: '82', MUSTER_CALLBACK_SECRET: 's'.repeat(32) };
+  expect((await load({ callbackPort: '83' }, env)).callback).toEqual({
+    port: 83,
+    host: '127.0.0.1',
+    url: 'https://file.example',
+    secret: 's'.repeat(32),
+    maxBytes: 2_048,
+  });
+  expect((await load({}, env)).callback.port).toBe(82);
+  expect((await load({}, { HOOKS: 'f'.repeat(32) })).callback).toMatchObject({ port: 81, secret: 'f'.repeat(32) });
+  writeConfig({ callback: { port: 70_000, secret: 'plain', maxBytes: 5, extra: 1 } });
+  const wrong = await load({ callbackUrl: 'http://user:hidden@host' }, { MUSTER_CALLBACK_SECRET: 'tooshort' }).catch(
+    (error: { problems: { path: string; message: string }[] }) => error.problems,
+  );
+  expect((wrong as { path: string }[]).map(({ path: at }) => at).sort()).toEqual([
+    '--callback-url',
+    'MUSTER_CALLBACK_SECRET',
+    'muster.config.json, callback.extra',
+    'muster.config.json, callback.maxBytes',
+    'muster.config.json, callback.port',
+    'muster.config.json, callback.secret',
+  ]);
+  expect(JSON.stringify(wrong)).not.toMatch(/hidden|tooshort/);
+});

@@ -2,7 +2,7 @@ import type { Client } from '../../client';
 import { createClient, defineHandler } from '../../client';
 import { temporalAddress } from '../helpers/database';
 import type { World } from './world';
-import { createWorld } from './world';
+import { CONFIG, createWorld } from './world';
 
 /** C12: lanes on the command line. No worker: what waits stays where it is. */
 
@@ -11,6 +11,7 @@ let client: Client;
 let first: number;
 beforeAll(async () => {
   world = await createWorld();
+  world.write('muster.config.ts', CONFIG.replace('...settings,', '...settings, lane: {},'));
   client = createClient({
     databaseUrl: world.database.url,
     prefix: 'lanes-cli',
@@ -18,6 +19,7 @@ beforeAll(async () => {
     handlers: [
       defineHandler<{ country: string }>({
         name: 'orders',
+        lane: {},
         target: ({ country }) => country,
         limits: { maxItems: 50 },
         submit: () => Promise.reject(new Error('nobody calls')),
@@ -57,6 +59,15 @@ test('lane: its batches and what each waits for; explain says the same of a task
   expect(lane.json<{ batches: object[] }>().batches).toMatchObject([{ batch: first, place: 1, n: 2, attempts: 0 }, { place: 2 }]); // prettier-ignore
   expect(text.stdout).toMatch(new RegExp(`depends on batch ${first}`));
   expect(explained.json()).toMatchObject({ waitsFor: 'lane', text: expect.stringMatching(/second in lane po-1/) });
+});
+
+test('batch --receipts: what is known of each item', async () => {
+  const [json, text] = await Promise.all([
+    world.run(`batch ${first} --receipts --json`),
+    world.run(`batch ${first} --receipts`),
+  ]);
+  expect(json.json()).toEqual(['a', 'b'].map((id) => ({ id, receipt: null, state: 'batched', message: null })));
+  expect(text.stdout).toMatch(/item.*receipt.*state.*message.*data/);
 });
 
 test('pause, resume, weight; the queuer: slots, strategy, pause', async () => {

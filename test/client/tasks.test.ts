@@ -56,7 +56,7 @@ test('getTasks: each gets the value of its own place in the batch, also null and
   ).toEqual([
     ['r0', 'succeeded', batch, undefined, null, 1],
     ['r1', 'succeeded', batch, ['r1'], null, 1],
-    ['r2', 'failed', batch, undefined, 'refused', 1],
+    ['r2', 'failed', batch, 0, 'refused', 1],
     ['r3', 'succeeded', batch, { of: 'r3' }, null, 1],
     ['r4', 'succeeded', batch, null, null, 1],
   ]);

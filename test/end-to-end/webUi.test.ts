@@ -29,6 +29,11 @@ test('the Web UI tells the story: a person finds a handler’s leaders, what the
   expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}/leader/shown/[0-3]$`));
   const handle = temporal.workflow.getHandle(found.workflowId);
   expect(await (await handle.describe()).staticSummary()).toMatch(/^Leader of shown, set [0-3]$/);
+  // A look finds what lingers, and tells it.
+  await handle.signal('look');
+  await eventually(
+    async () => /- waiting: 1 task of 1 target/.test((await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails), // prettier-ignore
+  );
   await muster.client.submit(
     'shown',
     Array.from({ length: 9 }, (_, i) => ({ id: `more-${i}`, payload: { to: 'a' } })),
@@ -40,4 +45,16 @@ test('the Web UI tells the story: a person finds a handler’s leaders, what the
     return answer?.lastReason === 'size' && answer;
   });
   expect(status).toMatchObject({ epoch: 1, lastReason: 'size' });
+
+  // The run ends; what it did stays to be read.
+  const details = async (): Promise<string> =>
+    (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;
+  await eventually(async () => /; idle\n/.test(await details()), { what: details });
+  expect((await details()).split('\n')).toEqual([
+    expect.stringMatching(/^\*\*shown\*\*, set `[0-3]`, as of \d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    expect.stringMatching(/^- epoch 1, turn \d+; idle$/),
+    '- waiting: nothing',
+    '- in flight: 0 submissions',
+    '- this run: 1 batch, 10 tasks; last flush reason: size',
+  ]);
 });

@@ -60,6 +60,14 @@ const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = 
   [/^activities\//, 'postgres, and of workflows planning, contracts, definitions, naming, wake', activities],
   [/^client\/cli\//, 'what the client may, and workers', anyOf(client, inside('workers'))],
   [
+    /^client\/(complete|client|index)\.ts$/,
+    'what the client may, activities/completion, and client/complete.ts activities/complete',
+    (one) =>
+      client(one) ||
+      one.to === 'activities/completion' ||
+      (one.from === 'client/complete.ts' && one.to === 'activities/complete'),
+  ],
+  [
     /^client\//,
     'postgres, activities/handlers, and of workflows planning, contracts, definitions, naming, wake',
     client,

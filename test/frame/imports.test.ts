@@ -50,6 +50,9 @@ describe('a planted violation is reported', () => {
     ['client/client.ts', `import { createNode } from '../workers/node';`],
     ['client/client.ts', `type Node = import('../workers/node').Node;`],
     ['client/client.ts', `import { claimBatches } from '../activities/claim';`],
+    ['client/client.ts', `import { completeAccepted } from '../activities/complete';`],
+    ['client/resolve.ts', `import type { Completion } from '../activities/completion';`],
+    ['client/complete.ts', `import { settleOutcome } from '../activities/submission';`],
     ['client/cli/main.ts', `import { helper } from '../../test/helpers/muster';`],
     ['workers/node.ts', `import { main } from '../client/cli/main';`],
     ['workers/api.ts', `import { report } from '../examples/demo/report';`],
@@ -67,6 +70,7 @@ describe('a planted violation is reported', () => {
     ['activities/helperActivities.ts', `import { Submitter } from '../client/submit';`],
     ['activities/handlers/http/submit.ts', `import { HaltError } from '../errors';`],
     ['client/client.ts', `import { leaderWorkflowId } from '../workflows/naming';`],
+    ['client/complete.ts', `import { completeAccepted } from '../activities/complete';`],
     ['client/cli/worker.ts', `import { createNode } from '../../workers/node';`],
     ['test/end-to-end/any.test.ts', `import { createNode } from '../../workers/node';`],
   ])('and an allowed import is not: %s: %s', (file, source) => {

@@ -37,7 +37,7 @@ test('C1: tasks go in the order in which they were submitted, full batches, the 
   ]);
 });
 
-test('order is never traded for fill: a task of another target closes the batch', async () => {
+test('C6: order is never traded for fill: a task of another target closes the batch', async () => {
   const { client } = muster;
   const some = ['a', 'a', 'b', 'a', 'a', 'b', 'b'].flatMap((target) => items(`o-2/${target}`));
   await client.submit('edits', some);
@@ -119,7 +119,7 @@ test('a task that is in no batch yet can be cancelled; the others go on in order
   expect(of('o-7').flatMap((call) => call.ids)).not.toContain(some[1]!.id);
 });
 
-test('G14: in the caller own transaction, and nobody rings: the sweeper finds it', async () => {
+test('C10 G14: in the caller own transaction, and nobody rings: the sweeper finds it', async () => {
   const { client, database } = muster;
   const tx = await database.pool.connect();
   await tx.query('begin');

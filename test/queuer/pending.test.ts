@@ -1,5 +1,4 @@
 import type { ReferenceStatus } from '../../activities/handlers';
-import { completeAccepted } from '../../activities/complete';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
@@ -90,12 +89,12 @@ test('C17: a batch that the downstream lost is sent again, before any other of i
 });
 
 test('completion by a callback: the lane goes on at once', async () => {
-  const { client, node } = muster;
+  const { client } = muster;
   const some = items('called');
   const first = (await client.submitBatch('edits', 'called', some)).batch;
   const second = (await client.submitBatch('edits', 'called', items('called'))).batch;
   await reaches(first, 'pending');
-  await completeAccepted(node.deps, { handler: 'edits', batchId: first, results: [{ id: some[0]!.id, status: 'ok' }] });
+  await client.complete('edits', { batchId: first, results: [{ id: some[0]!.id, status: 'ok' }] });
   await reaches(second, 'pending');
   statuses.set(await referenceOf(second), 'done');
   await reaches(second, 'committed');

@@ -109,6 +109,24 @@ test('C25: the spec table in rounds of one commit: {1,3} {2,4} {5} {6} {7}', asy
   expect([...rounds]).toEqual([[0, [1, 3]], [1_000, [2, 4]], [2_000, [5]], [3_000, [6]], [4_000, [7]]]); // prettier-ignore
 });
 
+test('C28 C17: no answer: unknown, sent again with the same key, before the next of its lane', async () => {
+  const lane = 'silent';
+  let times = 0;
+  downstream.answer = async (batch) => {
+    await at(batch);
+    if (times++ === 0) throw new Error('connection reset');
+    return okay(batch);
+  };
+  const [first, next] = await skipping.client.submitBatches('edits', [1, 2].map(() => ({ service: lane, items: items(lane) }))); // prettier-ignore
+  await skipping.skipTo(30_000);
+  expect(calls.map(({ batch }) => batch)).toEqual([first!.batch, first!.batch, next!.batch]);
+  expect(calls[1]!.at).toBeLessThan(15_000);
+  const keys = downstream.seen.filter(({ service }) => service === lane).map(({ key, attempt }) => [key, attempt]);
+  expect(keys[0]![0]).toBe(keys[1]![0]);
+  expect(keys.map(([, attempt]) => attempt)).toEqual([1, 2, 1]);
+  expect([await statusOf(first!.batch), await statusOf(next!.batch)]).toEqual(['committed', 'committed']);
+});
+
 test('C19: a halted lane stays halted however long it takes, and goes on when it is fixed', async () => {
   halting.answer = async (batch) => {
     await at(batch);

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { grantLanes, grantNext } from '../../activities/grant';
+import { wakeQueuers } from '../../postgres/queuer';
 import { markGranted, readGranted } from '../../postgres/submitter';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { GrantAnswer } from '../../workflows/contracts';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
 import { Downstream, items } from './downstream';
 
 /** Grants by hand, two queuer runs, dead submitters (C29). No worker: every turn is the test's own. */
@@ -41,8 +43,8 @@ class Run {
 }
 const submit = async (service: string): Promise<number> =>
   (await client.submitBatch('edits', service, items(service))).batch;
-const mark = (id: number, submitter: number, attempt = 0) =>
-  markGranted(database.pool, { id, attempt, submitter, node: 'n', timeoutMs: 1_000 });
+const mark = async (id: number, submitter: number, attempt = 0) =>
+  (await markGranted(database.pool, [{ id, attempt, submitter, timeoutMs: 1_000 }], 'n')).has(id);
 const statusOf = async (batch: number) => (await client.batchStatus(batch))!.status;
 
 test('a repeated turn grants nothing more and answers the same', async () => {
@@ -92,7 +94,8 @@ test('two runs: the later one takes over with a higher epoch, the earlier one is
   expect(await mark(batch, submitters[0]!.no)).toBe(false);
   expect(await early.take([submitters[0]!.no])).toMatchObject({ deposed: true, submitters: [] });
   const handlers = client.handlers;
-  expect(await grantNext({ pool: database.pool, handlers }, { queuerId: 0, no: submitters[0]!.no, epoch: 1 }, 1)).toMatchObject({ batches: [] }); // prettier-ignore
+  const asks = [{ no: submitters[0]!.no, epoch: 1, slots: 1 }];
+  expect(await grantNext({ pool: database.pool, handlers }, 0, asks)).toMatchObject({ batches: new Map(), over: new Set([submitters[0]!.no]) }); // prettier-ignore
 });
 
 test('C29: frozen past its expiry, then thawed: its send is refused, whoever has taken over or not', async () => {
@@ -100,6 +103,44 @@ test('C29: frozen past its expiry, then thawed: its send is refused, whoever has
   const { submitters } = await new Run(1).take();
   await database.pool.query(`update submitter set expires_at = clock() - interval '1 s'`);
   expect(await mark(batch, submitters[0]!.no)).toBe(false);
+});
+
+test('C29: a submitter whose lease has passed is recovered by another one, while its workflow still takes it for live', async () => {
+  await client.setQueuer({ slots: 2 });
+  const [sent, waiting] = [await submit('a'), await submit('b')];
+  const { submitters } = await new Run(1).take();
+  const [dead, other] = submitters.map(({ no }) => no) as [number, number];
+  const { rows } = await database.pool.query<{ id: number }>(
+    'select batch_id as id from submission where submitter = $1',
+    [dead],
+  );
+  const held = rows[0]!.id;
+  await database.pool.query(`update submitter set expires_at = clock() - interval '1 s' where no = $1`, [dead]);
+  expect(await wakeQueuers(database.pool, [0], 1_000)).toEqual([{ queuerId: 0 }]); // nothing is ready, and yet there is something to do
+  const ended = held === sent ? waiting : sent;
+  await database.pool.query(`update submission set status = 10 where batch_id = $1`, [ended]);
+  await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [
+    ended,
+  ]);
+  const next = await grantNext({ pool: database.pool, handlers: client.handlers }, 0, [
+    { no: other, epoch: 1, slots: 1 },
+  ]);
+  expect(next.batches.get(other)?.map(({ id }) => id)).toEqual([held]);
+  expect([await mark(held, dead), await mark(held, other)]).toEqual([false, true]);
+});
+
+test('C19: a lane that an answer halts while a grant waits for it is neither granted nor set going again', async () => {
+  const batch = await submit('a');
+  const answer = await database.pool.connect();
+  await answer.query('begin');
+  await answer.query(`update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid' where halted_by is null`, [batch]); // prettier-ignore
+  const granting = new Run(1).take();
+  await eventually(async () => (await database.pool.query(`select from pg_locks where not granted`)).rows.length > 0);
+  await answer.query('commit');
+  answer.release();
+  expect((await granting).submitters).toEqual([]);
+  const { rows } = await database.pool.query('select halted_by as by from lane_state');
+  expect(rows).toEqual([{ by: batch }]);
 });
 
 test.each([

@@ -29,7 +29,7 @@ const reaches = (batch: number, status: string) =>
   });
 const stateOf = async (service: string) => (await muster.client.lane(service)).state;
 
-test('a paused lane sends nothing, others do; resumed, it goes on; explain says so', async () => {
+test('C12: a paused lane sends nothing, others do; resumed, it goes on; explain says so', async () => {
   const { client } = muster;
   await reaches(await submit('p-1'), 'committed');
   await client.pauseLane('p-1', 'stock-taking');
@@ -101,7 +101,7 @@ test('an unknown one that is skipped counts as not applied: what depends on it f
   expect(await stateOf('skip-3')).toBe('halted');
 });
 
-test('lanes: a page by service, with depth, state and share', async () => {
+test('C12: lanes: a page by service, with depth, state and share', async () => {
   const { client } = muster;
   const page = await client.lanes({ limit: 2 });
   const rest = await client.lanes({ after: page[1]!.service });

@@ -26,12 +26,13 @@ const committed = async (muster: TestMuster, batches: readonly number[]): Promis
 export const laneScenarios: Scenario[] = [
   {
     name: 'lane-serial',
-    handler: {},
+    handler: { lane: {} },
     run: async (muster) => committed(muster, await submit(muster, 'one', 5)),
   },
   {
     name: 'lane-retry',
     handler: {
+      lane: {},
       submit: async (batch) =>
         once(`later ${batch.id}`)
           ? { status: 'later' as const }
@@ -57,7 +58,7 @@ export const laneScenarios: Scenario[] = [
   },
   {
     name: 'lane-submitter-failed',
-    handler: {},
+    handler: { lane: {} },
     run: async (muster) => {
       const { pool } = muster.database;
       const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
@@ -73,6 +74,7 @@ export const laneScenarios: Scenario[] = [
   {
     name: 'lane-accepted',
     handler: {
+      lane: {},
       submit: async (batch) => ({ status: 'accepted' as const, reference: `r-${batch.id}` }),
       status: async (references) =>
         references.map((reference) => ({
@@ -88,6 +90,7 @@ export const laneScenarios: Scenario[] = [
     name: 'lane-continue-as-new',
     // Slow enough to be woken, for nothing, while the first is on its way.
     handler: {
+      lane: {},
       submit: async (batch) => {
         await new Promise((resolve) => setTimeout(resolve, 300));
         return { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) };

@@ -48,6 +48,7 @@ describe('a changed workflow fails the replay', () => {
     ['no continue-as-new', files.find((file) => file.includes('.leader.') && readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))!, 'return this.turn >= this.turnsPerRun', 'return false'],
     ['no submitter is started', 'lane-serial.queuer.0.json', 'for (const submitter of answer.submitters)', 'for (const submitter of [])'],
     ['no chunk is sent', 'execution-done.execution.0.json', 'for (const chunk of response.chunks)', 'for (const chunk of [])'],
+    ['a completion is not written', 'completed-by-signal.monitor.0.json', 'if (this.running < AT_ONCE)', 'if (false)'],
   ]; // prettier-ignore
   test.each(changes)('%s', async (_, file, from, to) => {
     expect(bundle.code).toContain(from);

@@ -1,7 +1,9 @@
 import type { Handler, HandlerOptions } from '../../activities/handlers';
 import { defineHandler } from '../../activities/handlers';
-import { leaderWorkflowId, workflowTaskQueue } from '../../workflows/naming';
-import { lookSignal } from '../../workflows/definitions';
+import { leaderWorkflowId, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
+import type { CompletionSignal } from '../../workflows/definitions';
+import { completeSignal, lookSignal } from '../../workflows/definitions';
+import { eventually } from '../helpers/eventually';
 import type { NodeOptions } from '../../workers/node';
 import type { TestMuster } from '../helpers/muster';
 
@@ -178,6 +180,29 @@ export const scenarios: Scenario[] = [
       poll: { everyMs: 1_000 },
     },
     run: submitAndWait(1),
+  },
+  {
+    name: 'completed-by-signal',
+    handler: { submit: async () => ({ status: 'accepted' as const, reference: 'r-1' }) },
+    run: async (muster) => {
+      await muster.client.submit('recorded', tasks(1));
+      await eventually(async () => {
+        const { batch } = (await muster.client.getTask('t-0'))!;
+        return batch !== null && (await muster.client.batch(batch))!.reference !== null;
+      });
+      const temporal = await muster.client.temporal();
+      const tell = (...told: [CompletionSignal]): Promise<unknown> =>
+        temporal.workflow.signalWithStart('monitor', {
+          workflowId: monitorWorkflowId(muster.prefix, 'recorded'),
+          taskQueue: workflowTaskQueue(muster.prefix),
+          args: [{ handler: 'recorded' }],
+          signal: completeSignal,
+          signalArgs: told,
+        });
+      await tell({ reference: 'r-1', results: [{ id: 'stranger', status: 'ok' }] });
+      await tell({ reference: 'r-1', results: [{ id: 't-0', status: 'ok' }] });
+      return done(muster, 1);
+    },
   },
 ];
 

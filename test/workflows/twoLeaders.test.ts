@@ -1,6 +1,6 @@
 import { claimBatches } from '../../activities/claim';
 import { makeCall, prepare, settleOutcome } from '../../activities/submission';
-import type { CallerDeps } from '../../activities/submission';
+import type { CallerDeps, CallEnd } from '../../activities/submission';
 import { defineHandler } from '../../activities/handlers';
 import { readDispatch } from '../../postgres/batch';
 import { createPool } from '../../postgres/pool';
@@ -195,8 +195,20 @@ test('A14: a late answer is refused once a newer attempt exists, whatever it say
   const [second] = await prepare(theirs, await readDispatch(theirs.pool, 1, theirs.input.no));
   expect(second!.attempt).toBe(2);
   const late = await makeCall(mine, marked!);
-  expect(await settleOutcome(mine, late.call, late.outcome)).toMatchObject({ written: false });
-  expect(await states()).toEqual({ 'se-1': TASK_STATES['in-progress'] });
+  const whatever: CallEnd[] = [
+    late.outcome,
+    { kind: 'results', deviants: [{ index: 0, status: 'failed', error: 'refused' }] },
+    { kind: 'results', deviants: [{ index: 0, status: 'retry' }] },
+    { kind: 'rejected', error: 'poison' },
+    { kind: 'accepted', reference: 'r-1' },
+    { kind: 'later', scope: 'handler', error: 'busy' },
+    { kind: 'halted', error: 'credential expired' },
+    { kind: 'unknown', error: 'connection reset' },
+  ];
+  for (const outcome of whatever) {
+    expect(await settleOutcome(mine, late.call, outcome)).toMatchObject({ written: false });
+    expect(await states()).toEqual({ 'se-1': TASK_STATES['in-progress'] });
+  }
   const { call, outcome } = await makeCall(theirs, second!);
   expect(await settleOutcome(theirs, call, outcome)).toMatchObject({ written: true });
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });

@@ -10,13 +10,15 @@ export interface BodyPlan {
    * Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and bisecting finds the
    * task.
    */
-  encode(batch: Batch, idempotencyKey: string): string;
+  encode(batch: Batch, idempotencyKey: string, callbackUrl?: string): string;
   /** Bytes of one encoded item, its separator included (H6). */
   bytesOf(payload: unknown, id: string, target: string): number;
   /** Bytes of everything around the items, less the separator that the last one has not. */
   readonly overheadBytes: number;
   /** What the templates of an item take. */
   readonly references: readonly Reference[];
+  /** It cannot be encoded without a callback URL. */
+  readonly needsCallback: boolean;
 }
 
 export interface BodySettings {
@@ -26,12 +28,18 @@ export interface BodySettings {
 }
 
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
-const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'count'];
+const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbackUrl', 'count'];
 /**
  * Counted for what is not known before the batch is. Whatever is longer is caught before the call, which then is not
  * made.
  */
-const FILLERS = { batchId: 'x'.repeat(32), idempotencyKey: 'x'.repeat(64), target: 'x'.repeat(64), count: 100_000 };
+const FILLERS = {
+  batchId: 'x'.repeat(32),
+  idempotencyKey: 'x'.repeat(64),
+  callbackUrl: 'x'.repeat(256),
+  target: 'x'.repeat(64),
+  count: 100_000,
+};
 
 const LONGEST_INDEX = 99_999;
 
@@ -43,6 +51,7 @@ export function compileBody(settings: BodySettings, findings: Findings): BodyPla
   const envelope = compileEnvelope(settings.envelope, isLines, findings);
   return {
     references: lines.flatMap((line) => line.references),
+    needsCallback: envelope?.references.some(({ root, optional }) => root === 'callbackUrl' && !optional) ?? false,
     overheadBytes: isLines
       ? 0
       : envelope === undefined
@@ -50,7 +59,7 @@ export function compileBody(settings: BodySettings, findings: Findings): BodyPla
         : Buffer.byteLength(json(envelope.render({ ...FILLERS, items: [] }))) - 1,
     bytesOf: (payload, id, target) =>
       lines.reduce((sum, line) => sum + sizeOf(line, { id, index: LONGEST_INDEX, payload, target }) + 1, 0),
-    encode: (batch, idempotencyKey) => {
+    encode: (batch, idempotencyKey, callbackUrl) => {
       if (isLines)
         return scopesOf(batch)
           .flatMap((scope) => lines.map((line) => `${json(rendered(line, scope))}\n`))
@@ -58,7 +67,14 @@ export function compileBody(settings: BodySettings, findings: Findings): BodyPla
       const items = scopesOf(batch).map((scope) => rendered(lines[0]!, scope) ?? null);
       if (envelope === undefined) return json(items);
       return json(
-        envelope.render({ items, target: batch.target, batchId: batch.id, idempotencyKey, count: items.length }),
+        envelope.render({
+          items,
+          target: batch.target,
+          batchId: batch.id,
+          idempotencyKey,
+          callbackUrl,
+          count: items.length,
+        }),
       );
     },
   };

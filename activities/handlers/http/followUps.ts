@@ -159,7 +159,8 @@ function crossFollowUps(config: unknown, findings: Findings): void {
     );
   if (has('statusUrl') && !has('accepted') && !has('reconcileUrl'))
     findings.add('statusUrl', 'expected accepted beside it, got nothing: no answer is ever taken for an acceptance');
-  if (has('poll') && !has('statusUrl'))
+  // A deadline alone bounds the wait for a completion that is told (H7).
+  if (has('poll') && !has('statusUrl') && (!has('accepted') || member(member(config, 'poll'), 'everyMs') !== undefined))
     findings.add('poll', 'expected statusUrl beside it, got nothing: there is nothing to poll');
   if (has('cancelUrl') && !has('accepted'))
     findings.add('cancelUrl', 'expected accepted beside it, got nothing: only an accepted batch can be cancelled');

@@ -91,7 +91,9 @@ export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Ha
 
 function build(config: HttpHandlerConfig, plan: Plan): Handler {
   const { payload, request, followUps } = plan;
-  const timeoutMs = config.timeoutMs ?? 30_000;
+  // A lane waits for its head: it gives up sooner.
+  const isOrdered = config.lane !== undefined || config.service !== undefined;
+  const timeoutMs = config.timeoutMs ?? (isOrdered ? 15_000 : 30_000);
   const transport = new Transport({
     connections: config.concurrency?.perHandler ?? 32,
     connectMs: Math.min(config.timeouts?.connectMs ?? DEFAULT_CONNECT_MS, timeoutMs),
@@ -114,6 +116,10 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
       bisect: config.bisect,
       absentAfterMs: config.absentAfterMs,
       poll: config.poll,
+      lane: config.lane,
+      service: payload.order.service,
+      reads: payload.order.reads,
+      writes: payload.order.writes,
       leaders: config.leaders,
       maxQueued: config.maxQueued,
       retentionMs: config.retentionMs,
@@ -134,10 +140,14 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
   );
 }
 
+const CALLBACK_PLACEHOLDER = '<callback URL>';
+
 /** The call as it would be made, without secrets and before there is a key (H11). */
 function preview(plan: SubmitPlan, batch: Batch): ReturnType<NonNullable<Handler['preview']>> {
   const placeholder = '<idempotency key>';
-  const { headers, keyHeader } = plan.request;
+  const { headers, keyHeader, callbackHeader } = plan.request;
   const key = keyHeader === undefined ? {} : { [keyHeader]: placeholder };
-  return { ...encodeCall(plan, batch, placeholder), headers: { ...headers.shown, ...key } };
+  const callback = callbackHeader === undefined ? {} : { [callbackHeader]: CALLBACK_PLACEHOLDER };
+  const call = encodeCall(plan, batch, placeholder, CALLBACK_PLACEHOLDER);
+  return { ...call, headers: { ...headers.shown, ...key, ...callback } };
 }

@@ -3,6 +3,8 @@ import type { Findings } from '../configError';
 import { didYouMean } from '../suggest';
 import { show } from '../text';
 import type { Path } from './path';
+import type { OrderPlan } from './stateKeys';
+import { compileOrder } from './stateKeys';
 import { isBad, member, parsePath, readPath } from './path';
 import type { Reference } from './template';
 
@@ -12,6 +14,7 @@ export interface PayloadPlan {
   target(payload: unknown): string;
   readonly weightOf?: (payload: unknown) => number;
   readonly distinctBy?: (payload: unknown) => string;
+  readonly order: OrderPlan;
 }
 
 const TARGET_BYTES_MAX = 512;
@@ -23,7 +26,9 @@ export function compilePayload(config: unknown, references: readonly Reference[]
   const keyAt = payloadPath(target, 'target', findings);
   const weightAt = payloadPath(member(config, 'weight'), 'weight', findings);
   const distinctAt = payloadPath(member(config, 'distinctBy'), 'distinctBy', findings);
+  const order = compileOrder(config, findings);
   const plan = {
+    order,
     target:
       typeof constant === 'string'
         ? () => constant
@@ -35,6 +40,7 @@ export function compilePayload(config: unknown, references: readonly Reference[]
     ['target', keyAt],
     ['weight', weightAt],
     ['distinctBy', distinctAt],
+    ...order.paths.map(([at, path]): [string, Path] => [at, path]),
   ];
   for (const reference of references)
     if (reference.root === 'payload' && !reference.optional) used.push(['request.item', reference.path]);
@@ -103,7 +109,9 @@ function compileSchema(
         message: `expected a value (request.item takes {{${text}}}), got nothing`,
       });
     }
-    for (const read of [plan.target, plan.weightOf, plan.distinctBy]) {
+    const { service, reads, writes } = plan.order;
+    const named = service && ((value: unknown) => service('', value));
+    for (const read of [plan.target, plan.weightOf, plan.distinctBy, named, reads, writes]) {
       try {
         read?.(payload);
       } catch (error) {

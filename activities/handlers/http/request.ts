@@ -14,6 +14,8 @@ export interface RequestPlan {
   readonly headers: Headers;
   /** The header that carries the idempotency key; undefined: none is sent. */
   readonly keyHeader?: string;
+  /** The header that carries the callback URL; undefined: none is sent. */
+  readonly callbackHeader?: string;
   readonly body: BodyPlan;
 }
 
@@ -50,6 +52,7 @@ export function compileRequest(config: unknown, env: Env, findings: Findings): R
       secrets: headers.secrets,
     },
     keyHeader: compileKeyHeader(config, headers, findings),
+    callbackHeader: compileCallbackHeader(config, headers, findings),
     body,
   };
 }
@@ -66,4 +69,17 @@ function compileKeyHeader(config: unknown, headers: Headers, findings: Findings)
   }
   const idempotency = member(config, 'idempotency') ?? 'none';
   return idempotency !== 'none' || member(config, 'reconcileUrl') !== undefined ? name : undefined;
+}
+
+function compileCallbackHeader(config: unknown, headers: Headers, findings: Findings): string | undefined {
+  const chosen = member(config, 'callbackHeader');
+  if (typeof chosen !== 'string') return undefined;
+  const name = chosen.toLowerCase();
+  const key = member(config, 'idempotencyHeader');
+  if (Object.hasOwn(headers.sent, name) || (typeof key === 'string' && key.toLowerCase() === name))
+    findings.add(
+      'callbackHeader',
+      'expected a header that carries nothing else: Muster writes the callback URL into it',
+    );
+  return name;
 }

@@ -52,6 +52,10 @@ const response = settings({
   ).optional(),
 });
 
+const pathOrTemplate = () =>
+  text('a path such as order.id, or a template such as "order-{{payload.order.id}}"', () => true);
+const keys = () => z.array(pathOrTemplate(), { error: 'expected an array of paths or templates' }).optional();
+
 const constant = settings({ constant: text('text of 1-512 bytes', (v) => v !== '' && Buffer.byteLength(v) <= 512) });
 
 export const httpSchema = settings({
@@ -60,12 +64,19 @@ export const httpSchema = settings({
   target: either<string | { constant: string }>((v) => (typeof v === 'object' && v !== null ? constant : path())),
   weight: path().optional(),
   distinctBy: path().optional(),
+  service: either<string | { constant: string }>((v) =>
+    typeof v === 'object' && v !== null ? constant : pathOrTemplate(),
+  ).optional(),
+  reads: keys(),
+  writes: keys(),
   schema: z
     .custom<object>((v) => typeof v === 'object' && v !== null && !Array.isArray(v), {
       error: 'expected a JSON Schema (an object)',
     })
     .optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
+  /** Carries the URL at which the downstream may tell what became of the batch (H7); in the body it is {{callbackUrl}} of the envelope. */
+  callbackHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
   timeouts: settings({
     connectMs: whole(1, 600_000, 'milliseconds').optional(),

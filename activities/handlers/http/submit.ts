@@ -32,9 +32,10 @@ export function encodeCall(
   plan: SubmitPlan,
   batch: Batch,
   idempotencyKey: string,
+  callbackUrl?: string,
 ): { method: string; url: string; body: string } {
   const { request, maxBytes } = plan;
-  const body = request.body.encode(batch, idempotencyKey);
+  const body = request.body.encode(batch, idempotencyKey, callbackUrl);
   const bytes = Buffer.byteLength(body);
   if (maxBytes !== undefined && bytes > maxBytes) {
     throw new RejectedError(
@@ -56,8 +57,10 @@ export async function submit(
 ): Promise<SubmitAnswer> {
   const { headers, keyHeader } = plan.request;
   const key = keyHeader === undefined ? {} : { [keyHeader]: context.idempotencyKey };
-  const call = encodeCall(plan, batch, context.idempotencyKey);
-  const answer = await transport.send({ ...call, headers: { ...headers.sent, ...key }, signal: context.signal });
+  const callback = callbackOf(plan.request, context.callbackUrl);
+  const call = encodeCall(plan, batch, context.idempotencyKey, context.callbackUrl);
+  const sent = { ...headers.sent, ...key, ...callback };
+  const answer = await transport.send({ ...call, headers: sent, signal: context.signal });
   const verdict = verdictOf(answer.statusCode, plan.answers);
   if (verdict === undefined) return await readSuccess(plan, answer, batch.tasks.length);
   const error = await errorOf(answer, headers.secrets);
@@ -71,6 +74,15 @@ export async function submit(
     case 'unknown':
       throw new Error(error);
   }
+}
+
+/** The header with the callback URL, where one is configured. Where there is no URL to give, nothing is sent: no task is at fault. */
+function callbackOf({ callbackHeader, body }: RequestPlan, url: string | undefined): Record<string, string> {
+  if (url !== undefined) return callbackHeader === undefined ? {} : { [callbackHeader]: url };
+  if (callbackHeader === undefined && !body.needsCallback) return {};
+  throw new HaltError(
+    'not sent: the request carries a callback URL, and this worker has none; start it with --callback-port or MUSTER_CALLBACK_URL, and MUSTER_CALLBACK_SECRET',
+  );
 }
 
 async function readSuccess(plan: SubmitPlan, answer: IncomingAnswer, members: number): Promise<SubmitAnswer> {

@@ -8,7 +8,7 @@ export const EXIT = {
   /** Postgres or Temporal cannot be used: not reached, refused, tables missing or newer than this program. */
   unavailable: 3,
   timeout: 4,
-  /** Refused for now (`maxQueued`): nothing was accepted, submit again later. */
+  /** Refused for now (`maxQueued`, a completion before its acceptance): nothing was done, do it again later. */
   backlogged: 5,
 } as const;
 
@@ -18,7 +18,7 @@ export const EXIT_HELP = `Exit codes:
   2  bad usage, settings, config file or input; nothing was done
   3  Postgres or Temporal cannot be used: not reached, or the tables are missing or newer than this program
   4  not done within --timeout; what was accepted goes on
-  5  refused for now since too much waits (maxQueued); nothing was accepted, try again later
+  5  refused for now: too much waits (maxQueued), or a completion came before its acceptance was written; nothing was done, try again later
   130, 143  ended by Ctrl-C, by SIGTERM`;
 
 const BY_CODE: Readonly<Record<string, number>> = {
@@ -34,6 +34,7 @@ const BY_CODE: Readonly<Record<string, number>> = {
   DEV_SERVER: EXIT.unavailable,
   TIMEOUT: EXIT.timeout,
   BACKLOGGED: EXIT.backlogged,
+  COMPLETION_TOO_EARLY: EXIT.backlogged,
 };
 const USAGE =
   /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|BATCH_TOO_LARGE$|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;

@@ -182,6 +182,7 @@ describe('a plan', () => {
         pending: 1,
         saturated: false,
         haltedBy: null,
+        heldBy: null,
         ready: false,
         dueInMs: null,
       },

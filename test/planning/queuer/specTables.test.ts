@@ -42,6 +42,7 @@ describe('the next round, one-round and serial (first table of the spec)', () =>
       failures: [],
       lanes: [],
       round: 0,
+      paced: { handlers: new Map(), targets: new Map() },
       dueInMs: null,
       again: false,
     });

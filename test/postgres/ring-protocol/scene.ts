@@ -57,7 +57,7 @@ export class Theatre {
   /** Plays the scene from an empty store; answers what the checker finds. */
   async play(scene: Scene, wrong: boolean): Promise<Finding[]> {
     const { pool } = this.database;
-    await pool.query('truncate lane, lane_state, lane_queue, submission, dependency, submitter, handler, leader, target, initiator, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification, lease, node restart identity'); // prettier-ignore
+    await pool.query('truncate lane, lane_state, lane_queue, submission, dependency, submitter, handler, leader, target, initiator, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification, lease, node restart identity cascade'); // prettier-ignore
     const answers: Answer[] = [];
     const found: Finding[] = [];
     const calls = new Set<string>();

@@ -45,6 +45,8 @@ export interface LaneExplanation {
 /** Where a batch of a lane is and what it waits for: "third in lane po-17, waits for commit of batch 81 (4 s)". Pure. */
 export const explainLane = (facts: LaneFacts): LaneExplanation => {
   const { place, lane } = facts;
+  if (facts.status === 'refused')
+    return { text: `In lane ${lane.service}, refused alone${said(facts)}; what becomes of the one after it tells whether it is a poison task.`, waitsFor: 'resolution', inMs: null }; // prettier-ignore
   if (place === 0) return { text: `${ended(facts)}.`, waitsFor: null, inMs: null };
   const where = `${placeInWords(place)} in lane ${lane.service}`;
   const { text, ...rest } = stopped(facts) ?? waits(facts);
@@ -186,6 +188,12 @@ const next = ({ queuer, lane }: LaneFacts): LaneExplanation => {
     lanesBefore === 0
       ? ''
       : `, ${lanesBefore} ${lanesBefore === 1 ? 'lane is' : 'lanes are'} due before ${lane.service}`;
+  if (lane.held === true)
+    return {
+      waitsFor: 'submitter',
+      inMs: null,
+      text: `may go and waits for a limit of its handler: calls in flight or weight in flight`,
+    };
   if (slotsTaken >= slots)
     return { waitsFor: 'submitter', inMs: null, text: `may go and waits for one of ${slots} submitters${before}` };
   return { waitsFor: 'submitter', inMs: 0, text: `may go and is granted next${before}` };

@@ -14,6 +14,8 @@ import type {
   Strategy,
   Turn,
 } from './types';
+import type { Held } from './tokens';
+import { TokenBudget } from './tokens';
 import { TurnQueue } from './turnQueue';
 
 /** A lane while a plan is made. */
@@ -26,15 +28,29 @@ interface Entrant {
   granted: number;
   /** What it would send next. */
   next: QueuedBatch | null;
+  /** Why that one does not go, though its lane lets it: a limit of its handler. */
+  held: Held | null;
 }
+
+/** A lane that waits for a limit is looked at when something ends; this is only the net. */
+const HELD_LOOK_MS = 30_000;
 
 /** See `PlanGrants`. */
 export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
   if (slots <= 0 || state.paused)
-    return { grants: [], failures: [], lanes: [], round: state.round, dueInMs: null, again: false };
+    return {
+      grants: [],
+      failures: [],
+      lanes: [],
+      round: state.round,
+      paced: NOTHING_PACED,
+      dueInMs: null,
+      again: false,
+    };
   const strategy = strategyOf(state.strategy);
   const entrants = state.lanes.map(enter);
-  const { grants, round, cut } = serve(state, strategy, entrants, slots);
+  const budget = new TokenBudget(state.handlers ?? [], state.nowMs ?? 0);
+  const { grants, round, cut } = serve(state, strategy, entrants, slots, budget);
   const failures = entrants.flatMap(({ lane, walk }) =>
     walk.failures.map((failure): DependencyFailure => ({ ...failure, laneId: lane.id })),
   );
@@ -46,6 +62,7 @@ export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
     failures,
     lanes: changed,
     round,
+    paced: budget.paced,
     dueInMs: dues.length === 0 ? null : Math.min(...dues),
     again:
       grants.length < slots &&
@@ -53,6 +70,8 @@ export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
       grants.length + changed.length + failures.length > 0,
   };
 };
+
+const NOTHING_PACED: GrantPlan['paced'] = { handlers: new Map(), targets: new Map() };
 
 const enter = (lane: Lane): Entrant => {
   const saturated = isSaturated(lane.pending, lane.pendingLimit, lane.saturated);
@@ -67,10 +86,17 @@ const enter = (lane: Lane): Entrant => {
     saturated,
     granted: 0,
     next: isStopped ? null : walk.next(),
+    held: null,
   };
 };
 
-const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entrant[], slots: number) => {
+const serve = (
+  state: QueuerState,
+  strategy: Strategy,
+  entrants: readonly Entrant[],
+  slots: number,
+  budget: TokenBudget,
+) => {
   let round = state.round;
   const turnOf = ({ lane, accounting }: Entrant, batch: QueuedBatch): Turn => ({
     laneId: lane.id,
@@ -93,9 +119,14 @@ const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entran
     const { turn, item: entrant } = first;
     // The first goes in any case: in `single` what may go first of a lane may come after what only waits in all of them.
     if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
+    const taken = budget.take(entrant.next!);
+    if ('held' in taken) {
+      entrant.held = taken.held; // its place stays: it has not been served
+      continue;
+    }
     const entered = strategy.enter({ ...entrant.accounting, weight: entrant.lane.weight }, round);
     round = Math.max(round, entered.served);
-    grants.push(grant(entrant, strategy, entered, round));
+    grants.push({ ...grant(entrant, strategy, entered, round), startInMs: taken.startInMs });
     if (entrant.next === null) continue;
     if (entrant.granted < strategy.grantsPerLane(state.depth)) queue.add(turnOf(entrant, entrant.next), entrant);
     else cut = true;
@@ -104,7 +135,7 @@ const serve = (state: QueuerState, strategy: Strategy, entrants: readonly Entran
 };
 
 /** Grants the entrant's next batch and looks for the one after. */
-const grant = (entrant: Entrant, strategy: Strategy, entered: Accounting, round: number): Grant => {
+const grant = (entrant: Entrant, strategy: Strategy, entered: Accounting, round: number): Omit<Grant, 'startInMs'> => {
   const { lane, next: batch } = entrant;
   if (batch === null) throw new Error(`lane ${lane.id}: expected a batch that may go, got none`);
   entrant.accounting = strategy.charge({ ...entered, weight: lane.weight }, batch.weight);
@@ -125,7 +156,7 @@ const grant = (entrant: Entrant, strategy: Strategy, entered: Accounting, round:
   };
 };
 
-const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next }: Entrant): LaneUpdate => {
+const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next, held }: Entrant): LaneUpdate => {
   const halting = lane.onInvalid === 'halt' ? walk.failures[0]?.batchId : undefined;
   const isStopped = lane.paused || lane.haltedBy !== null;
   const holdInMs = lane.holdInMs !== null && lane.holdInMs > 0 ? lane.holdInMs : null;
@@ -138,8 +169,9 @@ const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next }:
     saturated,
     haltedBy: lane.haltedBy ?? halting ?? walk.parked,
     // A stopped lane was not walked: it keeps its mark, which the index does not look at meanwhile.
-    ready: isStopped || next !== null || mayHaveMore,
-    dueInMs: isStopped || saturated ? null : (holdInMs ?? walk.dueInMs),
+    ready: held === null && (isStopped || next !== null || mayHaveMore),
+    dueInMs: held !== null ? (held.inMs ?? HELD_LOOK_MS) : isStopped || saturated ? null : (holdInMs ?? walk.dueInMs),
+    heldBy: held?.handlerId ?? null,
   };
 };
 

@@ -16,13 +16,13 @@ export type LaneState =
   | 'halted';
 
 /**
- * By what stops it first: an operator, the lane's halt, back pressure; else by its head. `free`: its first open batch may go now.
+ * By what stops it first: an operator, the lane's halt, back pressure (the downstream's, or a limit of its handler); else by its head. `free`: its first open batch may go now.
  * `in flight`: the head is with a submitter; `waiting for commit`: the downstream has it.
  */
 export const laneStateOf = (lane: Lane): LaneState => {
   if (lane.paused) return 'paused';
   if (lane.haltedBy !== null) return 'halted';
-  if (lane.saturated || (lane.holdInMs ?? 0) > 0) return 'back pressure';
+  if (lane.held === true || lane.saturated || (lane.holdInMs ?? 0) > 0) return 'back pressure';
   const waiting = lane.open.filter(({ status }) => !isInFlight(status));
   const mayGo = waiting.some(({ id }) => verdictOn(lane, id)?.kind === 'may-go');
   if (mayGo && waiting[0]?.status !== 'unknown') return 'free';

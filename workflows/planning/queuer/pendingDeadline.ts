@@ -9,6 +9,7 @@ export interface PendingFacts {
   askedSince: boolean;
   /** Deadlines it has passed, this one included. */
   overdue: number;
+  overdueMax?: number;
 }
 
 export type PendingDecision =
@@ -20,9 +21,17 @@ export type PendingDecision =
   | { kind: 'park'; reason: string };
 
 /** Past its deadline it is asked for once, then unknown; after `OVERDUE_MAX` deadlines its lane halts and says so. Never skipped. */
-export const decidePending = ({ deadlineInMs, askedSince, overdue }: PendingFacts): PendingDecision => {
+export const decidePending = ({
+  deadlineInMs,
+  askedSince,
+  overdue,
+  overdueMax = OVERDUE_MAX,
+}: PendingFacts): PendingDecision => {
   if (deadlineInMs > 0) return { kind: 'wait', inMs: deadlineInMs };
   if (!askedSince) return { kind: 'ask' };
-  if (overdue < OVERDUE_MAX) return { kind: 'unknown' };
-  return { kind: 'park', reason: `pending for ever: it passed its deadline ${overdue} times without an end` };
+  if (overdue < overdueMax) return { kind: 'unknown' };
+  return {
+    kind: 'park',
+    reason: `pending for ever: it passed its deadline ${overdue} ${overdue === 1 ? 'time' : 'times'} without an end`,
+  };
 };

@@ -6,6 +6,7 @@
  *        │   └── never sent ───┘  │
  *        │                        ├── committed · invalid, from pending and valid too
  *        └── absent ── unknown ◀──┘ no answer, lost, or past its deadline; the older one of a lane is granted, to be looked up
+ *        refused ◀── alone of its halved batch, as first: the one after it tells whether it is a poison task (H4) ──▶ invalid · unsubmitted
  *                         └── parked: nobody may decide it but an operator (resend, applied, refused, skip)
  *
  * Below 10 a submission is open (`submission_open`), from 10 on it has ended and never changes again: an invalid one is never sent
@@ -19,6 +20,7 @@ export const STATUSES = {
   pending: 4,
   valid: 5,
   parked: 6,
+  refused: 7,
   committed: 10,
   invalid: 11,
   skipped: 12,
@@ -32,12 +34,14 @@ export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionS
   // Its dependencies were committed when it was granted first, and what is committed stays so.
   delayed: ['submitted', 'skipped'],
   // Granted, to be looked up or sent again (C28); or an answer for it comes late.
-  unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked'],
-  submitted: ['unsubmitted', 'delayed', 'unknown', 'pending', 'valid', 'committed', 'invalid', 'parked'],
-  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked'],
+  unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused'],
+  submitted: ['unsubmitted', 'delayed', 'unknown', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused'],
+  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused'],
   valid: ['committed', 'invalid', 'unknown', 'parked'],
   // By an operator: send again, it was applied, it was refused, go on without it; or a true answer comes late.
   parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
+  // It blocks nothing: it was not applied, and the one after it is asked next.
+  refused: ['unsubmitted', 'invalid'],
   committed: [],
   invalid: [],
   skipped: [],
@@ -75,7 +79,7 @@ export const isEnded = (status: SubmissionStatus): boolean => STATUSES[status] >
 export const isInFlight = (status: SubmissionStatus): boolean =>
   status === 'submitted' || status === 'pending' || status === 'valid';
 
-/** The state of the tasks of such a batch (H9). */
+/** The state of the tasks of such a batch (H9); `lane_task_state` in SQL is the same for the open ones, and a test compares them. */
 export const TASK_STATE_OF = {
   unsubmitted: 'batched',
   delayed: 'created',
@@ -84,8 +88,10 @@ export const TASK_STATE_OF = {
   pending: 'in-progress',
   valid: 'in-progress',
   parked: 'unknown',
+  refused: 'in-progress',
   committed: 'succeeded',
   invalid: 'failed',
-  skipped: 'cancelled',
+  // By an operator, who could not say that it was applied.
+  skipped: 'failed',
   'failed-dependency': 'failed',
 } as const satisfies Record<SubmissionStatus, string>;

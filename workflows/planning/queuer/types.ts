@@ -1,4 +1,5 @@
 import type { SubmissionStatus } from './statuses';
+import type { BatchTokens, HandlerTokens } from './tokens';
 
 /**
  * What the queuer's planners read and answer. All times are milliseconds from now by the database's clock (null or <= 0: now).
@@ -40,6 +41,8 @@ export interface QueuedBatch {
   waitsFor: readonly number[];
   /** A dependency that ended in any way but committed: this batch fails without being sent. */
   failedOn: number | null;
+  /** What it takes of its handler's limits; left out: its handler has none. */
+  tokens?: BatchTokens;
 }
 
 export interface Lane {
@@ -70,6 +73,8 @@ export interface Lane {
   open: readonly QueuedBatch[];
   /** There are open batches after those. */
   openMore: boolean;
+  /** Its next batch waits for a limit of its handler (`LaneUpdate.heldBy`); for who looks at it. */
+  held?: boolean;
 }
 
 /** At `stopAt` pending nothing more is granted until they are fewer than `resumeBelow` (30 and 15: spec table). */
@@ -94,6 +99,9 @@ export interface QueuerState {
   lanes: readonly Lane[];
   /** There are more ready lanes than were given. */
   more: boolean;
+  /** Of handlers with limits whose batches are among those given; and the database's clock as Unix ms, for their rates. */
+  handlers?: readonly HandlerTokens[];
+  nowMs?: number;
 }
 
 /** One batch for one submitter (C2). */
@@ -107,6 +115,8 @@ export interface Grant {
   weight: number;
   /** Number of the queuer's round in which it is served. */
   round: number;
+  /** Its handler's rate lets it start then; 0: at once. */
+  startInMs: number;
 }
 
 /**
@@ -128,6 +138,8 @@ export interface LaneUpdate extends Accounting {
   ready: boolean;
   /** It becomes ready by time alone then. Null: an event (commit, answer, resume, submit) makes it ready. */
   dueInMs: number | null;
+  /** The handler for whose calls or weight in flight its next batch waits: whatever of that ends makes it ready. Null: for none. */
+  heldBy: number | null;
 }
 
 /** Fails without being sent (C18): status failed-dependency. */
@@ -144,6 +156,8 @@ export interface GrantPlan {
   /** Only lanes whose values differ from those given, or that are not ready. */
   lanes: LaneUpdate[];
   round: number;
+  /** What was taken of rates, to be stored: of handlers and targets by id. */
+  paced: { handlers: ReadonlyMap<number, readonly number[]>; targets: ReadonlyMap<number, readonly number[]> };
   /** The earliest time at which one of the lanes given may go without an event. */
   dueInMs: number | null;
   /** Slots are left and lanes were not given, or failures may have freed others: apply, read and plan again. */

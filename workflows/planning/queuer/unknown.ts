@@ -1,4 +1,4 @@
-/** How often an unknown outcome is looked up before its lane is parked, and how long between. */
+/** How often an unknown outcome is looked up before its lane is parked, and how long between: what a handler's `lane` says where it says nothing. */
 export const LOOK_UPS_MAX = 5;
 export const LOOK_UP_AGAIN_MS = 2_000;
 
@@ -12,6 +12,8 @@ export interface UnknownFacts {
   found: 'done' | 'accepted' | 'absent' | 'unsure' | null;
   /** Look-ups without a clear answer, this one included. */
   lookUps: number;
+  lookUpsMax?: number;
+  lookUpAgainMs?: number;
 }
 
 export type UnknownDecision =
@@ -28,7 +30,8 @@ export type UnknownDecision =
   | { kind: 'park'; reason: string };
 
 /** Look it up first, where that can be done; send again only what is absent or idempotent; else it is an operator's. Never blindly. */
-export const decideUnknown = ({ idempotent, canReconcile, found, lookUps }: UnknownFacts): UnknownDecision => {
+export const decideUnknown = (facts: UnknownFacts): UnknownDecision => {
+  const { idempotent, canReconcile, found, lookUps } = facts;
   if (found === null && canReconcile) return { kind: 'look-up' };
   switch (found) {
     case 'done':
@@ -40,7 +43,8 @@ export const decideUnknown = ({ idempotent, canReconcile, found, lookUps }: Unkn
     case 'unsure':
     case null:
       if (idempotent) return { kind: 'unsubmitted', because: 'idempotent' };
-      if (canReconcile && lookUps < LOOK_UPS_MAX) return { kind: 'wait', inMs: LOOK_UP_AGAIN_MS };
+      if (canReconcile && lookUps < (facts.lookUpsMax ?? LOOK_UPS_MAX))
+        return { kind: 'wait', inMs: facts.lookUpAgainMs ?? LOOK_UP_AGAIN_MS };
       return {
         kind: 'park',
         reason: canReconcile

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import Table from 'cli-table3';
+import pg from 'pg';
+import { createClient } from '../../client';
+import type { Client } from '../../client';
+import { migrate } from '../../postgres/migrate';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import { Cleanup } from '../demo/stack';
+import type { Victim } from '../ledger/killer';
+import { Killer } from '../ledger/killer';
+import { startChild } from '../support/child';
+import { durationFlag, numberFlag, processFlags, switchFlag } from '../support/flags';
+import { seededRandom } from '../support/random';
+import { runMain } from '../support/server';
+import { Hub } from './hub';
+import { Queue } from './queue';
+
+/**
+ * A million items through an at-least-once queue to consumers that are killed in turns and ack twice: all real, started here. Nobody counts;
+ * exactly one message says that it is complete. Ends by itself with a table, and with exit code 1 if that was not so.
+ */
+const flags = processFlags({
+  items: numberFlag(1_000_000, { min: 1 }),
+  consumers: numberFlag(8, { min: 1, max: 64 }),
+  'segment-size': numberFlag(8_000, { min: 1, max: 8_000 }),
+  /** `2s`; 0: nobody is killed. */
+  'kill-every': durationFlag(300),
+  'visibility-ms': numberFlag(3_000),
+  'twice-share': numberFlag(0.2, { max: 1 }),
+  seed: numberFlag(1),
+  json: switchFlag(),
+});
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+async function main(): Promise<void> {
+  const cleanup = new Cleanup();
+  try {
+    const result = await run(cleanup);
+    process.stdout.write(`${flags.json ? JSON.stringify(result) : describe(result)}\n`);
+    process.exitCode = result.isExactlyOnce && result.isWhole ? 0 : 1;
+  } finally {
+    await cleanup.run();
+  }
+}
+
+async function run(cleanup: Cleanup) {
+  const queue = new Queue(flags['visibility-ms'], seededRandom(flags.seed), 0.02);
+  const hub = new Hub(queue, `whsec_${randomBytes(24).toString('base64')}`);
+  const stack = await startStack(cleanup, hub);
+  const client = createClient({ databaseUrl: stack.databaseUrl, temporal: { address: stack.temporal } });
+  cleanup.add('client', () => client.close());
+  const killer = new Killer(stack.consumers, flags['kill-every'], () => undefined);
+  const startedAt = performance.now();
+  const { id } = await client.openFanout({
+    userKey: 'the million',
+    segmentSize: flags['segment-size'],
+    notify: { url: `${stack.url}/hook` },
+  });
+  if (flags['kill-every'] > 0) killer.start();
+  await produce(client, id, queue);
+  const addedS = seconds(startedAt);
+  say(`${flags.items} items added and sent after ${addedS} s; sealed`);
+  const done = await client.waitForFanout(id, { onProgress: progress(startedAt) });
+  const completeS = seconds(startedAt);
+  say(`complete after ${completeS} s; what the queue still delivers is acked again`);
+  while (!queue.isDone) await new Promise((resolve) => setTimeout(resolve, 100));
+  await killer.stop();
+  await hub.quiet();
+  const { ok } = await client.verify();
+  const { rows } = await client.pool.query<{ events: number; bytes: number }>(
+    `select (select count(*)::int from notification where fanout_id is not null) as events,
+       (pg_total_relation_size('fanout') + pg_total_relation_size('segment') + pg_total_relation_size('fanout_add'))::float8 as bytes`,
+  );
+  return {
+    items: done.items,
+    state: done.state,
+    consumers: flags.consumers,
+    kills: killer.kills,
+    delivered: queue.delivered,
+    redelivered: queue.redelivered,
+    idsAcked: hub.items,
+    ackedFirst: hub.acked,
+    reportedByCalls: hub.completed.length,
+    events: rows[0]!.events,
+    messages: hub.messages.size,
+    messageUserKey: [...hub.messages.values()][0]?.userKey ?? null,
+    addedS: Number(addedS),
+    completeS: Number(completeS),
+    itemsPerS: Math.round(done.items / Number(completeS)),
+    bytesPerItem: Number((rows[0]!.bytes / done.items).toFixed(2)),
+    // The call that reports it may be a consumer's that is killed before it can tell us; the event and its message stay.
+    isExactlyOnce: done.items === flags.items && rows[0]!.events === 1 && hub.messages.size === 1 && hub.completed.length <= 1, // prettier-ignore
+    isWhole: ok,
+  };
+}
+
+const seconds = (since: number): string => ((performance.now() - since) / 1_000).toFixed(1);
+const progress = (startedAt: number) => {
+  let told = performance.now();
+  return ({ items, open }: { items: number; open: number | null }): void => {
+    if (performance.now() - told < 2_000) return;
+    told = performance.now();
+    say(`${seconds(startedAt)} s: ${items - (open ?? 0)} of ${items} acked`);
+  };
+};
+
+/** Sends while it adds; memory holds what the queue holds. */
+const produce = async (client: Client, id: string, queue: Queue): Promise<void> => {
+  for await (const part of client.addItemsInParts(id, flags.items, { key: 'produce' })) queue.push(part);
+  await client.sealFanout(id);
+  queue.close();
+};
+
+async function startStack(cleanup: Cleanup, hub: Hub) {
+  const postgres = await startPostgres({ log: () => undefined });
+  cleanup.add('Postgres', () => postgres.stop());
+  const temporal = await startTemporalDev({ ui: false, log: () => undefined });
+  cleanup.add('Temporal', () => temporal.stop());
+  const admin = new pg.Client({ connectionString: postgres.url });
+  await admin.connect();
+  await admin.query('create database muster').finally(() => admin.end());
+  const databaseUrl = Object.assign(new URL(postgres.url), { pathname: '/muster' }).href;
+  await migrate(databaseUrl);
+  const server = createServer((request, response) => void hub.serve(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanup.add('queue', async () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const env = { MUSTER_DATABASE_URL: databaseUrl };
+  const worker = await startChild(join(__dirname, 'worker.js'), ['--temporal', temporal.address], { env: { ...env, WEBHOOK_SECRET: hub.secret }, readyMs: 120_000 }); // prettier-ignore
+  cleanup.add('worker', () => worker.stop());
+  const start = (no: number) => () =>
+    startChild(join(__dirname, 'consumer.js'), ['--queue', url, '--temporal', temporal.address, '--seed', String(flags.seed + no), '--twice-share', String(flags['twice-share'])], { env, readyMs: 120_000 }); // prettier-ignore
+  const consumers = await Promise.all(
+    Array.from({ length: flags.consumers }, async (_, no): Promise<Victim> => {
+      const victim: Victim = { name: `consumer ${no + 1}`, current: await start(no)(), start: start(no) };
+      cleanup.add(victim.name, () => victim.current.stop());
+      return victim;
+    }),
+  );
+  say(`Postgres, Temporal at ${temporal.address}, a worker, ${consumers.length} consumers`);
+  return { databaseUrl, temporal: temporal.address, url, consumers };
+}
+
+const describe = (result: Awaited<ReturnType<typeof run>>): string => {
+  const table = new Table({ style: { head: [], border: [] } });
+  const n = (value: number): string => value.toLocaleString('en-US');
+  table.push(
+    ['items', n(result.items)],
+    ['consumers, kills (SIGKILL)', `${result.consumers}, ${result.kills}`],
+    ['messages delivered, again', `${n(result.delivered)}, ${n(result.redelivered)}`],
+    ['acks sent, of them the first of an item', `${n(result.idsAcked)}, ${n(result.ackedFirst)} (as far as consumers lived to tell)`],
+    ['complete after', `${result.completeS} s, ${n(result.itemsPerS)} items/s`],
+    ['bytes an item in the store', String(result.bytesPerItem)],
+    ['calls that reported the completion', String(result.reportedByCalls)],
+    ['events, signed messages', `${result.events}, ${result.messages} ("${result.messageUserKey}")`],
+  ); // prettier-ignore
+  return [
+    table.toString(),
+    result.isExactlyOnce ? 'complete exactly once' : 'NOT EXACTLY ONCE',
+    result.isWhole ? 'the store is whole' : 'the store is NOT whole: muster verify',
+  ].join('\n');
+};
+
+runMain(main);

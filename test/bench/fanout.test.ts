@@ -1,0 +1,28 @@
+import { addItems, openFanout } from '../../client/fanout';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
+
+/** `bench:fanout` in small: its measures run, and what does not depend on the machine is as promised. The long form: `npm run bench:fanout`. */
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(() => database.drop());
+
+test('at 8,000 bits and 1,000,000 items: at most half a byte an item, all rows and indexes counted', async () => {
+  const size = `select (pg_total_relation_size('fanout') + pg_total_relation_size('segment') + pg_total_relation_size('fanout_add'))::float8 as bytes`;
+  const { id } = await openFanout(database.pool, { segmentSize: 8_000 });
+  await addItems(database.pool, id, 1_000_000);
+  const { rows } = await database.pool.query<{ bytes: number }>(size);
+  expect(rows[0]!.bytes / 1_000_000).toBeLessThanOrEqual(0.5);
+});
+
+test('the measures run', async () => {
+  const bits = await bitsOf(database.pool, 512, 12_000);
+  const rows = await rowsOf(database.pool, 12_000);
+  for (const one of [bits, rows]) for (const value of Object.values(one)) if (typeof value === 'number') expect(value).toBeGreaterThan(0); // prettier-ignore
+  expect(bits.bytesPerItem).toBeLessThan(rows.bytesPerItem / 5);
+  expect(await latencyOf(database.pool, 3)).toMatchObject({ answerMs: { p50: expect.any(Number) }, waitingMs: { p99: expect.any(Number) } }); // prettier-ignore
+});

@@ -1,0 +1,41 @@
+import pg from 'pg';
+import { migrate } from '../../postgres/migrate';
+import { startTemporalDev } from '../../workers/embedded';
+import { FlowBench } from './queuerFlow';
+import type { Measure } from './queuerMeasure';
+
+const FLOW_LANES = 100;
+
+/** A downstream that takes no time: what is left is the queuer. */
+export const throughTemporal = async (postgresUrl: string, print: (measure: Measure) => void): Promise<void> => {
+  const temporal = await startTemporalDev({ ui: false, log: () => undefined });
+  let flow: FlowBench | undefined;
+  try {
+    flow = await FlowBench.open(await createDatabase(postgresUrl, 'flow'), temporal);
+    await flow.run({ kind: 'answers', batches: 200, lanes: FLOW_LANES, submitters: 8 }); // warm
+    for (const [kind, submitters, batches] of [
+      ['answers', 1, 1_000],
+      ['answers', 8, 3_000],
+      ['answers', 64, 6_000],
+      ['accepts', 64, 3_000],
+    ] as const) {
+      const { batchesPerSecond, actionsPerBatch } = await flow.run({ kind, batches, lanes: FLOW_LANES, submitters });
+      const how = kind === 'answers' ? 'answered at once' : 'accepted, polled every 50 ms';
+      const of = `${submitters} submitters, ${FLOW_LANES} serial lanes, ${how}`;
+      print({ measure: `batches a second through Temporal: ${of}`, value: batchesPerSecond });
+      print({ measure: `actions a batch: ${of}`, value: actionsPerBatch, promise: 'below 1', kept: actionsPerBatch < 1 }); // prettier-ignore
+    }
+  } finally {
+    await flow?.close();
+    await temporal.stop();
+  }
+};
+
+export const createDatabase = async (postgresUrl: string, name: string): Promise<string> => {
+  const admin = new pg.Client({ connectionString: postgresUrl });
+  await admin.connect();
+  await admin.query(`create database ${name}`).finally(() => admin.end());
+  const databaseUrl = Object.assign(new URL(postgresUrl), { pathname: `/${name}` }).href;
+  await migrate(databaseUrl);
+  return databaseUrl;
+};

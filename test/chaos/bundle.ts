@@ -1,0 +1,14 @@
+import { writeFileSync } from 'node:fs';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { WORKFLOWS_PATH } from '../../workers/bundle';
+
+/** The product's workflows with the chaos interceptors, built once for all workers of a run. */
+export const bundleTo = async (file: string): Promise<string> => {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve(WORKFLOWS_PATH),
+    workflowInterceptorModules: [require.resolve('./workflowInterceptors')],
+    logger: new DefaultLogger('ERROR'),
+  });
+  writeFileSync(file, code);
+  return file;
+};

@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import type { Evidence, LaneVerdict } from './queuer/checker';
+import { judge } from './queuer/checker';
+import type { LaneOutcome } from './queuer/report';
+import { planKills } from './plan';
+import { LANE_POINTS } from './points';
+
+/** The submission queuer under kills, in short; the long form: `npm run test:chaos -- --scenario queuer`. */
+const CHAOS = path.join(__dirname, '..', '..', 'dist', 'test', 'chaos', 'chaos.js');
+/** Of this seed one of the first kills is a stop right before a send: a frozen submitter that thaws past its expiry. */
+const SEED = 21;
+const KILLS = 5;
+
+test('C1 C10 C17 C28 C29: kills at any point invert, lose and double nothing; what was frozen before its send is not sent when it thaws', async () => {
+  const args = [
+    '--scenario',
+    'queuer',
+    '--batches',
+    '400',
+    '--lanes',
+    '20',
+    '--kills',
+    `${KILLS}`,
+    '--seed',
+    `${SEED}`,
+  ];
+  const { code, outcome, table } = await new Promise<{ code: number; outcome: LaneOutcome | null; table: string }>(
+    (resolve) => {
+      execFile(
+        process.execPath,
+        [CHAOS, ...args],
+        { maxBuffer: 1e8 },
+        (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), outcome: stdout === '' ? null : (JSON.parse(stdout) as LaneOutcome), table: stderr }), // prettier-ignore
+      );
+    },
+  );
+  if (code !== 0) throw new Error(table);
+  expect(outcome).toMatchObject({ passed: true, kills: KILLS, ...NOTHING, crashes: 0, drained: true, verified: 'ok' });
+  expect(outcome!.committed).toBeGreaterThanOrEqual(400);
+  expect(outcome!.stops).toBeGreaterThan(0);
+  expect(outcome!.frozen).toBeGreaterThan(0);
+}, 240_000);
+
+test('the plan of the short form freezes somebody right before a send', () => {
+  const plan = planKills(KILLS, SEED, LANE_POINTS);
+  expect(plan).toContainEqual(expect.objectContaining({ point: 'before-send', how: 'stop' }));
+});
+
+const NOTHING = {
+  lost: 0,
+  stuck: 0,
+  failed: 0,
+  inversions: 0,
+  doubleEffects: 0,
+  strangers: 0,
+  overlaps: 0,
+  staleCalls: 0,
+  thawedSends: 0,
+};
+const stored = (id: string, status = 10) => ({ id, service: id.slice(0, id.lastIndexOf('-')), status });
+const applied = (id: string, key: string, service = id.slice(0, id.lastIndexOf('-'))) => ({ service, key, ids: [id] });
+const call = (key: string, attempt = 1, beside = 0) => ({ service: 'a', key, attempt, beside });
+
+/** Two batches of one lane, the second sent twice, one of another; a frozen mark that was not used: all as it should be. */
+const sound = (): Evidence => ({
+  acked: ['a-0', 'a-1', 'b-0'],
+  stored: [stored('a-0'), stored('a-1'), stored('b-0')],
+  applied: [applied('a-0', 'm-1'), applied('b-0', 'm-3'), applied('a-1', 'm-2')],
+  calls: [call('m-1'), call('m-3'), call('m-2'), call('m-2', 3)],
+  frozen: [{ batch: 2, attempt: 2 }],
+});
+
+test('finds nothing where nothing is wrong', () => {
+  expect(judge(sound())).toMatchObject({
+    ...NOTHING, batches: 3, committed: 3, calls: 4, distinctCalls: 3, frozen: 1, findings: [],
+  }); // prettier-ignore
+});
+
+/** A checker that finds nothing proves nothing: each fault is planted once, in a forged record. */
+const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>, found: Partial<LaneVerdict>][] = [
+  ['an order turned round', (e) => ({ applied: [...e.applied].reverse() }), { inversions: 1 }],
+  ['an accepted batch that the store does not have', (e) => ({ acked: [...e.acked, 'b-1'] }), { lost: 1 }],
+  ['a committed batch that was never applied', (e) => ({ applied: e.applied.slice(0, 2) }), { lost: 1 }],
+  ['a batch applied twice', (e) => ({ applied: [...e.applied, applied('a-1', 'm-9')] }), { doubleEffects: 1 }],
+  ['a batch applied twice, before a later one', (e) => ({ applied: [e.applied[0]!, ...e.applied] }), { doubleEffects: 1 }],
+  ['a batch applied to another service', (e) => ({ applied: [e.applied[0]!, applied('b-0', 'm-3', 'c'), e.applied[2]!] }), { strangers: 1 }],
+  ['a batch that nobody submitted', (e) => ({ applied: [...e.applied, applied('b-7', 'm-7')] }), { strangers: 1 }],
+  ['a batch left in its lane', (e) => ({ stored: [...e.stored, stored('b-1', 4)] }), { stuck: 1 }],
+  ['a batch that failed', (e) => ({ stored: [...e.stored, stored('b-1', 11)] }), { failed: 1 }],
+  ['two of a serial lane sent beside each other', (e) => ({ calls: [...e.calls, call('m-4', 1, 1)] }), { overlaps: 1 }],
+  ['a call of somebody taken for dead', (e) => ({ calls: [...e.calls, call('m-2', 1)] }), { staleCalls: 1 }],
+  ['a frozen one that sends when it thaws', (e) => ({ calls: [...e.calls.slice(0, 3), call('m-2', 2), call('m-2', 3)] }), { thawedSends: 1 }],
+]; // prettier-ignore
+
+test.each(planted)('catches %s', (_, plant, found) => {
+  const verdict = judge({ ...sound(), ...plant(sound()) });
+  expect(verdict).toMatchObject({ ...NOTHING, ...found });
+  expect(verdict.findings.length).toBeGreaterThan(0);
+});
+
+test('the schedule of kills gives every point its share', () => {
+  const plan = planKills(100, 7, LANE_POINTS);
+  expect(plan).toEqual(planKills(100, 7, LANE_POINTS));
+  for (const point of LANE_POINTS) expect(plan.filter((kill) => kill.point === point).length).toBeGreaterThanOrEqual(5);
+});

@@ -1,0 +1,173 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+
+/**
+ * The judge of the lanes: compares what the clients were promised, what the store says and what the downstream did, batch by batch. Knows
+ * the names of the tables and the status numbers, and imports nothing of Muster.
+ */
+
+/** A batch that the downstream applied, in its order. Ids are `<service>-<number>`, and a service's numbers are submitted in their order. */
+export interface Applied {
+  service: string;
+  key: string;
+  ids: string[];
+}
+export interface LaneCall {
+  service: string;
+  key: string;
+  attempt: number;
+  /** Other batches of the service that the downstream had accepted and not yet applied when it came. */
+  beside: number;
+}
+export interface Evidence {
+  /** Ids whose submit resolved. */
+  acked: readonly string[];
+  stored: readonly { id: string; service: string; status: number }[];
+  applied: readonly Applied[];
+  calls: readonly LaneCall[];
+  /** Calls that were marked by a process that was frozen before it made them, for longer than any lease. */
+  frozen: readonly { batch: number; attempt: number }[];
+}
+
+export interface LaneVerdict {
+  batches: number;
+  committed: number;
+  /** Accepted, and not in the store, or never applied. */
+  lost: number;
+  /** Not at an end. */
+  stuck: number;
+  /** Ended otherwise than committed. */
+  failed: number;
+  /** Applied after something of the same service that was submitted later. */
+  inversions: number;
+  /** Applied more than once. */
+  doubleEffects: number;
+  /** Applied to another service than its own, or never submitted. */
+  strangers: number;
+  /** Sent while another batch of its serial lane was still with the downstream. */
+  overlaps: number;
+  /** Sent by somebody who had been taken for dead: a later attempt of it was there before. */
+  staleCalls: number;
+  frozen: number;
+  /** Of those that were frozen: sent all the same, after the thaw. */
+  thawedSends: number;
+  calls: number;
+  distinctCalls: number;
+  /** First few findings, in words. */
+  findings: string[];
+}
+
+const COMMITTED = 10;
+const FINDINGS = 20;
+
+export const judge = ({ acked, stored, applied, calls, frozen }: Evidence): LaneVerdict => {
+  const findings: string[] = [];
+  const find = (what: string): void => void (findings.length < FINDINGS && findings.push(what));
+  const verdict: LaneVerdict = {
+    batches: stored.length, committed: 0, lost: 0, stuck: 0, failed: 0, inversions: 0, doubleEffects: 0, strangers: 0, overlaps: 0,
+    staleCalls: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings,
+  }; // prettier-ignore
+  const effects = judgeApplied(applied, new Set(stored.map(({ id }) => id)), verdict, find);
+  const byId = new Set(stored.map(({ id }) => id));
+  for (const id of acked)
+    if (!byId.has(id)) {
+      verdict.lost++;
+      find(`lost: ${id} was accepted and is not in the store`);
+    }
+  for (const { id, status } of stored)
+    if (status === COMMITTED) {
+      verdict.committed++;
+      if (effects.has(id)) continue;
+      verdict.lost++;
+      find(`lost: ${id} is committed and the downstream never applied it`);
+    } else if (status < COMMITTED) {
+      verdict.stuck++;
+      find(`stuck: ${id} in status ${status}`);
+    } else {
+      verdict.failed++;
+      find(`failed: ${id} ended with status ${status}`);
+    }
+  judgeCalls(calls, verdict, find);
+  for (const { batch, attempt } of frozen)
+    if (calls.some((call) => call.attempt === attempt && call.key.endsWith(`-${batch}`))) {
+      verdict.thawedSends++;
+      find(`thawed: attempt ${attempt} of batch ${batch} was sent by a process that had been taken for dead`);
+    }
+  return verdict;
+};
+
+/** Answers what was applied. */
+const judgeApplied = (
+  applied: readonly Applied[],
+  known: ReadonlySet<string>,
+  verdict: LaneVerdict,
+  find: (what: string) => void,
+): Set<string> => {
+  const effects = new Set<string>();
+  const highest = new Map<string, number>();
+  for (const { service, key, ids } of applied)
+    for (const id of ids) {
+      const at = id.lastIndexOf('-');
+      const n = Number(id.slice(at + 1));
+      if (id.slice(0, at) !== service || !known.has(id)) {
+        verdict.strangers++;
+        find(`stranger: ${id} was applied to ${service} (${key})`);
+      }
+      const last = highest.get(service) ?? -1;
+      if (effects.has(id)) {
+        verdict.doubleEffects++;
+        find(`double effect: ${id}, with ${key} again`);
+      } else if (n < last) {
+        verdict.inversions++;
+        find(`inversion: ${id} was applied after ${service}-${last}`);
+      }
+      effects.add(id);
+      highest.set(service, Math.max(last, n));
+    }
+  return effects;
+};
+
+const judgeCalls = (calls: readonly LaneCall[], verdict: LaneVerdict, find: (what: string) => void): void => {
+  const newest = new Map<string, number>();
+  for (const { key, service, attempt, beside } of calls) {
+    const last = newest.get(key) ?? 0;
+    if (attempt < last) {
+      verdict.staleCalls++;
+      find(`stale call: attempt ${attempt} of ${key} came after attempt ${last}`);
+    }
+    newest.set(key, Math.max(last, attempt));
+    if (beside === 0) continue;
+    verdict.overlaps++;
+    find(`overlap: ${key} was sent to ${service} beside ${beside} others`);
+  }
+};
+
+const linesOf = <T>(file: string): T[] =>
+  existsSync(file)
+    ? readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as T) // prettier-ignore
+    : [];
+
+/** Reads the store (plain SQL) and the downstream's files. */
+export const gather = async (
+  databaseUrl: string,
+  runDir: string,
+  acked: readonly string[],
+): Promise<Omit<Evidence, 'frozen'>> => {
+  const db = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=muster' });
+  await db.connect();
+  try {
+    const stored = await db.query<{ id: string; service: string; status: number }>(`
+select t.id, l.service, s.status::int as status from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+cross join lateral unnest(b.members) u (seq) join task t on t.seq = u.seq`);
+    const file = (name: string): string => path.join(runDir, name);
+    return {
+      acked,
+      stored: stored.rows,
+      applied: linesOf(file('applied.ndjson')),
+      calls: linesOf(file('calls.ndjson')),
+    };
+  } finally {
+    await db.end();
+  }
+};

@@ -1,0 +1,89 @@
+import type { Struck } from '../harness';
+import { LANE_POINTS } from '../points';
+import type { LaneVerdict } from './checker';
+
+/** From this many kills on, every point must have had its share. */
+const MANY_KILLS = 60;
+const LEAST_A_POINT = 3;
+
+export interface LaneOutcome extends LaneVerdict {
+  scenario: 'queuer';
+  passed: boolean;
+  seed: number;
+  lanes: number;
+  kills: number;
+  killsOf: Record<string, number>;
+  stops: number;
+  crashes: number;
+  runtimeDeaths: number;
+  drained: boolean;
+  verified: unknown;
+  seconds: number;
+  batchesPerSecond: number;
+}
+
+export interface LaneFigures {
+  verdict: LaneVerdict;
+  struck: readonly Struck[];
+  verified: { ok: boolean };
+  drained: boolean;
+  batches: number;
+  kills: number;
+  lanes: number;
+  seed: number;
+  crashes: number;
+  runtimeDeaths: number;
+  seconds: number;
+}
+
+export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigures): LaneOutcome => {
+  const killsOf: Record<string, number> = {};
+  for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
+  const { lost, stuck, failed, inversions, doubleEffects, strangers, overlaps, staleCalls, thawedSends } = verdict;
+  const clean =
+    lost + stuck + failed + inversions + doubleEffects + strangers + overlaps + staleCalls + thawedSends === 0;
+  const enough =
+    struck.length >= kills &&
+    (kills < MANY_KILLS || LANE_POINTS.every((point) => (killsOf[point] ?? 0) >= LEAST_A_POINT));
+  return {
+    scenario: 'queuer',
+    passed: clean && enough && rest.drained && rest.verified.ok && rest.crashes === 0 && verdict.committed >= batches,
+    ...rest,
+    verified: rest.verified.ok ? 'ok' : rest.verified,
+    kills: struck.length,
+    killsOf,
+    stops: struck.filter(({ how }) => how === 'stop').length,
+    ...verdict,
+    seconds: Math.round(rest.seconds),
+    batchesPerSecond: Number((verdict.committed / rest.seconds).toFixed(1)),
+  };
+};
+
+export const tableOf = (outcome: LaneOutcome): string => {
+  const row = (name: string, value: unknown): string => `  ${name.padEnd(28)}${String(value).padStart(10)}`;
+  return [
+    outcome.passed ? 'passed' : 'FAILED',
+    row('seed', outcome.seed),
+    ...LANE_POINTS.map((point) => row(point, outcome.killsOf[point] ?? 0)),
+    row('kills (of these stops)', `${outcome.kills} (${outcome.stops})`),
+    row('serial lanes', outcome.lanes),
+    row('batches', outcome.batches),
+    row('committed', outcome.committed),
+    row('inversions', outcome.inversions),
+    row('lost', outcome.lost),
+    row('double effects', outcome.doubleEffects),
+    row('stuck', outcome.stuck),
+    row('failed', outcome.failed),
+    row('strangers', outcome.strangers),
+    row('overlaps', outcome.overlaps),
+    row('stale calls', outcome.staleCalls),
+    row('frozen / sent when thawed', `${outcome.frozen}/${outcome.thawedSends}`),
+    row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
+    row('ended by themselves', outcome.crashes),
+    row('ended by Node', outcome.runtimeDeaths),
+    row('verify', outcome.verified === 'ok' ? 'ok' : 'VIOLATED'),
+    row('seconds', outcome.seconds),
+    row('batches a second', outcome.batchesPerSecond),
+    ...outcome.findings.map((finding) => `  ! ${finding}`),
+  ].join('\n');
+};

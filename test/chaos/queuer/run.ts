@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '../../../client';
+import { bundleTo } from '../bundle';
+import { Harness } from '../harness';
+import type { Struck } from '../harness';
+import { planKills } from '../plan';
+import { LANE_POINTS } from '../points';
+import { LANES } from '../scenario';
+import { Servers } from '../servers';
+import { gather, judge } from './checker';
+import { serviceOf } from './handlers';
+import { outcomeOf, tableOf } from './report';
+
+export interface LaneChaos {
+  batches: number;
+  lanes: number;
+  kills: number;
+  seed: number;
+  keep: boolean;
+  log: (line: string) => void;
+}
+
+/** Above what a stopped process, a lost batch and a mark's deadline may cost together; and in all. */
+const STILL_MS = 60_000;
+const DRAIN_MS = 600_000;
+const SUBMITTERS = 32;
+/** Submitted and not ended at any time: enough for all lanes to have something behind what is in flight. */
+const AHEAD_A_LANE = 20;
+/** More come for a last kill that has nobody in hand any more. */
+const MORE_A_KILL = 4;
+
+/** Kills spread over the run: the next one when its share of the batches is committed; one that finds no victim is tried again later. */
+const rampage = async (
+  harness: Harness,
+  servers: Servers,
+  options: LaneChaos,
+): Promise<{ struck: Struck[]; batches: number }> => {
+  // prettier-ignore
+  const { batches, lanes, kills, seed, log } = options;
+  const queue = planKills(kills, seed, LANE_POINTS).map((kill) => ({ kill, tries: 0 }));
+  const struck: Struck[] = [];
+  let committed = 0;
+  let goal = batches;
+  const pace = async (): Promise<void> => {
+    const { rows } = await servers.store.query<{ n: number }>(
+      'select count(*)::int as n from submission where status >= 10',
+    );
+    committed = rows[0]!.n;
+    harness.pace(0, Math.ceil(Math.min(goal, committed + lanes * AHEAD_A_LANE) / harness.submitters.length));
+  };
+  const pacer = setInterval(() => void pace().catch(() => undefined), 250);
+  try {
+    for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+      while (committed < (batches * struck.length) / (kills + 1)) await sleep(50);
+      if (committed >= goal - lanes) goal += lanes * MORE_A_KILL;
+      const armed = performance.now();
+      const done = await harness.strike(entry.kill);
+      if (done !== null) struck.push(done);
+      else if (++entry.tries < 5) queue.push(entry);
+      const { point, variant } = entry.kill;
+      log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${committed} committed`); // prettier-ignore
+    }
+    while (harness.submitted() < goal) await sleep(50);
+  } finally {
+    clearInterval(pacer);
+  }
+  return { struck, batches: goal };
+};
+
+/** What the submitters confirmed, by their numbering (`submitter.ts`). */
+const ackedIds = (acked: ReadonlyMap<string, number>, lanes: number): string[] => {
+  const half = Math.ceil(lanes / 2);
+  return [...acked].flatMap(([name, count]) => {
+    const [first, own] = name === 'a' ? [0, half] : [half, lanes - half];
+    return Array.from({ length: count }, (_, i) => `${serviceOf(first + (i % own))}-${Math.floor(i / own)}`);
+  });
+};
+
+/** `npm run test:chaos -- --scenario queuer`: true where nothing was inverted, lost, doubled or stuck, and every kill was made. */
+export const runLaneChaos = async (options: LaneChaos): Promise<boolean> => {
+  const { lanes, kills, seed, log } = options;
+  const runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-chaos-'));
+  log(`seed ${seed}; files of the run: ${runDir}`);
+  const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
+  const client = createClient({ databaseUrl: servers.databaseUrl });
+  const harness = new Harness(servers, runDir, bundle, log, LANES(lanes));
+  let passed = false;
+  try {
+    await harness.start();
+    await client.setQueuer({ slots: SUBMITTERS, strategy: 'one-round' });
+    const begun = performance.now();
+    const { struck, batches } = await rampage(harness, servers, options);
+    const drained = await harness.drain(STILL_MS, DRAIN_MS);
+    const seconds = (performance.now() - begun) / 1_000;
+    const frozen = struck.flatMap(({ how, marked }) => (how === 'stop' ? (marked ?? []) : []));
+    const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
+    const verified = await client.verify();
+    const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, seed, crashes: harness.crashes(), runtimeDeaths: harness.runtimeDeaths(), seconds }); // prettier-ignore
+    passed = outcome.passed;
+    log(tableOf(outcome));
+    process.stdout.write(`${JSON.stringify(outcome)}\n`);
+  } finally {
+    if (options.keep) {
+      log(`kept: ${servers.databaseUrl} and Temporal at ${servers.address}; Ctrl-C ends`);
+      await new Promise((resolve) => process.once('SIGINT', resolve));
+    }
+    await harness.close();
+    await client.close();
+    await servers.stop();
+    if (passed) rmSync(runDir, { recursive: true, force: true });
+  }
+  return passed;
+};

@@ -1,0 +1,41 @@
+/** What the harness runs and kills: which processes, and how it sees in the store what they have to do. */
+export interface Scenario {
+  /** Compiled files, from this folder. */
+  worker: string;
+  submitter: string;
+  downstream: string;
+  /** The submitters' own. */
+  settings?: unknown;
+  /** `n`: what is in flight now. */
+  liveSql: string;
+  /** `n`: what waits for the leader or queuer $1. */
+  waitingSql: string;
+  /** `n`: all that is not at its end. */
+  openSql: string;
+}
+
+/** Leaders that group tasks. */
+export const GROUPING: Scenario = {
+  worker: 'worker.js',
+  submitter: 'submitter.js',
+  downstream: 'downstream.js',
+  liveSql: 'select coalesce(sum(n - n_left), 0)::int as n from batch where state = 1',
+  waitingSql: 'select count(*)::int as n from queue q join target t on t.id = q.target_id where t.leader_id = $1',
+  openSql: `
+select ((select count(*) from queue) + (select count(*) from delayed) + (select count(*) from batch where state = 1)
+  + (select count(*) from leader where state <> 0))::int as n`,
+};
+
+/** The submission queuer over serial lanes. */
+export const LANES = (lanes: number): Scenario => ({
+  worker: 'queuer/worker.js',
+  submitter: 'queuer/submitter.js',
+  downstream: 'queuer/downstream.js',
+  settings: { lanes },
+  liveSql: 'select count(*)::int as n from submission where status in (3, 4, 5)',
+  waitingSql:
+    'select count(*)::int as n from submission s join lane l on l.id = s.lane_id where l.queuer_id = $1 and s.status < 10',
+  openSql: `
+select ((select count(*) from submission where status < 10) + (select count(*) from batch where state = 1) + (select count(*) from submitter)
+  + (select count(*) from queuer where state <> 0))::int as n`,
+});

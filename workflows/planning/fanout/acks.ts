@@ -1,0 +1,54 @@
+import { parseItemId } from './itemId';
+
+/** What a call wants of one segment. */
+export interface SegmentWant {
+  fanout: string;
+  segment: number;
+  /** Without repeats. */
+  indexes: number[];
+}
+
+/**
+ * The ids of a call as what it wants of each segment, and the ids that are none. A repeated id counts once: bits, never counters (D4).
+ * The order is that of the ids' fan-outs and segments, so that portions touch few segments.
+ */
+export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malformed: string[] } => {
+  const byFanout = new Map<string, Map<number, Set<number>>>();
+  const malformed: string[] = [];
+  for (const id of ids) {
+    const place = parseItemId(id);
+    if (place === null) {
+      malformed.push(id);
+      continue;
+    }
+    let segments = byFanout.get(place.fanout);
+    if (segments === undefined) byFanout.set(place.fanout, (segments = new Map<number, Set<number>>()));
+    const indexes = segments.get(place.segment);
+    if (indexes === undefined) segments.set(place.segment, new Set([place.index]));
+    else indexes.add(place.index);
+  }
+  const wants = [...byFanout].flatMap(([fanout, segments]) =>
+    [...segments]
+      .sort(([a], [b]) => a - b)
+      .map(([segment, indexes]) => ({ fanout, segment, indexes: [...indexes].sort((a, b) => a - b) })),
+  );
+  return { wants, malformed };
+};
+
+/** Portions of at most `perCall` ids; a segment with more is cut. */
+export function* splitWants(wants: readonly SegmentWant[], perCall: number): Generator<SegmentWant[]> {
+  let portion: SegmentWant[] = [];
+  let room = perCall;
+  for (const { indexes, ...place } of wants)
+    for (let from = 0; from < indexes.length;) {
+      const part = indexes.slice(from, from + room);
+      portion.push({ ...place, indexes: part });
+      from += part.length;
+      room -= part.length;
+      if (room > 0) continue;
+      yield portion;
+      portion = [];
+      room = perCall;
+    }
+  if (portion.length > 0) yield portion;
+}

@@ -1,0 +1,31 @@
+/** The id of an item, `fanoutId:segment:index`: all that an ack needs (D7, D8). */
+
+export interface ItemPlace {
+  /** A UUID in lower case. */
+  fanout: string;
+  /** From 0. */
+  segment: number;
+  /** From 0, below the segment's size. */
+  index: number;
+}
+
+export const MAX_SEGMENT_SIZE = 8_000;
+const MAX_SEGMENT = 2_147_483_647;
+
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const ITEM_ID = new RegExp(`^(${UUID}):(0|[1-9][0-9]{0,9}):(0|[1-9][0-9]{0,3})$`);
+const FANOUT_ID = new RegExp(`^${UUID}$`);
+
+export const isFanoutId = (text: unknown): text is string => typeof text === 'string' && FANOUT_ID.test(text);
+
+export const itemIdOf = (fanout: string, segment: number, index: number): string => `${fanout}:${segment}:${index}`;
+
+/** Null: it is none. One item has one spelling: no leading zeros, no blanks, no capitals. */
+export const parseItemId = (id: unknown): ItemPlace | null => {
+  if (typeof id !== 'string') return null;
+  const [, fanout, no, at] = ITEM_ID.exec(id) ?? [];
+  if (fanout === undefined) return null;
+  const segment = Number(no);
+  const index = Number(at);
+  return segment > MAX_SEGMENT || index >= MAX_SEGMENT_SIZE ? null : { fanout, segment, index };
+};

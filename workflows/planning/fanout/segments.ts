@@ -1,0 +1,63 @@
+import { itemIdOf, MAX_SEGMENT_SIZE } from './itemId';
+
+/** What an add made, as it crosses the wire (D7): the ids are made from it, one by one, by whoever needs them. */
+export interface SegmentRange {
+  /** Number of its first segment. */
+  first: number;
+  items: number;
+  /** Of every segment but the last, which has the rest. */
+  segmentSize: number;
+}
+export interface Segment {
+  no: number;
+  count: number;
+}
+
+/** By measurement (`npm run bench:fanout`, README): single acks stay cheap, and an item costs about half a byte at most. */
+export const DEFAULT_SEGMENT_SIZE = 512;
+/** Most items of one add statement: few enough that its transaction takes milliseconds. */
+export const ADD_ITEMS = 10_000;
+/** Most ids of one ack statement unless asked otherwise. */
+export const ACK_IDS = 100;
+export const MAX_ACK_IDS = 10_000;
+/** Most items of one call of `addItems`: a billion is thinkable, a mistyped trillion is not. */
+export const MAX_ITEMS = 10_000_000_000;
+
+export const segmentCount = (items: number, segmentSize: number): number => Math.ceil(items / segmentSize);
+
+/** Ceilings of one statement's setting: `itemsPerCall`. */
+export const MAX_ADD_ITEMS = 1_000_000;
+export { MAX_SEGMENT_SIZE };
+
+/**
+ * Sizes of the adds that `items` items take, at most `perCall` each, in whole segments as far as it goes, so that few segments are short.
+ * Streams: a billion items are 100,000 numbers, one after the other.
+ */
+export function* splitAdd(items: number, segmentSize: number, perCall: number): Generator<number> {
+  const whole = Math.max(Math.floor(perCall / segmentSize) * segmentSize, Math.min(perCall, segmentSize));
+  for (let left = items; left > 0; left -= whole) yield Math.min(whole, left);
+}
+
+/** Neighbours become one, where they read as one. */
+export const joinRanges = (ranges: SegmentRange[], next: SegmentRange): void => {
+  const last = ranges.at(-1);
+  const isNext =
+    last !== undefined &&
+    last.segmentSize === next.segmentSize &&
+    last.items % last.segmentSize === 0 &&
+    last.first + last.items / last.segmentSize === next.first;
+  if (isNext) ranges[ranges.length - 1] = { ...last, items: last.items + next.items };
+  else ranges.push(next);
+};
+
+export function* segmentsOf(range: SegmentRange): Generator<Segment> {
+  for (let no = range.first, left = range.items; left > 0; no++, left -= range.segmentSize)
+    yield { no, count: Math.min(left, range.segmentSize) };
+}
+
+/** The ids of all items of these ranges, in order. Streams (D13). */
+export function* itemIds(fanout: string, ranges: Iterable<SegmentRange>): Generator<string> {
+  for (const range of ranges)
+    for (const { no, count } of segmentsOf(range))
+      for (let index = 0; index < count; index++) yield itemIdOf(fanout, no, index);
+}
