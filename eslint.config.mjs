@@ -74,16 +74,22 @@ const DIRECTIONS = [
     message: 'Handlers are a leaf that all may import.',
   },
   {
+    target: './activities/functions',
+    from: ['./activities', './postgres', './client', './workflows'],
+    except: ['./functions', './handlers'],
+    message: 'Functions are a leaf as handlers are, and share their checks.',
+  },
+  {
     target: ['./client/!(complete|client|index).ts', './client/cli'],
     from: './activities',
-    except: ['./handlers'],
+    except: ['./handlers', './functions'],
     message:
-      'Of activities, the client uses handlers only (client/complete.ts, which settles a batch, also complete and completion).',
+      'Of activities, the client uses handlers and functions only (client/complete.ts, which settles a batch, also complete and completion).',
   },
   {
     target: './client/@(complete|client|index).ts',
     from: './activities',
-    except: ['./handlers', './complete.ts', './completion.ts'],
+    except: ['./handlers', './functions', './complete.ts', './completion.ts'],
     message: 'A completion is settled by the same code wherever it comes from: client/complete.ts shares it.',
   },
   {

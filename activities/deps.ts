@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from '../postgres/pool';
+import type { ExecutionSettings } from './executionSettings';
 import type { Handler } from './handlers/types';
 
 /** What activities close over (style.md 12): tests pass the same with their own pool and handlers. */
@@ -18,6 +19,7 @@ export interface ActivityDeps {
   /** A submission takes no new batch after this and hands the rest back (A18). */
   softDeadlineMs: number;
   callbacks: CallbackPolicy;
+  executions: ExecutionSettings;
   /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
   callbackUrl?: (batchId: number) => string;
   /** Aborted when this process begins to shut down: submissions hand back what they have not started. */

@@ -6,15 +6,21 @@ import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
 import { wake } from './ring';
+import { rollCall } from './rollCall';
 import { submitBatches } from './submit';
 import { grantLanes } from './grant';
+import { workOrderBatch } from './workOrder';
 import type {
   DispatchAnswer,
   DispatchInput,
   GrantAnswer,
   GrantInput,
+  RollCall,
+  RollCallResponse,
   TurnAnswer,
   TurnInput,
+  WorkOrderBatch,
+  WorkOrderBatchResponse,
 } from '../workflows/contracts';
 import type {
   CompletionSignal,
@@ -34,6 +40,8 @@ export const createActivities = (deps: ActivityDeps) => ({
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
+  rollCall: (input: RollCall): Promise<RollCallResponse> => rollCall(deps, input),
+  workOrderBatch: (input: WorkOrderBatch): Promise<WorkOrderBatchResponse> => workOrderBatch(deps, input),
   completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
     completeSignalled(deps, input),
   ...createHelperActivities(deps),

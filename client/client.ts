@@ -20,7 +20,7 @@ import * as explains from './explain';
 import * as redrives from './redrive';
 import * as resolves from './resolve';
 import { LaneRinger } from './laneRinger';
-import { LaneVerbs } from './laneVerbs';
+import { ExecutionVerbs } from './executionVerbs';
 import { Ringer } from './ringer';
 import * as reports from './status';
 import { Submitter } from './submit';
@@ -70,7 +70,7 @@ export interface SubmitResult {
 
 export type TaskSource<P = unknown> = TaskInput<P> | readonly TaskInput<P>[] | AsyncIterable<TaskInput<P>>;
 
-export class Client extends LaneVerbs {
+export class Client extends ExecutionVerbs {
   readonly pool: Pool;
   readonly prefix: string;
   readonly handlers: ReadonlyMap<string, Handler>;

@@ -21,6 +21,7 @@ const CONNECTION: ReadonlySet<string> = new Set([
 export const UNIQUE_VIOLATION = '23505';
 const UNDEFINED_TABLE = '42P01';
 const INVALID_SCHEMA = '3F000';
+const UNDEFINED_COLUMN = '42703';
 
 export const codeOf = (error: unknown): string | undefined => {
   const code = (error as { code?: unknown } | null)?.code;
@@ -43,6 +44,10 @@ export const isRetryable = (error: unknown): boolean => codeOf(error)! in RETRYA
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
 export const isMissingSchema = (error: unknown): boolean =>
   codeOf(error) === UNDEFINED_TABLE || codeOf(error) === INVALID_SCHEMA;
+
+/** Of a statement over tables of ours: somebody changed them by hand. */
+export const isDifferentSchema = (error: unknown): boolean =>
+  [UNDEFINED_TABLE, UNDEFINED_COLUMN].includes(codeOf(error) ?? '');
 
 /** The database cannot be reached. */
 export class DatabaseUnavailableError extends Error {
@@ -72,6 +77,18 @@ export class SchemaNewerError extends Error {
   constructor(newest: string, known: string) {
     super(
       `The database schema is newer than this program: it has ${newest}, this program knows up to ${known}. Use a newer Muster.`,
+    );
+  }
+}
+
+/** The tables say that they are of this version, and lack something of it: somebody changed them. */
+export class SchemaDiffersError extends Error {
+  override readonly name = 'SchemaDiffersError';
+  readonly code = 'SCHEMA_DIFFERS';
+  constructor(cause: unknown) {
+    super(
+      `The database schema differs from this program's: ${messageOf(cause)}. Restore the tables as in postgres/schema.sql, or use another schema (--schema).`,
+      { cause },
     );
   }
 }

@@ -4,10 +4,13 @@ import pg from 'pg';
 import {
   DatabaseUnavailableError,
   isConnectionError,
+  isDifferentSchema,
   isMissingSchema,
+  SchemaDiffersError,
   SchemaMissingError,
   SchemaNewerError,
 } from './errors';
+import { probeExecutionTables } from './execution';
 import type { Queryable } from './pool';
 import { SCHEMA_PATTERN } from './pool';
 
@@ -76,6 +79,9 @@ export const checkSchema = async (db: Queryable): Promise<void> => {
   refuseNewer(done);
   const missing = knownMigrations().filter((name) => !done.includes(name));
   if (missing.length > 0) throw new SchemaMissingError(`missing ${missing.join(', ')}`);
+  await probeExecutionTables(db).catch((error: unknown) => {
+    throw isDifferentSchema(error) ? new SchemaDiffersError(error) : error;
+  });
 };
 
 const appliedMigrations = async (client: pg.Client, schema: string): Promise<string[]> => {

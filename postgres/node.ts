@@ -7,6 +7,10 @@ export interface NodeRow {
   handlers: readonly string[];
   version: string;
   draining: boolean;
+  /** Whether it answers roll calls of executions (`batch_support`, E3), with what attributes, and which functions it has. */
+  batch?: boolean;
+  attributes?: Readonly<Record<string, string>>;
+  functions?: readonly string[];
 }
 
 /** A sign of life. Inserts the row where it is not there: at the start, and after a sweeper took the process for dead. */
@@ -14,9 +18,19 @@ export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => 
   await db.query({
     name: 'touch-node',
     text: `
-insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining) values ($1, $2, $3, $4, clock(), clock(), $5)
-on conflict (id) do update set seen_at = excluded.seen_at, draining = excluded.draining`,
-    values: [node.id, node.taskQueue, node.handlers, node.version, node.draining],
+insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions)
+values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8)
+on conflict (id) do update set seen_at = excluded.seen_at, draining = excluded.draining, functions = excluded.functions`,
+    values: [
+      node.id,
+      node.taskQueue,
+      node.handlers,
+      node.version,
+      node.draining,
+      node.batch ?? false,
+      JSON.stringify(node.attributes ?? {}),
+      node.functions ?? [],
+    ],
   });
 };
 
@@ -45,4 +59,19 @@ where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' order by 1`,
     values: [withinMs],
   });
   return rows.map((row) => row.handler);
+};
+
+/** Who answers a roll call (E3): live nodes with `batch_support` and these attributes; those without are not considered. */
+export const answerRollCall = async (
+  db: Queryable,
+  call: { functionId: string; attributes: object; withinMs: number },
+): Promise<{ id: string; serves: boolean }[]> => {
+  const { rows } = await db.query<{ id: string; serves: boolean }>({
+    name: 'answer-roll-call',
+    text: `
+select id, $1 = any(functions) as serves from node
+where batch and not draining and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb order by id`,
+    values: [call.functionId, JSON.stringify(call.attributes), call.withinMs],
+  });
+  return rows;
 };

@@ -108,6 +108,29 @@ create table busy_key (
   constraint busy_key_pkey PRIMARY KEY (target_id, key)
 );
 
+create table chunk (
+  id uuid not null,
+  execution_id uuid not null,
+  round integer not null,
+  place integer not null,
+  epoch bigint not null,
+  node_id text not null,
+  state smallint not null default 2,
+  n integer not null default 0,
+  n_open integer not null default 0,
+  expires_at timestamp with time zone,
+  reason text,
+  created_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint chunk_pkey PRIMARY KEY (id),
+  constraint chunk_check CHECK (n_open >= 0 AND n_open <= n),
+  constraint chunk_check1 CHECK ((state = ANY (ARRAY[100, '-1'::integer])) = (finished_at IS NOT NULL)),
+  constraint chunk_check2 CHECK (state <> 100 OR n_open = 0),
+  constraint chunk_check3 CHECK (state <> 1 OR expires_at IS NOT NULL),
+  constraint chunk_state_check CHECK (state = ANY (ARRAY[2, 0, 1, 100, '-1'::integer]))
+) with (fillfactor=50);
+
 create table delayed (
   target_id integer not null,
   priority smallint not null default 0,
@@ -137,6 +160,47 @@ create table dispatch (
   seen_at timestamp with time zone not null,
   constraint dispatch_pkey PRIMARY KEY (leader_id, no),
   constraint dispatch_slots_check CHECK (slots >= 0)
+) with (fillfactor=50);
+
+create table execution (
+  id uuid not null,
+  function_id text not null,
+  method text not null,
+  config json not null,
+  topic text,
+  state smallint not null default 2,
+  max_attempts integer not null default 0,
+  attempts_limit integer,
+  items integer not null default 0,
+  n_created integer not null default 0,
+  n_running integer not null default 0,
+  n_done integer not null default 0,
+  n_failed integer not null default 0,
+  n_dead integer not null default 0,
+  run text,
+  run_started_at timestamp with time zone,
+  epoch bigint not null default 0,
+  turn bigint not null default 0,
+  round integer not null default 0,
+  wants_nodes boolean not null default false,
+  note text,
+  resume_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint execution_pkey PRIMARY KEY (id),
+  constraint execution_attempts_limit_check CHECK (attempts_limit > 0),
+  constraint execution_check CHECK (LEAST(n_created, n_running, n_done, n_failed, n_dead) >= 0),
+  constraint execution_check1 CHECK ((n_created + n_running + n_done + n_failed + n_dead) = items),
+  constraint execution_check2 CHECK ((state = ANY (ARRAY[100, '-3'::integer])) = (finished_at IS NOT NULL)),
+  constraint execution_check3 CHECK (state <> 100 OR (n_done + n_dead) = items),
+  constraint execution_check4 CHECK ((state <> ALL (ARRAY[0, 1])) OR (n_done + n_dead) < items),
+  constraint execution_check5 CHECK ((state = ANY (ARRAY[0, 1])) OR NOT wants_nodes),
+  constraint execution_function_id_check CHECK (octet_length(function_id) >= 1 AND octet_length(function_id) <= 512),
+  constraint execution_items_check CHECK (items >= 0),
+  constraint execution_max_attempts_check CHECK (max_attempts >= 0),
+  constraint execution_method_check CHECK (octet_length(method) >= 1 AND octet_length(method) <= 512),
+  constraint execution_state_check CHECK (state = ANY (ARRAY['-3'::integer, 0, 1, 2, 100]))
 ) with (fillfactor=50);
 
 create table fanout (
@@ -354,6 +418,7 @@ create table node (
   started_at timestamp with time zone not null,
   seen_at timestamp with time zone not null,
   draining boolean not null default false,
+  functions text[] not null default '{}'::text[],
   constraint node_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 
@@ -516,7 +581,27 @@ create table task (
   constraint task_pkey PRIMARY KEY (seq)
 );
 
+create table work_item (
+  execution_id uuid not null,
+  "position" integer not null,
+  state smallint not null default 0,
+  attempts smallint not null default 0,
+  content_id uuid not null,
+  copy integer not null,
+  chunk_id uuid,
+  exit_code integer,
+  arguments json not null,
+  stdout text,
+  stderr text,
+  constraint work_item_pkey PRIMARY KEY (execution_id, "position"),
+  constraint work_item_check CHECK ((state <> ALL (ARRAY[1, 100, '-1'::integer, '-2'::integer])) OR chunk_id IS NOT NULL),
+  constraint work_item_copy_check CHECK (copy > 0),
+  constraint work_item_position_check CHECK ("position" >= 0),
+  constraint work_item_state_check CHECK (state = ANY (ARRAY[0, 1, 100, '-1'::integer, '-2'::integer]))
+) with (autovacuum_vacuum_scale_factor=0.02, fillfactor=80);
+
 alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
+alter table chunk add constraint chunk_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES execution(id);
 alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
@@ -548,9 +633,13 @@ CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NU
 CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
+CREATE UNIQUE INDEX chunk_execution ON chunk USING btree (execution_id, round, place);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
+CREATE INDEX execution_created ON execution USING btree (created_at, id);
+CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = ANY (ARRAY[0, 1]);
+CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
@@ -576,6 +665,9 @@ CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
 CREATE UNIQUE INDEX task_id ON task USING btree (id);
 CREATE INDEX task_initiator ON task USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
+CREATE INDEX work_item_chunk ON work_item USING btree (chunk_id, "position") WHERE chunk_id IS NOT NULL;
+CREATE UNIQUE INDEX work_item_content ON work_item USING btree (execution_id, content_id, copy);
+CREATE INDEX work_item_state ON work_item USING btree (execution_id, state, "position") WHERE state <> 100;
 
 create view task_state as
  SELECT t.seq,

@@ -1,4 +1,5 @@
 import { batches } from './invariants/batches';
+import { executions } from './invariants/executions';
 import { fanouts } from './invariants/fanouts';
 import { flow } from './invariants/flow';
 import type { Invariant } from './invariants/invariant';
@@ -15,6 +16,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...keys,
   ...notices,
   ...lanes,
+  ...executions,
   ...fanouts,
 ];
 

@@ -3,6 +3,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { z } from 'zod';
 import type { CallbackPolicy } from '../activities/deps';
+import type { ExecutionSettings } from '../activities/executionSettings';
 import type { Handler, Problem } from '../activities/handlers';
 import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
@@ -12,6 +13,7 @@ import type { ConfigFile } from './configFile';
 import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from './devFile';
 import { readDevFile } from './devFile';
+import { executionSettings } from './executionConfig';
 import { DEFAULT_REAP } from './fanoutReaper';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
@@ -47,6 +49,7 @@ export interface Settings {
   temporal: TemporalSettings;
   handlers: Handler[];
   callbacks: CallbackPolicy;
+  executions: ExecutionSettings;
   /** When fan-outs are given up and deleted, where the config file says so. */
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
@@ -112,6 +115,11 @@ export const loadSettings = async (
         : { address: servers.temporal.address, namespace: servers.temporal.namespace, connection: {} },
     handlers: config?.handlers ?? [],
     callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
+    executions: executionSettings(
+      config?.settings.executions ?? {},
+      config?.functions ?? [],
+      path.dirname(file ?? cwd),
+    ),
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',

@@ -3,6 +3,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { createJiti } from 'jiti';
 import * as zod from 'zod';
+import { checkFunctions } from '../activities/functions';
+import type { RegisteredFunction } from '../activities/functions';
 import type { Handler, Problem } from '../activities/handlers';
 import { checkHandlers } from '../activities/handlers';
 import * as muster from '../client';
@@ -18,6 +20,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export interface ConfigFile {
   path: string;
   handlers: Handler[];
+  functions: RegisteredFunction[];
   settings: FileSettings;
   problems: Problem[];
 }
@@ -35,7 +38,7 @@ export const findConfig = (cwd: string, problems: Problem[]): string | null => {
  * settings can be told with them.
  */
 export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> => {
-  const nothing = { path: file, handlers: [], settings: {} };
+  const nothing = { path: file, handlers: [], functions: [], settings: {} };
   const name = path.basename(file);
   if (!existsSync(file))
     return { ...nothing, problems: [{ path: 'config', message: `expected a file at ${file}, got none` }] };
@@ -48,8 +51,17 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
   }
   const problems: Problem[] = [];
   const settings = settingsIn(exported, file.endsWith('.json'), env, name, problems);
-  const handlers = handlersIn(exported, env, name, problems);
-  return { path: file, handlers, settings, problems };
+  const functions = functionsIn(exported, name, problems);
+  // Where there are functions there need not be handlers.
+  const given = [asRecord(exported), asRecord(asRecord(exported)['default'])];
+  const only =
+    (functions.length > 0 || settings.executions !== undefined) &&
+    !Array.isArray(exported) &&
+    given.every(
+      (one) => one['handlers'] === undefined && !Array.isArray(one['default']) && one['submit'] === undefined,
+    );
+  const handlers = only ? [] : handlersIn(exported, env, name, problems);
+  return { path: file, handlers, functions, settings, problems };
 };
 
 /**
@@ -84,6 +96,20 @@ const handlersIn = (exported: unknown, env: Env, name: string, problems: Problem
   }
 };
 
+/** `functions` as an export of its own, or a field of the default export. */
+const functionsIn = (exported: unknown, name: string, problems: Problem[]): RegisteredFunction[] => {
+  const top = asRecord(exported);
+  const value = top['functions'] ?? asRecord(top['default'])['functions'];
+  if (value === undefined) return [];
+  try {
+    return checkFunctions(value);
+  } catch (error) {
+    if (!isConfigError(error)) throw error;
+    problems.push(...prefixed(name, error.problems));
+    return [];
+  }
+};
+
 /** Settings beside the handlers: top-level exports, or fields of the default export or of the JSON object. */
 const settingsIn = (exported: unknown, json: boolean, env: Env, name: string, problems: Problem[]): FileSettings => {
   const top = asRecord(exported);
@@ -94,9 +120,14 @@ const settingsIn = (exported: unknown, json: boolean, env: Env, name: string, pr
     if (value !== undefined) given[setting] = value;
   }
   // Named exports of a module may be anything; an object that holds the settings holds nothing else, so a typo is found.
-  const closed = json && !Array.isArray(exported) ? top : isPlain(top['default']) && 'handlers' in inner ? inner : {};
+  const closed =
+    json && !Array.isArray(exported)
+      ? top
+      : isPlain(top['default']) && ('handlers' in inner || 'functions' in inner)
+        ? inner
+        : {};
   for (const key of Object.keys(closed))
-    if (key !== 'handlers' && !SETTING_NAMES.includes(key)) given[key] = closed[key];
+    if (key !== 'handlers' && key !== 'functions' && !SETTING_NAMES.includes(key)) given[key] = closed[key];
   const schema = fileSchema({ json, env });
   const found = problemsOf(schema, given);
   problems.push(...prefixed(name, found));

@@ -7,6 +7,9 @@ import type { WorkerDeploymentOptions, WorkflowBundleOption, NativeConnection } 
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
+import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executionSettings';
+import type { ExecutionSettings } from '../activities/executionSettings';
+import { servedFunctions } from '../activities/executors';
 import type { Handler } from '../activities/handlers/types';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
@@ -14,9 +17,10 @@ import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
-import { handlerTaskQueue, workflowTaskQueue } from '../workflows/naming';
+import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { workflowSource } from './bundle';
 import { callbackUrl } from './callbackToken';
+import { wakeWaitingExecutions } from './executions';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
 import { Sweeper } from './sweeper';
@@ -32,6 +36,8 @@ export interface NodeOptions {
   handlers: readonly Handler[];
   log: Logger;
   callbacks: CallbackPolicy;
+  /** Functions of executions, and what the operator says about them; default: answers no roll call. */
+  executions?: Partial<ExecutionSettings>;
   /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
   callback?: { url: string; secret: string };
   /** Share one bundle among workers of a test. */
@@ -84,6 +90,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
+    executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
     ...(callback === undefined
       ? {}
       : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
@@ -91,10 +98,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     log,
   };
   await registerSearchAttributes(connection, namespace, log);
-  const workers = await createWorkers(options, id, createActivities(deps));
-  const version = options.versioning?.buildId ?? packageVersion();
-  const row = { id, taskQueue: workflowTaskQueue(prefix), handlers: [...deps.handlers.keys()], version };
-  const registry = new Registry({ pool, log, node: row });
+  const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves);
+  const registry = new Registry({ pool, log, node: await nodeRow(deps, options.versioning) });
   const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs, fanouts: options.fanouts });
   const shutdown = (): void => {
     draining.abort();
@@ -108,6 +113,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     sweepCounts: sweeper.counts,
     run: async () => {
       await registry.start();
+      if (deps.executions.serves) void wakeWaitingExecutions(deps);
       if (options.sweepEveryMs !== 0) sweeper.start();
       try {
         let failure: unknown;
@@ -129,8 +135,24 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   };
 };
 
-/** The leaders' worker, and one for the calls of each handler. */
-const createWorkers = (options: NodeOptions, identity: string, activities: object): Promise<Worker[]> => {
+/** What this process says of itself: the handlers it serves, and what it answers to roll calls (E3). */
+const nodeRow = async ({ node, prefix, handlers, executions }: ActivityDeps, versioning: Versioning | undefined) => ({
+  id: node,
+  taskQueue: workflowTaskQueue(prefix),
+  handlers: [...handlers.keys()],
+  version: versioning?.buildId ?? packageVersion(),
+  batch: executions.serves,
+  attributes: executions.attributes,
+  functions: await servedFunctions(executions),
+});
+
+/** The leaders' worker, one for the calls of each handler, and one for the chunks given to this very process. */
+const createWorkers = (
+  options: NodeOptions,
+  identity: string,
+  activities: object,
+  serves: boolean,
+): Promise<Worker[]> => {
   const { connection, namespace, prefix, handlers } = options;
   const graceMs = options.shutdownGraceMs ?? 20_000;
   const common = {
@@ -162,7 +184,17 @@ const createWorkers = (options: NodeOptions, identity: string, activities: objec
       maxConcurrentActivityTaskPolls: 4,
     }),
   );
-  return Promise.all([leaders, ...submitters]);
+  const chunks = serves
+    ? [
+        Worker.create({
+          ...common,
+          taskQueue: nodeTaskQueue(prefix, identity),
+          maxConcurrentActivityTaskExecutions: 100,
+          maxConcurrentActivityTaskPolls: 2,
+        }),
+      ]
+    : [];
+  return Promise.all([leaders, ...submitters, ...chunks]);
 };
 
 const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({

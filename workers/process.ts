@@ -92,6 +92,7 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   handlers: settings.handlers,
   log: options.log,
   callbacks: settings.callbacks,
+  executions: settings.executions,
   fanouts: settings.fanouts,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
   ...(options.versioning === undefined ? {} : { versioning: options.versioning }),

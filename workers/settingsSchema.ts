@@ -3,6 +3,7 @@ import type { Problem } from '../activities/handlers';
 import { didYouMean } from '../activities/handlers/suggest';
 import { show } from '../activities/handlers/text';
 import { SCHEMA_PATTERN } from '../postgres/pool';
+import { executionShape } from './executionConfig';
 
 /** What each setting must be, wherever it comes from. Messages say what came, except of a secret. */
 
@@ -129,6 +130,7 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
       ).optional(),
     }).optional(),
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
+    executions: strict({ ...executionShape, httpAllow: hosts.optional() }).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 /** What `fileSchema` knows; the handlers stand beside them. */
@@ -137,6 +139,8 @@ export const SETTING_NAMES: readonly string[] = [
   'schema',
   'prefix',
   'temporal',
+  'callbacks',
+  'executions',
   'callback',
   'callbacks',
   'fanouts',

@@ -14,6 +14,7 @@ import type { ReapIntervals } from '../postgres/reap';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
+import { ExecutionSweep } from './executions';
 import { FanoutReaper } from './fanoutReaper';
 import { Pace, Patience } from './patience';
 import { StuckLeaders } from './stuckLeaders';
@@ -39,6 +40,7 @@ export interface SweeperOptions {
   everyMs?: number;
   /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
+  executions?: { startupDelayMs: number };
   /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
   fanouts?: ReapIntervals | undefined;
 }
@@ -79,6 +81,7 @@ export class Sweeper {
   private stranded = 0;
   private readonly patience = new Patience();
   private readonly pace: Pace;
+  private readonly executions: ExecutionSweep;
   /** One line an outage, not one a round. */
   private readonly failing = new Set<string>();
 
@@ -90,6 +93,7 @@ export class Sweeper {
     this.stuck = new StuckLeaders(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
+    this.executions = new ExecutionSweep(options, options.executions?.startupDelayMs ?? 0);
   }
 
   start(): void {
@@ -137,6 +141,7 @@ export class Sweeper {
     await this.step('notifications', () => this.wakeNotifier());
     await this.step('accepted batches', () => this.wakeMonitors());
     await this.step('queuers', () => this.wakeQueuers());
+    await this.step('executions', () => this.executions.round());
     await this.step('retention', () => this.clean());
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
   }

@@ -88,3 +88,89 @@ export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, b
   ),
 });
 export type GrantAnswer = z.infer<typeof grantAnswer>;
+
+/** Batch execution: the messages of `spec/execution.md`, each with its response. `ExecuteBatch` comes from a caller, the others stay inside. */
+
+/** What is run: one function, on nodes with these attributes, with these variables (E1). */
+export const executionTemplate = z.object({
+  functionId: z.string(),
+  method: z.string(),
+  config: z.object({
+    numberOfNodes: z.number().int().positive().optional(),
+    attributes: z.record(z.string(), z.string()).optional(),
+    envVars: z.record(z.string(), z.string()).optional(),
+    /** Items of a chunk that a node runs at once; default the node's own, 1. */
+    concurrency: z.number().int().positive().optional(),
+    /** Runs a second to one host (of the first argument that is a URL), over all nodes together; default: no limit. */
+    ratePerHost: z.number().positive().optional(),
+    /** One run may take this long; default the node's own, 60 s. */
+    timeoutMs: z.number().int().positive().optional(),
+  }),
+});
+export type ExecutionTemplate = z.infer<typeof executionTemplate>;
+
+export const executeBatch = executionTemplate.extend({
+  topic: z.string().optional(),
+  maxAttempts: z.number().int().min(0).optional(),
+});
+export type ExecuteBatch = z.infer<typeof executeBatch>;
+/** At once, while nothing has run yet (E2). */
+export interface ExecuteBatchResponse {
+  requestId: string;
+}
+
+export const executionInput = z.object({
+  executionId: z.string(),
+  /** A start after a restart of the workers: nodes get this long to come back (E7). */
+  resumeAfterMs: z.number().min(0).default(0),
+  /** Turns after which the run continues as new; tests lower it. */
+  turnsPerRun: z.number().int().positive().default(500),
+});
+export type ExecutionInput = z.input<typeof executionInput>;
+
+/** A turn of an execution's workflow. */
+export const rollCall = z.object({
+  /** Nodes are asked for batch support; those without are not considered (E3). */
+  batch: z.literal(true),
+  executionId: z.string(),
+  runId: z.string(),
+  runStartedAtMs: z.number(),
+  turn: z.number().int().positive(),
+  /** Chunks whose activity the workflow has running, and those that never reached their node. */
+  running: z.array(z.string()),
+  undelivered: z.array(z.string()),
+  rollCallOver: z.boolean(),
+  mayPlan: z.boolean(),
+});
+export type RollCall = z.infer<typeof rollCall>;
+
+export interface RollCallResponse {
+  next: 'over' | 'deposed' | 'again' | 'wait' | 'roll-call' | 'no-nodes';
+  /** To be sent to their nodes now. */
+  chunks: { id: string; node: string; items: number }[];
+  /** This turn planned a new round. */
+  planned: boolean;
+  counts: { created: number; inProgress: number; done: number; failed: number; permanentlyFailed: number };
+  round: number;
+  note: string | null;
+  /** Look again after this long: a chunk of an earlier run is leased until then; null: no such. */
+  dueInMs: number | null;
+  settings: { rollCallMs: number; requeueMs: number; retryBaseMs: number; leaseMs: number };
+}
+
+/** To a node: run this chunk. */
+export const workOrderBatch = z.object({ chunkId: z.string() });
+export type WorkOrderBatch = z.infer<typeof workOrderBatch>;
+export interface WorkOrderBatchResponse {
+  /** False: the chunk was closed, or taken before, and nothing was run. */
+  taken: boolean;
+  done: number;
+  failed: number;
+  /** Not run, and created again: the node stops, or had lost its lease. */
+  returned: number;
+  /** Results that were refused since the chunk was not its any more. */
+  refused: number;
+  /** Of the execution after its last result: what a new round would take, and whether it is over. */
+  pending: number;
+  over: boolean;
+}

@@ -15,8 +15,12 @@ export const leaderWorkflowId = (prefix: string, handler: string, name: string, 
 export const notifierWorkflowId = (prefix: string): string => `${prefix}/notifier`;
 export const monitorWorkflowId = (prefix: string, handler: string): string => `${prefix}/monitor/${handler}`;
 export const queuerWorkflowId = (prefix: string, queuerId: number): string => `${prefix}/queuer/${queuerId}`;
+export const executionWorkflowId = (prefix: string, executionId: string): string =>
+  `${prefix}/execution/${executionId}`;
 
 /** Leaders, queuers, notifier, monitors and their local activities: any worker may run them. */
 export const workflowTaskQueue = (prefix: string): string => prefix;
 /** Calls of one handler: only workers whose config has the handler poll it. */
 export const handlerTaskQueue = (prefix: string, handler: string): string => `${prefix}/handler/${handler}`;
+/** Chunks of one worker process. Its id is of this incarnation: a process that comes back polls another queue. */
+export const nodeTaskQueue = (prefix: string, nodeId: string): string => `${prefix}/node/${nodeId}`;

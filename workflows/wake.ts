@@ -1,7 +1,14 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
-import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, queuerWorkflowId, workflowTaskQueue } from './naming';
+import {
+  executionWorkflowId,
+  leaderWorkflowId,
+  monitorWorkflowId,
+  notifierWorkflowId,
+  queuerWorkflowId,
+  workflowTaskQueue,
+} from './naming';
 import type { LeaderInput } from './contracts';
 
 /** Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a closed one starts, neither is missed. */
@@ -129,5 +136,38 @@ export const wakeQueuerWorkflows = async (
       failure ??= error as Error;
     }
   }
+  return failure;
+};
+
+/**
+ * Starts or tells the workflows of executions to look, some at a time. A run that is started by it waits `resumeAfterMs` first (E7). The first
+ * failure is answered, for the log: the sweeper wakes again.
+ */
+export const wakeExecutions = async (
+  temporal: Client,
+  prefix: string,
+  executionIds: readonly string[],
+  resumeAfterMs = 0,
+): Promise<Error | null> => {
+  let failure: Error | null = null;
+  const queue = [...executionIds];
+  const lane = async (): Promise<void> => {
+    for (let executionId = queue.shift(); executionId !== undefined; executionId = queue.shift()) {
+      try {
+        await temporal.workflow.signalWithStart('execution', {
+          workflowId: executionWorkflowId(prefix, executionId),
+          taskQueue: workflowTaskQueue(prefix),
+          args: [{ executionId, resumeAfterMs }],
+          signal: lookSignal,
+          signalArgs: [],
+          workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+          staticSummary: `Execution ${executionId}`,
+        });
+      } catch (error) {
+        failure ??= error as Error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, executionIds.length) }, lane));
   return failure;
 };

@@ -3,6 +3,8 @@ import { batchCommand } from './batch';
 import { cancelCommand } from './cancel';
 import { completeCommand } from './complete';
 import { devCommand } from './dev';
+import { executeCommand } from './execute';
+import { executionCommand } from './execution';
 import { explainCommand } from './explain';
 import { fanoutCommand } from './fanout';
 import { flushCommand } from './flush';
@@ -30,6 +32,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
+  ['Executions:', [executeCommand, executionCommand]],
   ['Fan-outs:', [fanoutCommand]],
   ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],
 ];

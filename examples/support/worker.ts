@@ -1,4 +1,6 @@
 import type { CallbackPolicy } from '../../activities/deps';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
+import type { ExecutionSettings } from '../../activities/executionSettings';
 import type { Handler } from '../../activities/handlers';
 import { NO_CALLBACK } from '../../workers/callbackSettings';
 import { createLogger } from '../../workers/logging';
@@ -8,11 +10,17 @@ import { onEnd } from './server';
 
 /**
  * A worker process of an example: what `muster worker` runs, with every setting from the caller and none from the machine. The database's
- * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long.
+ * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long. Without a handler it
+ * runs executions only.
  */
 export const runWorker = async (
   handler: Handler | null,
-  options: { temporal: string; graceMs: number; callbacks?: CallbackPolicy },
+  options: {
+    temporal: string;
+    graceMs: number;
+    callbacks?: CallbackPolicy;
+    executions?: Partial<ExecutionSettings>;
+  },
 ): Promise<void> => {
   const log = createLogger('error');
   const worker = await startWorker(
@@ -24,6 +32,7 @@ export const runWorker = async (
       handlers: handler === null ? [] : [handler],
       callbacks: options.callbacks ?? { allow: [], secret: null },
       callback: NO_CALLBACK,
+      executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
       logLevel: 'error',
       config: null,
       configNamed: false,

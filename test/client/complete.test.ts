@@ -186,7 +186,7 @@ describe('H7: without a lane', () => {
       return { status: 'accepted', reference: `early/${batch.id}` };
     });
     await muster.client.submit('plain', ids('early', 2).map((id) => ({ id, payload: { to: 'early' } }))); // prettier-ignore
-    const batchId = Number((await eventually(async () => (await muster.client.getTask('early-0'))!.batch)));
+    const batchId = Number(await eventually(async () => (await muster.client.getTask('early-0'))!.batch));
     await eventually(() => calls.some(({ target }) => target === 'early'));
     const results = oks(ids('early', 2));
     const early = { code: 'COMPLETION_TOO_EARLY', retryAfterMs: 1_000 };

@@ -5,7 +5,7 @@ import type { Import } from './importScan';
 const PURE_PACKAGES = ['@temporalio/workflow', '@temporalio/common'];
 /** Of workflows, what activities and client may use: names, messages, wakes, contracts and pure decisions, no workflow. */
 const SHARED = /^workflows\/(planning\/.*|contracts|definitions|naming|wake)$/;
-const HANDLERS = /^activities\/handlers(\/.*)?$/;
+const HANDLERS = /^activities\/(handlers|functions)(\/.*)?$/;
 
 type Rule = (one: Import) => boolean;
 const inside =
@@ -51,6 +51,7 @@ const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = 
   ],
   [/^postgres\//, 'planning, contracts, the types of activities/handlers/types', postgres],
   [/^activities\/handlers\//, 'planning', handlers],
+  [/^activities\/functions\//, 'handlers and planning', handlers],
   [
     /^activities\/helperActivities\.ts$/,
     'what activities may, and client/submit, checkTasks, ringer',

@@ -5,6 +5,7 @@ import { eventually } from '../helpers/eventually';
 import globalSetup from '../helpers/global-setup';
 import globalTeardown from '../helpers/global-teardown';
 import { startMuster } from '../helpers/muster';
+import { executionScenarios } from './executionScenarios';
 import { laneScenarios } from './laneScenarios';
 import { handlerOf, scenarios } from './scenarios';
 
@@ -16,10 +17,10 @@ const record = async (): Promise<void> => {
   await globalSetup();
   mkdirSync(FOLDER, { recursive: true });
   const only = process.argv.slice(2);
-  for (const scenario of [...scenarios, ...laneScenarios].filter(
+  for (const scenario of [...scenarios, ...laneScenarios, ...executionScenarios].filter(
     ({ name }) => only.length === 0 || only.includes(name),
   )) {
-    const muster = await startMuster([handlerOf(scenario)]);
+    const muster = await startMuster([handlerOf(scenario)], { executions: scenario.executions ?? {} });
     try {
       await scenario.run(muster);
       const temporal = await muster.client.temporal();

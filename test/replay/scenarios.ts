@@ -4,12 +4,14 @@ import { leaderWorkflowId, monitorWorkflowId, workflowTaskQueue } from '../../wo
 import type { CompletionSignal } from '../../workflows/definitions';
 import { completeSignal, lookSignal } from '../../workflows/definitions';
 import { eventually } from '../helpers/eventually';
+import type { NodeOptions } from '../../workers/node';
 import type { TestMuster } from '../helpers/muster';
 
 /** Every path of the workflows that a stored history must cover (`record.ts` records them, `replay.test.ts` replays them). */
 export interface Scenario {
   name: string;
   handler: Partial<HandlerOptions<Payload>>;
+  executions?: NodeOptions['executions'];
   run: (muster: TestMuster) => Promise<unknown>;
 }
 interface Payload {

@@ -1,3 +1,4 @@
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
 import { claimBatches } from '../../activities/claim';
@@ -64,6 +65,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       leaseMs: LEASE_MS,
       softDeadlineMs: 10_000,
       callbacks: { allow: [], secret: null },
+      executions: DEFAULT_EXECUTION_SETTINGS,
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
       handler,

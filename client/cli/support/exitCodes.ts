@@ -30,6 +30,7 @@ const BY_CODE: Readonly<Record<string, number>> = {
   TEMPORAL_REFUSED: EXIT.unavailable,
   SCHEMA_MISSING: EXIT.unavailable,
   SCHEMA_NEWER: EXIT.unavailable,
+  SCHEMA_DIFFERS: EXIT.unavailable,
   DEV_SERVER: EXIT.unavailable,
   TIMEOUT: EXIT.timeout,
   BACKLOGGED: EXIT.backlogged,

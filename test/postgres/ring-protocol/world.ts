@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { claimBatches } from '../../../activities/claim';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../../activities/executionSettings';
 import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../activities/handlers';
 import { ring, wake } from '../../../activities/ring';
@@ -94,6 +95,7 @@ export class World {
       leaseMs: LEASE_MS,
       softDeadlineMs: 60_000,
       callbacks: { allow: [], secret: null },
+      executions: DEFAULT_EXECUTION_SETTINGS,
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
     };

@@ -1,0 +1,2 @@
+export { checkFunctions, defineFunction, isContentId } from './defineFunction';
+export type * from './types';

@@ -1,0 +1,76 @@
+import { listChunks } from '../postgres/chunk';
+import type { ExecutionRow } from '../postgres/executionView';
+import type { Pool } from '../postgres/pool';
+import { readChunkResults } from '../postgres/workItem';
+import type { ItemRow } from '../postgres/workItem';
+import { resultKey } from '../workflows/planning/execution/contentText';
+import { EXECUTION, executionStateName } from '../workflows/planning/execution/states';
+import type { ResultDocument, ResultEntry } from './executionViews';
+
+/** The results of an execution in the form of E13, chunk by chunk in the order of the rounds, items by position. */
+
+/** Some results of one chunk. */
+export interface ResultPage {
+  chunk: string;
+  peer: string;
+  results: Record<string, ResultEntry>;
+}
+
+/** More than any execution has: its chunks are few, its items many. */
+const ALL_CHUNKS = 1_000_000;
+const PAGE = 1_000;
+
+export async function* resultPages(pool: Pool, row: ExecutionRow, pageSize: number): AsyncGenerator<ResultPage> {
+  const chunks = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
+  for (const { id, node } of chunks)
+    for (let after = -1; ;) {
+      const items = await readChunkResults(pool, id, after, pageSize);
+      if (items.length > 0) yield { chunk: id, peer: node, results: entriesOf(row, items) };
+      if (items.length < pageSize) break;
+      after = items.at(-1)!.position;
+    }
+}
+
+const entriesOf = ({ functionId, method }: ExecutionRow, items: readonly ItemRow[]): Record<string, ResultEntry> =>
+  Object.fromEntries(
+    items.map((item) => [
+      resultKey(item.contentId, item.copy),
+      {
+        result: { stdout: item.stdout ?? '', stderr: item.stderr ?? '', exit_code: item.exitCode },
+        function_invocation: `${functionId}/${method}`,
+        arguments: item.arguments,
+      },
+    ]),
+  );
+
+/** What stands in the document beside the chunks. */
+const frameOf = (row: ExecutionRow): Omit<ResultDocument, 'chunks'> => {
+  const { done, permanentlyFailed } = row.counts;
+  const isWhole = row.state === EXECUTION.done && permanentlyFailed === 0;
+  const message = `${executionStateName(row.state)}: ${done} of ${row.items} items done, ${permanentlyFailed} permanently failed`;
+  return { code: '200', request_id: row.id, ...(isWhole ? {} : { message }) };
+};
+
+export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<ResultDocument> => {
+  const chunks: ResultDocument['chunks'] = {};
+  for await (const { chunk, peer, results } of resultPages(pool, row, PAGE)) {
+    chunks[chunk] ??= { peer, results: {} };
+    Object.assign(chunks[chunk].results, results);
+  }
+  return { chunks, ...frameOf(row) };
+};
+
+/** The same document as pieces of one JSON text, in bounded memory. */
+export async function* resultText(pool: Pool, row: ExecutionRow): AsyncGenerator<string> {
+  let open: string | null = null;
+  yield '{"chunks":{';
+  for await (const { chunk, peer, results } of resultPages(pool, row, PAGE)) {
+    const inner = JSON.stringify(results).slice(1, -1);
+    if (chunk === open) yield `,${inner}`;
+    else {
+      yield `${open === null ? '' : '}},'}${JSON.stringify(chunk)}:{"peer":${JSON.stringify(peer)},"results":{${inner}`;
+      open = chunk;
+    }
+  }
+  yield `${open === null ? '' : '}}'}},${JSON.stringify(frameOf(row)).slice(1)}`;
+}

@@ -1,0 +1,43 @@
+import { wakeExecutions } from '../workflows/wake';
+import { isUuid } from './checkExecution';
+import type { ExecuteOptions, Template } from './checkExecution';
+import type { ClientContext } from './context';
+import { InvalidArgumentError } from './errors';
+import type { ArgumentLists } from './execute';
+import { storeExecution } from './execute';
+import { Execution, executions } from './executions';
+import type { ExecutionView } from './executionViews';
+import { LaneVerbs } from './laneVerbs';
+
+/** What a client can do with executions: one function, many argument lists, split over nodes. */
+export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext {
+  abstract ring(targetIds: Iterable<number>): Promise<void>;
+
+  /**
+   * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the list is stored (E2): the handle's id is the
+   * request's. Lists may come as a stream of any length up to 10,000,000; nothing of a list that breaks off is run.
+   */
+  async execute(template: Template, argumentLists: ArgumentLists, options: ExecuteOptions = {}): Promise<Execution> {
+    await this.ready();
+    const { id } = await storeExecution(this.pool, template, argumentLists, options);
+    // Accepted: that its workflow cannot be started now fails nothing, the sweeper does it within seconds.
+    const failure = await this.temporal()
+      .then((temporal) => wakeExecutions(temporal, this.prefix, [id]))
+      .catch((error: Error) => error);
+    if (failure !== null) this.wakeFailed(failure);
+    return new Execution(this, id);
+  }
+
+  /** A handle on an execution by its id; its methods say if there is none. */
+  execution(id: string): Execution {
+    if (!isUuid(id)) throw new InvalidArgumentError('execution', 'a uuid', id);
+    return new Execution(this, id.toLowerCase());
+  }
+
+  /** Newest first, at most `limit` (default 20, most 1,000). */
+  executions({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+      throw new InvalidArgumentError('limit', 'a whole number from 1 to 1,000', limit);
+    return executions(this, limit);
+  }
+}

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cancelExecution } from '../postgres/execution';
+import { closeChunk, giveBackItems, listChunks, openChunks } from '../postgres/chunk';
+import type { ChunkRow } from '../postgres/chunk';
+import { withRetries } from '../postgres/errors';
+import { listExecutions, readExecution } from '../postgres/executionView';
+import type { ExecutionRow } from '../postgres/executionView';
+import type { Pool } from '../postgres/pool';
+import { readItems } from '../postgres/workItem';
+import { CHUNK, executionStateName, isOver, itemStateName } from '../workflows/planning/execution/states';
+import { wakeExecutions } from '../workflows/wake';
+import type { ClientContext } from './context';
+import { MusterError, NotFoundError } from './errors';
+import type * as views from './executionViews';
+import { resultDocument, resultPages, resultText } from './executionResults';
+import type { ResultPage } from './executionResults';
+
+export const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView => ({
+  id: row.id,
+  functionId: row.functionId,
+  method: row.method,
+  config: row.config,
+  topic: row.topic,
+  state: executionStateName(row.state),
+  items: row.items,
+  counts: row.counts,
+  attemptsLimit: row.attemptsLimit,
+  round: row.round,
+  message,
+  createdAt: row.createdAt.toISOString(),
+  startedAt: row.startedAt?.toISOString() ?? null,
+  finishedAt: row.finishedAt?.toISOString() ?? null,
+});
+
+/** Chunks looked at for the message of an execution, newest first. */
+const RECENT_CHUNKS = 1_000;
+const NAMED = 10;
+
+/** What it waits for, and the nodes by name that lost, or never took, what the last round gave them. */
+const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[]): string | null => {
+  const lost = chunks.filter(({ round, state }) => round === row.round && state === CHUNK.closed);
+  const named = (reason: string): string[] => lost.filter((chunk) => chunk.reason === reason).map(({ node }) => node);
+  const list = (nodes: string[]): string =>
+    nodes.slice(0, NAMED).join(', ') + (nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : '');
+  const parts = [
+    row.note,
+    [named('undelivered'), 'could not be delivered to'] as const,
+    [named('expired'), 'was lost with'] as const,
+  ]
+    .map((part) =>
+      part === null || typeof part === 'string'
+        ? part
+        : part[0].length > 0
+          ? `a chunk ${part[1]} ${list(part[0])}; its items are created again`
+          : null,
+    )
+    .filter((part) => part !== null);
+  if (row.counts.permanentlyFailed > 0 && isOver(row.state))
+    parts.push(`${row.counts.permanentlyFailed} of ${row.items} items failed permanently`);
+  return parts.length === 0 ? null : parts.join('; ');
+};
+
+/** A handle on one execution: made without a look at the store, each method looks (E2). */
+export class Execution {
+  constructor(
+    private readonly client: ClientContext,
+    readonly id: string,
+  ) {}
+
+  async status(): Promise<views.ExecutionView> {
+    const row = await this.row();
+    const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
+    return viewOf(row, messageOf(row, chunks));
+  }
+
+  async progress(): Promise<views.ExecutionProgress> {
+    const { state, items, counts } = await this.row();
+    const share = items === 0 ? 0 : (counts.done + counts.permanentlyFailed) / items;
+    return { state: executionStateName(state), items, counts, share };
+  }
+
+  async chunks(): Promise<views.ChunkView[]> {
+    await this.row();
+    const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
+    return chunks.map(({ id, node, round, state, n, open, reason }) => ({
+      id,
+      node,
+      round,
+      state: CHUNK_NAMES[state]!,
+      items: n,
+      open,
+      reason: reason as views.ChunkView['reason'],
+    }));
+  }
+
+  /** Work items by position, a page at a time, whatever their state. */
+  async *items(pageSize = 1_000): AsyncGenerator<views.WorkItemView> {
+    await this.row();
+    for (let after = -1; ;) {
+      const page = await readItems(this.client.pool, this.id, after, pageSize);
+      for (const { chunkId, state, ...item } of page) yield { ...item, state: itemStateName(state), chunk: chunkId };
+      if (page.length < pageSize) return;
+      after = page.at(-1)!.position;
+    }
+  }
+
+  /** Results so far, in pages of the document's form (E13): a chunk of many items comes in several. */
+  async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
+    const row = await this.row();
+    yield* resultPages(this.client.pool, row, pageSize);
+  }
+
+  /** The whole document at once: for executions that fit in memory; `resultText` streams. */
+  async results(): Promise<views.ResultDocument> {
+    return resultDocument(this.client.pool, await this.row());
+  }
+
+  /** The document as pieces of one JSON text. */
+  async *resultText(): AsyncGenerator<string> {
+    yield* resultText(this.client.pool, await this.row());
+  }
+
+  /**
+   * Nothing more of it is begun; what runs is interrupted, and results that still come are refused. What was done stays done. Answers its
+   * state: one that is over stays what it is.
+   */
+  async cancel(): Promise<views.ExecutionView> {
+    await this.client.ready();
+    const { pool, prefix } = this.client;
+    if ((await withRetries(() => cancelExecution(pool, this.id))) === null) throw notFound(this.id);
+    await closeCancelled(pool, this.id);
+    const failure = await wakeExecutions(await this.client.temporal(), prefix, [this.id]).catch(
+      (error: Error) => error,
+    );
+    if (failure !== null) this.client.wakeFailed(failure);
+    return this.status();
+  }
+
+  /** Resolves when it is done or cancelled; the execution goes on if the time is up first. */
+  async wait(options: { timeoutMs?: number; onProgress?: (progress: views.ExecutionProgress) => void } = {}) {
+    const until = performance.now() + (options.timeoutMs ?? Infinity);
+    for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {
+      const progress = await this.progress();
+      options.onProgress?.(progress);
+      if (progress.state === 'done' || progress.state === 'cancelled') return this.status();
+      const leftMs = until - performance.now();
+      if (leftMs <= 0)
+        throw new MusterError(
+          'TIMEOUT',
+          `execution ${this.id}: not done after ${options.timeoutMs} ms (${Math.round(progress.share * 100)} %). It goes on; wait again.`,
+        );
+      await sleep(Math.min(pauseMs, leftMs));
+    }
+  }
+
+  private async row(): Promise<ExecutionRow> {
+    await this.client.ready();
+    const row = await readExecution(this.client.pool, this.id);
+    if (row === null) throw notFound(this.id);
+    return row;
+  }
+}
+
+const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
+  [CHUNK.filling]: 'filling',
+  [CHUNK.ready]: 'ready',
+  [CHUNK.taken]: 'taken',
+  [CHUNK.done]: 'done',
+  [CHUNK.closed]: 'closed',
+};
+
+const notFound = (id: string): Error => new NotFoundError('execution', id);
+
+const closeCancelled = async (pool: Pool, id: string): Promise<void> => {
+  for (const chunk of await openChunks(pool, id)) {
+    await closeChunk(pool, chunk.id, 'cancelled');
+    while ((await withRetries(() => giveBackItems(pool, chunk.id))) > 0);
+  }
+};
+
+/** Newest first. */
+export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
+  await client.ready();
+  return (await listExecutions(client.pool, limit)).map((row) => viewOf(row, row.note));
+};

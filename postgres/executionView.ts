@@ -1,0 +1,43 @@
+import type { ItemCounts } from '../workflows/planning/execution/states';
+import type { Queryable } from './pool';
+
+export interface ExecutionRow {
+  id: string;
+  functionId: string;
+  method: string;
+  config: Record<string, unknown>;
+  topic: string | null;
+  state: number;
+  items: number;
+  counts: ItemCounts;
+  maxAttempts: number;
+  attemptsLimit: number | null;
+  round: number;
+  note: string | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+const COLUMNS = `id, function_id as "functionId", method, config, topic, state, items, max_attempts as "maxAttempts", attempts_limit as "attemptsLimit", round, note,
+  created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
+  'done', n_done, 'failed', n_failed, 'permanentlyFailed', n_dead) as counts`;
+
+export const readExecution = async (db: Queryable, id: string): Promise<ExecutionRow | null> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'read-execution',
+    text: `select ${COLUMNS} from execution where id = $1`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
+/** Newest first. */
+export const listExecutions = async (db: Queryable, limit: number): Promise<ExecutionRow[]> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'list-executions',
+    text: `select ${COLUMNS} from execution order by created_at desc, id limit $1`,
+    values: [limit],
+  });
+  return rows;
+};

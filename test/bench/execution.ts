@@ -1,0 +1,139 @@
+import { parseArgs } from 'node:util';
+import { NativeConnection } from '@temporalio/worker';
+import pg from 'pg';
+import pino from 'pino';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
+import { defineFunction } from '../../activities/functions';
+import { createClient } from '../../client';
+import { migrate } from '../../postgres/migrate';
+import { createPool } from '../../postgres/pool';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import { createNode } from '../../workers/node';
+import { executionWorkflowId } from '../../workflows/naming';
+import { actionsOf } from '../workflows/histories';
+
+/**
+ * `npm run bench:execution -- --items 20000`: what an execution costs over calling its function directly, an item, at 1, 4 and 16 nodes; how many
+ * chunks a second; how many Temporal actions an item. All nodes are in this process and on its cores: more nodes bring more chunks, not more power.
+ */
+const { values } = parseArgs({
+  options: {
+    items: { type: 'string', default: '20000' },
+    chunks: { type: 'string', default: '20' },
+    nodes: { type: 'string', default: '1,4,16' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const items = Number(values.items);
+const rounds = Number(values.chunks);
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Some microseconds of work, the same whoever calls it. */
+const echo = (args: readonly string[]): string => args.join(' ').toUpperCase();
+const lists = (n: number): string[][] => Array.from({ length: n }, (_, i) => ['--id', String(i), `item-${i}`]);
+
+const directly = async (): Promise<number> => {
+  const begun = performance.now();
+  let length = 0;
+  for (const args of lists(items)) length += (await Promise.resolve(echo(args))).length;
+  if (length === 0) throw new Error('nothing was run');
+  return performance.now() - begun;
+};
+
+const main = async (): Promise<void> => {
+  const [postgres, temporal] = await Promise.all([startPostgres(), startTemporalDev({ ui: false })]);
+  const stops: (() => Promise<unknown>)[] = [];
+  try {
+    const admin = new pg.Client({ connectionString: postgres.url });
+    await admin.connect();
+    await admin.query('create database bench');
+    await admin.end();
+    const url = new URL(postgres.url);
+    url.pathname = '/bench';
+    await migrate(url.href);
+    const client = createClient({ databaseUrl: url.href, temporal: { address: temporal.address }, prefix: 'bench' });
+    stops.push(() => client.close());
+    const directMs = await directly();
+    const results = [];
+    let running = 0;
+    for (const nodes of values.nodes.split(',').map(Number)) {
+      for (; running < nodes; running++) stops.unshift(await startNode(url.href, temporal.address));
+      results.push(await measure(client, nodes, directMs));
+      say(JSON.stringify(results.at(-1)));
+    }
+    if (values.json)
+      process.stdout.write(`${JSON.stringify({ items, directMicrosAnItem: micros(directMs), results })}\n`); // prettier-ignore
+    else console.table(results);
+  } finally {
+    for (const stop of stops) await stop();
+    await Promise.all([postgres.stop(), temporal.stop()]);
+  }
+};
+
+const micros = (ms: number): number => Number(((ms * 1_000) / items).toFixed(2));
+
+const measure = async (client: ReturnType<typeof createClient>, nodes: number, directMs: number) => {
+  const template = { functionId: 'echo', method: 'run', config: { numberOfNodes: nodes } };
+  const warm = await client.execute(template, lists(nodes * 10));
+  await warm.wait();
+  const begun = performance.now();
+  const execution = await client.execute(template, lists(items));
+  const acceptedMs = performance.now() - begun;
+  await execution.wait();
+  const ms = performance.now() - begun;
+  const temporal = await client.temporal();
+  const handle = temporal.workflow.getHandle(executionWorkflowId('bench', execution.id));
+  await handle.result();
+  const actions = actionsOf((await handle.fetchHistory()).events ?? []);
+  // Chunks of one item: what a chunk costs by itself.
+  const begunChunks = performance.now();
+  const small = await Promise.all(Array.from({ length: rounds }, () => client.execute(template, lists(nodes))));
+  for (const one of small) await one.wait();
+  const chunksMs = performance.now() - begunChunks;
+  return {
+    nodes,
+    items,
+    'accepted, us an item': micros(acceptedMs),
+    'in all, us an item': micros(ms),
+    'overhead, us an item': micros(ms - directMs),
+    'items a second': Math.round(items / (ms / 1_000)),
+    'chunks a second': Number(((rounds * nodes) / (chunksMs / 1_000)).toFixed(1)),
+    actions,
+    'actions an item': Number((actions / items).toFixed(6)),
+  };
+};
+
+const startNode = async (databaseUrl: string, address: string): Promise<() => Promise<void>> => {
+  const pool = createPool({ databaseUrl, max: 6 });
+  const connection = await NativeConnection.connect({ address });
+  const node = await createNode({
+    pool,
+    connection,
+    namespace: 'default',
+    prefix: 'bench',
+    handlers: [],
+    log: pino({ level: 'silent' }),
+    callbacks: { allow: [], secret: null },
+    executions: {
+      ...DEFAULT_EXECUTION_SETTINGS,
+      serves: true,
+      functions: new Map([['echo', defineFunction({ name: 'echo', run: echo })]]),
+    },
+    sweepEveryMs: 0,
+  });
+  const running = node.run();
+  return async () => {
+    node.shutdown();
+    await running;
+    await connection.close();
+    await pool.end();
+  };
+};
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exit(1);
+  },
+);

@@ -1,0 +1,139 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createClient } from '../../../client';
+import type { Client } from '../../../client';
+import { isRetryable } from '../../../postgres/errors';
+import { Stack } from './stack';
+
+/**
+ * `npm run test:execution -- --items 20000 --kills 40 --seed 1`: an execution under kills of nodes (each also leads executions), of Postgres and
+ * of Temporal, and of nodes that are stopped past their lease and wake. Then every item must be 100 or -2, no attempt above the limit or
+ * uncounted by a run, and no result may stand under a chunk of another node than the one that ran it.
+ */
+const { values } = parseArgs({
+  options: {
+    items: { type: 'string', default: '20000' },
+    kills: { type: 'string', default: '40' },
+    nodes: { type: 'string', default: '4' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const [items, kills, nodes] = [values.items, values.kills, values.nodes].map(Number) as [number, number, number];
+const MAX_ATTEMPTS = 3;
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+let state = Number(values.seed) >>> 0;
+const random = (): number => {
+  state = (state + 0x6d2b79f5) | 0;
+  let t = Math.imul(state ^ (state >>> 15), 1 | state);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+};
+const kindOf = (i: number): string => (i % 100 === 7 ? 'fails' : i % 10 === 3 ? 'flaky' : 'ok');
+
+const main = async (): Promise<boolean> => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-execution-chaos-'));
+  const stack = await Stack.start(folder, nodes);
+  const client = createClient({ databaseUrl: stack.databaseUrl, prefix: stack.prefix, temporal: { address: stack.address } }); // prettier-ignore
+  try {
+    const lists = Array.from({ length: items }, (_, i) => [kindOf(i), String(i)]);
+    const execution = await client.execute({ functionId: 'work', method: 'run' }, lists, { maxAttempts: MAX_ATTEMPTS });
+    const begun = performance.now();
+    const struck = { node: 0, freeze: 0, postgres: 0, temporal: 0 };
+    const killing = strike(stack, client, execution.id, struck);
+    await ended(client, execution.id);
+    await killing;
+    const report = await judge(client, execution.id, stack.runs);
+    const passed = Object.values(report.wrong).every((one) => one === 0) && (await verified(client));
+    process.stdout.write(`${JSON.stringify({ passed, items, seconds: Math.round((performance.now() - begun) / 1_000), struck, ...report })}\n`); // prettier-ignore
+    return passed;
+  } finally {
+    await client.close();
+    await stack.stop();
+    if (existsSync(path.join(folder, 'node.log')))
+      say(readFileSync(path.join(folder, 'node.log'), 'utf8').slice(-1_000));
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+/** One after the other, spread over the work: a server every tenth time. */
+const strike = async (stack: Stack, client: Client, id: string, struck: Record<string, number>): Promise<void> => {
+  for (let n = 1; n <= kills && !(await isOver(client, id)); n++) {
+    await sleep(300 + random() * 700);
+    const what = n % 10 === 5 ? 'postgres' : n % 10 === 0 ? 'temporal' : random() < 0.3 ? 'freeze' : 'node';
+    if (what === 'postgres') await stack.restartPostgres(200 + random() * 1_500);
+    else if (what === 'temporal') await stack.restartTemporal(200 + random() * 1_500);
+    else {
+      const up = stack.nodes.filter((node) => node.isUp());
+      if (up.length < 2) {
+        n--;
+        continue;
+      }
+      const node = up[Math.floor(random() * up.length)]!;
+      void (what === 'freeze' ? node.freeze(4_000 + random() * 3_000) : node.kill(random() * 1_000)).catch(() => undefined); // prettier-ignore
+    }
+    struck[what]!++;
+  }
+};
+
+const patient = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (;;)
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRetryable(error) && (error as { code?: string }).code !== 'DATABASE_UNAVAILABLE') throw error;
+      await sleep(200);
+    }
+};
+const isOver = async (client: Client, id: string): Promise<boolean> =>
+  (await patient(() => client.execution(id).progress())).share === 1;
+
+const ended = async (client: Client, id: string): Promise<void> => {
+  const until = performance.now() + 480_000;
+  for (let said = -1; ;) {
+    const { share, counts } = await patient(() => client.execution(id).progress());
+    if (share === 1) return;
+    if (Math.floor(share * 10) > said) say(`${Math.floor(share * 100)} %: ${JSON.stringify(counts)}`);
+    said = Math.floor(share * 10);
+    if (performance.now() > until) throw new Error(`not done: ${JSON.stringify(await patient(() => client.execution(id).status()))}`); // prettier-ignore
+    await sleep(100);
+  }
+};
+
+const judge = async (client: Client, id: string, runsFile: string) => {
+  const ran = new Int32Array(items);
+  for (const line of readFileSync(runsFile, 'utf8').split('\n')) if (line !== '') ran[Number(line.split(' ')[1])]!++;
+  const wrong = { state: 0, attempts: 0, unrun: 0, foreign: 0 };
+  let seen = 0;
+  const nodes = new Map((await client.pool.query<{ id: string; node_id: string; state: number }>('select id, node_id, state from chunk where execution_id = $1', [id])).rows.map((row) => [row.id, row])); // prettier-ignore
+  for await (const { position, state, attempts, chunk, stdout } of client.execution(id).items(5_000)) {
+    const kind = kindOf(position);
+    const expected = kind === 'ok' ? ['done'] : kind === 'fails' ? ['permanently-failed'] : ['done', 'permanently-failed']; // prettier-ignore
+    if (position !== seen++ || !expected.includes(state)) wrong.state++;
+    if (attempts > MAX_ATTEMPTS || (state === 'permanently-failed' && attempts !== MAX_ATTEMPTS)) wrong.attempts++;
+    if (ran[position]! < attempts) wrong.unrun++;
+    // A result that a closed chunk's node wrote would stand under the chunk of another.
+    if (nodes.get(chunk!)?.node_id.split('-').at(-2) !== stdout) wrong.foreign++;
+  }
+  if (seen !== items) wrong.state++;
+  const runs = ran.reduce((sum, n) => sum + n, 0);
+  const closed = [...nodes.values()].filter((row) => row.state === -1).length;
+  return { wrong, runs, chunks: nodes.size, chunksClosed: closed };
+};
+
+const verified = async (client: Client): Promise<boolean> => {
+  const broken = (await client.verify()).checks.filter(({ violations }) => violations.length > 0);
+  for (const check of broken) say(JSON.stringify(check));
+  return broken.length === 0;
+};
+
+main().then(
+  (passed) => process.exit(passed ? 0 : 1),
+  (error: unknown) => {
+    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exit(2);
+  },
+);

@@ -1,0 +1,47 @@
+import type { ExecutionSettings } from '../../activities/executionSettings';
+import type { FunctionCall } from '../../activities/functions';
+import type { Execution, ExecutionView } from '../../client';
+import type { NodeOptions } from '../../workers/node';
+import type { OwnMuster } from '../workflows/ownNode';
+import { openOwn } from '../workflows/ownNode';
+import type { Run } from './functions';
+import { functionsOf } from './functions';
+
+export { functionsOf } from './functions';
+
+/** Nodes of one installation that come and go as a test says, all in this process. */
+export interface Fleet extends OwnMuster {
+  /** Starts a node; its id and how to stop it. */
+  node(executions?: Partial<ExecutionSettings>, options?: Partial<NodeOptions>): Promise<() => Promise<void>>;
+  nodeIds(): Promise<string[]>;
+}
+
+export const openFleet = async (
+  functions: Record<string, Run>,
+  settings: Partial<ExecutionSettings> = {},
+): Promise<Fleet> => {
+  const own = await openOwn([]);
+  return Object.assign(own, {
+    node: (executions: Partial<ExecutionSettings> = {}, options: Partial<NodeOptions> = {}) =>
+      own.startNode({
+        ...options,
+        executions: { ...functionsOf(functions), retryBaseMs: 10, rollCallMs: 500, leaseMs: 3_000, ...settings, ...executions },
+      }), // prettier-ignore
+    nodeIds: async () => (await own.database.pool.query<{ id: string }>('select id from node where batch order by id')).rows.map(({ id }) => id), // prettier-ignore
+  });
+};
+
+/** What ran, by position. */
+export class Runs {
+  readonly all: { position: number; args: readonly string[] }[] = [];
+  readonly note = (args: readonly string[], { position }: FunctionCall): void => void this.all.push({ position, args });
+  of(position: number): number {
+    return this.all.filter((run) => run.position === position).length;
+  }
+}
+
+export const lists = (count: number, prefix = 'item'): string[][] =>
+  Array.from({ length: count }, (_, i) => [`${prefix}-${i}`]);
+
+export const ended = (execution: Execution, timeoutMs = 30_000): Promise<ExecutionView> =>
+  execution.wait({ timeoutMs });

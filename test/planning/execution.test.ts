@@ -1,0 +1,119 @@
+import { contentId } from '../../client/contentId';
+import { attemptsLimit, stateAfter } from '../../workflows/planning/execution/attempts';
+import { chooseNodes, chunkSizes, nodesWanted, placeOf } from '../../workflows/planning/execution/chunks';
+import { resultKey } from '../../workflows/planning/execution/contentText';
+import { planTurn, roundPauseMs } from '../../workflows/planning/execution/turn';
+import type { TurnFacts } from '../../workflows/planning/execution/turn';
+
+const candidates = (...ids: string[]) => ids.map((id) => ({ id, serves: true, holds: 0 }));
+
+describe('E12: content ids', () => {
+  const cid = 'bafybeie3nlygbnuxhvqv3gvwa2hmd4tcfzk5jtvscwl6qs3ljn5tknlt4q';
+  const url = (n: number): string => `https://example.com/dir1/dir2/resource/some-random-slug-${n}`;
+  test.each([
+    [cid, 'echo.wasm', [url(1)], '268a4145a50ade48aed2b1147d3518c6'],
+    [cid, 'echo.wasm', [url(0)], '4c555cef30403a7a11049c2883114da4'],
+    ['c', 'f.wasm', ['--input-arg1', 'a1', '--input-arg2', 'a2'], '424cb8c596d957b4184dac0489bf5ad0'],
+    ['c', 'f.wasm', [], '2d84d73d5bbf81d78d268d1b8153e0ae'],
+  ])('%s/%s %j', (functionId, method, args, md5) => {
+    expect(contentId(functionId, method, args)).toBe(md5);
+  });
+  test('two lists may have the same: the position tells them apart', () => {
+    expect(contentId('c', 'f', ['a b'])).toBe(contentId('c', 'f', ['a', 'b']));
+    expect(contentId('c', 'f', [])).toBe(contentId('c', 'f', ['']));
+    expect([1, 2, 3].map((copy) => resultKey('ff', copy))).toEqual(['ff', 'ff#2', 'ff#3']);
+  });
+});
+
+describe('E4: chunks', () => {
+  test.each([
+    [20, 4, [5, 5, 5, 5]],
+    [4, 6, [1, 1, 1, 1]],
+    [7, 3, [3, 2, 2]],
+    [0, 3, []],
+  ])('%i items on %i nodes', (items, nodes, sizes) => {
+    expect(chunkSizes(items, nodes)).toEqual(sizes);
+    const places = Array.from({ length: items }, (_, i) => placeOf(i, Math.min(items, nodes)));
+    expect(sizes.map((_, place) => places.filter((one) => one === place).length)).toEqual(sizes);
+  });
+  test('a resume asks for no more nodes than there are items', () => {
+    expect(nodesWanted(10, 3)).toBe(3);
+    expect(nodesWanted(4, 100)).toBe(4);
+    expect(nodesWanted(null, 7)).toBe(7);
+  });
+});
+
+describe('E3 E11: the choice of nodes', () => {
+  test('each round begins with another node', () => {
+    expect([1, 2, 3, 4].map((round) => chooseNodes(candidates('a', 'b', 'c'), 1, round))).toEqual([['a'], ['b'], ['c'], ['a']]); // prettier-ignore
+    expect(chooseNodes(candidates('c', 'a', 'b'), 5, 2)).toEqual(['b', 'c', 'a']);
+  });
+  test('who has the function goes before who has not; none has it: all do', () => {
+    const some = [{ id: 'a', serves: false, holds: 0 }, { id: 'b', serves: true, holds: 3 }]; // prettier-ignore
+    expect(chooseNodes(some, 2, 1)).toEqual(['b']);
+    expect(chooseNodes([{ id: 'a', serves: false, holds: 0 }], 2, 1)).toEqual(['a']);
+  });
+  test('who has the fewest chunks in hand goes first', () => {
+    const some = [{ id: 'a', serves: true, holds: 2 }, { id: 'b', serves: true, holds: 0 }]; // prettier-ignore
+    expect(chooseNodes(some, 1, 1)).toEqual(['b']);
+  });
+});
+
+describe('E10: attempts', () => {
+  test.each([
+    [2, 10, 2],
+    [50, 10, 10],
+    [0, 10, 10],
+    [null, 10, 10],
+    [undefined, undefined, 10],
+    [3, 2, 2],
+  ])('asked for %p, operator %p: %i', (asked, operator, limit) => {
+    expect(attemptsLimit(asked, operator)).toBe(limit);
+  });
+  test('E6: done only with exit 0; a node-level error is failed, whatever the exit code says', () => {
+    expect(stateAfter({ exitCode: 0, nodeError: false }, 1, 10)).toBe(100);
+    expect(stateAfter({ exitCode: 0, nodeError: true }, 1, 10)).toBe(-1);
+    expect(stateAfter({ exitCode: 1, nodeError: false }, 9, 10)).toBe(-1);
+    expect(stateAfter({ exitCode: null, nodeError: true }, 10, 10)).toBe(-2);
+  });
+});
+
+describe('a turn', () => {
+  const facts = (over: Partial<TurnFacts> = {}): TurnFacts => ({
+    state: 0,
+    counts: { created: 20, inProgress: 0, done: 0, failed: 0, permanentlyFailed: 0 },
+    round: 0,
+    numberOfNodes: 4,
+    candidates: candidates('a', 'b', 'c', 'd', 'e'),
+    rollCallOver: false,
+    mayPlan: true,
+    filling: false,
+    ...over,
+  });
+  test('as many nodes as were asked for: at once', () => {
+    expect(planTurn(facts())).toEqual({ kind: 'plan', nodes: ['a', 'b', 'c', 'd'] });
+  });
+  test('E3: fewer wait for the roll call, then are enough; none is none', () => {
+    const few = facts({ candidates: candidates('a', 'b') });
+    expect(planTurn(few)).toEqual({ kind: 'roll-call', answered: 2, wanted: 4 });
+    expect(planTurn({ ...few, rollCallOver: true })).toEqual({ kind: 'plan', nodes: ['a', 'b'] });
+    expect(planTurn(facts({ candidates: [], rollCallOver: true }))).toEqual({ kind: 'no-nodes', wanted: 4 });
+  });
+  test('without a number: every node, one is enough', () => {
+    expect(planTurn(facts({ numberOfNodes: null, candidates: candidates('a', 'b') }))).toEqual({ kind: 'plan', nodes: ['a', 'b'] }); // prettier-ignore
+  });
+  test('E9: nothing pending and some in progress is not the end', () => {
+    const counts = { created: 0, inProgress: 3, done: 17, failed: 0, permanentlyFailed: 0 };
+    expect(planTurn(facts({ state: 1, counts }))).toEqual({ kind: 'wait' });
+    expect(planTurn(facts({ state: 100, counts }))).toEqual({ kind: 'over' });
+    expect(planTurn(facts({ state: -3 }))).toEqual({ kind: 'over' });
+  });
+  test('E7: failed and created items are what is pending, after the pause', () => {
+    const counts = { created: 1, inProgress: 0, done: 17, failed: 2, permanentlyFailed: 0 };
+    expect(planTurn(facts({ state: 1, counts, round: 1 }))).toEqual({ kind: 'plan', nodes: ['b', 'c', 'd'] });
+    expect(planTurn(facts({ state: 1, counts, mayPlan: false }))).toEqual({ kind: 'wait' });
+  });
+  test('the pause doubles while nothing comes of it, up to the requeue interval (E8)', () => {
+    expect([0, 1, 2, 10, 40].map((fruitless) => roundPauseMs(fruitless, 1_000, 3_600_000))).toEqual([1_000, 2_000, 4_000, 1_024_000, 3_600_000]); // prettier-ignore
+  });
+});

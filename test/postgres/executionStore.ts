@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { storeExecution } from '../../client/execute';
+import * as chunks from '../../postgres/chunk';
+import * as turns from '../../postgres/executionTurn';
+import { readExecution } from '../../postgres/executionView';
+import { inTransaction } from '../../postgres/pool';
+import type { Pool } from '../../postgres/pool';
+import type { ItemResult } from '../../postgres/workItem';
+import { recordResults } from '../../postgres/workItem';
+
+/** The store of executions as a workflow and its nodes use it, without either. */
+export class Scene {
+  private turn = 0;
+  constructor(
+    readonly pool: Pool,
+    readonly id: string,
+    readonly run = 'run-1',
+    private readonly startedAtMs = 1_000,
+  ) {}
+
+  static async of(pool: Pool, lists: readonly (readonly string[])[], maxAttempts = 0): Promise<Scene> {
+    const template = { functionId: 'c', method: 'f' };
+    const { id } = await storeExecution(pool, template, lists, { maxAttempts });
+    return new Scene(pool, id);
+  }
+
+  /** A round on these nodes; answers its chunks' ids, filled and ready. */
+  plan(nodes: readonly string[], operator = 10): Promise<string[]> {
+    return inTransaction(this.pool, async (db) => {
+      const run = { id: this.run, startedAtMs: this.startedAtMs, turn: ++this.turn };
+      const facts = await turns.takeTurn(db, this.id, run, operator);
+      if (facts === null) throw new Error('the turn was refused');
+      const made = nodes.map((node) => ({ id: randomUUID(), node }));
+      await turns.insertChunks(db, this.id, facts.round + 1, facts.epoch, made);
+      for (let after: number | null = -1; after !== null;)
+        ({ last: after } = await turns.fillChunks(db, this.id, facts.round + 1, after));
+      await turns.readyChunks(db, this.id, facts.round + 1);
+      return made.map(({ id }) => id);
+    });
+  }
+
+  async take(chunk: string, node: string, leaseMs = 10_000): Promise<number> {
+    const taken = await chunks.takeChunk(this.pool, chunk, node, leaseMs);
+    if (taken === null) throw new Error('the chunk was refused');
+    return taken.epoch;
+  }
+
+  record(chunk: string, nodeId: string, epoch: number, ...results: (Partial<ItemResult> & { position: number })[]) {
+    const whole = results.map((one) => ({ ok: true, exitCode: 0, stdout: 'out', stderr: '', ...one }));
+    return recordResults(this.pool, { id: chunk, nodeId, epoch }, whole);
+  }
+
+  async rows(): Promise<Record<string, unknown>[]> {
+    const { rows } = await this.pool.query('select * from work_item where execution_id = $1 order by position', [this.id]); // prettier-ignore
+    return rows as Record<string, unknown>[];
+  }
+  async states(): Promise<number[]> {
+    return (await this.rows()).map((row) => row['state'] as number);
+  }
+  async execution() {
+    return (await readExecution(this.pool, this.id))!;
+  }
+}
+
+export const oneEach = (n: number): string[][] => Array.from({ length: n }, (_, i) => [`${i}`]);

@@ -1,0 +1,188 @@
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  setWorkflowOptions,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import type { ExecutionInput, RollCallResponse } from './contracts';
+import { lookSignal } from './definitions';
+import { upgradedWhileWaiting } from './looking';
+import { nodeTaskQueue } from './naming';
+import { pendingOf } from './planning/execution/states';
+import { roundPauseMs } from './planning/execution/turn';
+
+setWorkflowOptions(upgradedWhileWaiting, execution);
+
+/** A repeat finds what the first one did; a turn hands out 50,000 items at most. */
+const { rollCall } = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '30s',
+  retry: { initialInterval: '200ms', maximumInterval: '5s' },
+});
+
+/** Chunks take as long as their items do; a node without a sign of life is found by the heartbeat. */
+const LONGEST_CHUNK = '30 days';
+
+/** Leads one execution to its end: its id is the lock. What is where is in the store, here is only who runs what and what is waited for. */
+export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 500 }: ExecutionInput): Promise<void> {
+  const run = new ExecutionRun(executionId, turnsPerRun);
+  setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
+  // Nodes that come back after the same restart get a moment to do so (E7).
+  if (resumeAfterMs > 0) await sleep(resumeAfterMs, { summary: 'start-up delay' });
+  await run.run();
+}
+
+class ExecutionRun {
+  private readonly running = new Map<string, Promise<void>>();
+  private readonly scope = new CancellationScope();
+  private undelivered: string[] = [];
+  private turn = 0;
+  private woken = false;
+  /** The roll call ends then; null: none is on. */
+  private rollCallUntil: number | null = null;
+  /** No new round before, and how many rounds in a row brought nothing. */
+  private planAt = 0;
+  private fruitless = -1;
+  private doneBefore = 0;
+  /** Items failed or were given back: a new round has something to do. */
+  private pending = false;
+  private over = false;
+
+  constructor(
+    private readonly executionId: string,
+    private readonly turnsPerRun: number,
+  ) {}
+
+  wake(): void {
+    this.woken = true;
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      if (this.isLong() && this.running.size === 0)
+        await continueAsNew<typeof execution>({ executionId: this.executionId, turnsPerRun: this.turnsPerRun });
+      this.woken = false;
+      const response = await this.look();
+      if (response.next === 'over' || response.next === 'deposed') break;
+      for (const chunk of response.chunks) this.start(chunk, response.settings.leaseMs);
+      this.tell(response);
+      if (response.next !== 'again') await this.wait(response);
+      if (this.over) break;
+    }
+    // Cancelled, or led by another run: whatever still runs here counts no more.
+    this.scope.cancel();
+    await Promise.all(this.running.values());
+  }
+
+  private isLong(): boolean {
+    return this.turnsPerRun <= this.turn || workflowInfo().continueAsNewSuggested;
+  }
+
+  private async look(): Promise<RollCallResponse> {
+    const { runId, runStartTime } = workflowInfo();
+    const undelivered = this.undelivered;
+    const mayPlan = Date.now() >= this.planAt && !this.isLong();
+    this.undelivered = [];
+    const response = await rollCall({
+      batch: true,
+      executionId: this.executionId,
+      runId,
+      runStartedAtMs: runStartTime.getTime(),
+      turn: ++this.turn,
+      running: [...this.running.keys()],
+      undelivered,
+      rollCallOver: this.rollCallUntil !== null && Date.now() >= this.rollCallUntil,
+      mayPlan,
+    });
+    const { counts, settings } = response;
+    if (response.next !== 'roll-call') this.rollCallUntil = null;
+    else this.rollCallUntil ??= Date.now() + settings.rollCallMs;
+    this.pending = !response.planned && pendingOf(counts) > 0;
+    if (response.planned) {
+      this.fruitless = counts.done > this.doneBefore || this.fruitless < 0 ? 0 : this.fruitless + 1;
+      this.doneBefore = counts.done;
+      this.planAt = Date.now() + roundPauseMs(this.fruitless, settings.retryBaseMs, settings.requeueMs);
+    }
+    return response;
+  }
+
+  /** One activity a chunk, on the queue of its node's process. A node that is gone is found by one of the timeouts, and a new round follows. */
+  private start({ id, node, items }: RollCallResponse['chunks'][number], leaseMs: number): void {
+    const { workOrderBatch } = proxyActivities<Activities>({
+      taskQueue: nodeTaskQueue(workflowInfo().taskQueue, node),
+      startToCloseTimeout: LONGEST_CHUNK,
+      scheduleToStartTimeout: leaseMs,
+      heartbeatTimeout: leaseMs,
+      retry: { maximumAttempts: 1 },
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      summary: `${items} items on ${node}`,
+    });
+    const work = this.scope
+      .run(() => workOrderBatch({ chunkId: id }))
+      .then(({ pending, over }) => {
+        if (over) this.over = true;
+        if (pending > 0) this.pending = true;
+      })
+      .catch(() => {
+        // Never taken, or taken and lost: the turn tells the two apart, and waits for the lease of the second.
+        this.undelivered.push(id);
+        this.woken = true;
+      })
+      .finally(() => {
+        this.running.delete(id);
+        if (this.running.size === 0) this.woken = true;
+      });
+    this.running.set(id, work);
+  }
+
+  /** Until something may have changed: a signal, a lost chunk, the end of the last one, or the time that this turn named. */
+  private async wait(response: RollCallResponse): Promise<void> {
+    const begunAt = Date.now();
+    for (;;) {
+      const dueMs = this.dueInMs(response, begunAt);
+      if (dueMs !== null && dueMs <= 0) return;
+      const { pending } = this;
+      const changed = (): boolean => this.woken || this.over || this.pending !== pending;
+      if (dueMs === null) await condition(changed);
+      else if (!(await condition(changed, dueMs, { summary: SUMMARIES[response.next] }))) return;
+      if (this.woken || this.over) return;
+    }
+  }
+
+  private dueInMs({ next, dueInMs, settings }: RollCallResponse, begunAt: number): number | null {
+    const now = Date.now();
+    if (next === 'no-nodes') return begunAt + settings.requeueMs - now;
+    if (this.rollCallUntil !== null) return this.rollCallUntil - now;
+    const times: number[] = [];
+    if (dueInMs !== null) times.push(begunAt + dueInMs + 1 - now); // a chunk of an earlier run is leased until then
+    // What failed waits for the pause of the round, so that the next one takes all that has come back by then.
+    if (this.pending && !this.isLong()) times.push(this.planAt - now);
+    // Nothing runs and nothing is due: the interval is the net (E8).
+    if (times.length === 0 && this.running.size === 0) times.push(begunAt + settings.requeueMs - now);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  private tell({ counts, round, note }: RollCallResponse): void {
+    const { created, inProgress, done, failed, permanentlyFailed } = counts;
+    setCurrentDetails(
+      [
+        `As of ${new Date().toISOString()}, round ${round}:`,
+        `${done} done, ${permanentlyFailed} permanently failed, ${failed} failed, ${inProgress} in progress, ${created} created; ${this.running.size} chunks on nodes`,
+        ...(note === null ? [] : [note]),
+      ].join('\n\n'),
+    );
+  }
+}
+
+const SUMMARIES: Readonly<Record<string, string>> = {
+  'no-nodes': 'requeue interval',
+  'roll-call': 'roll call',
+  wait: 'pause before the next round',
+};

@@ -1,0 +1,46 @@
+/** The states of an execution and of its work items (E6): numbers in the store, names for people. The one list of them. */
+
+export const ITEM = { created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 } as const;
+export type ItemState = 'created' | 'in-progress' | 'done' | 'failed' | 'permanently-failed';
+
+const ITEM_NAMES: Readonly<Record<number, ItemState>> = {
+  [ITEM.created]: 'created',
+  [ITEM.inProgress]: 'in-progress',
+  [ITEM.done]: 'done',
+  [ITEM.failed]: 'failed',
+  [ITEM.permanentlyFailed]: 'permanently-failed',
+};
+export const itemStateName = (state: number): ItemState => nameOf(ITEM_NAMES, state, 'work item');
+
+export const EXECUTION = { created: 0, inProgress: 1, staging: 2, done: 100, cancelled: -3 } as const;
+export type ExecutionState = 'staging' | 'created' | 'in-progress' | 'done' | 'cancelled';
+
+const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
+  [EXECUTION.created]: 'created',
+  [EXECUTION.inProgress]: 'in-progress',
+  [EXECUTION.staging]: 'staging',
+  [EXECUTION.done]: 'done',
+  [EXECUTION.cancelled]: 'cancelled',
+};
+export const executionStateName = (state: number): ExecutionState => nameOf(EXECUTION_NAMES, state, 'execution');
+/** Nothing of it runs any more, for good. */
+export const isOver = (state: number): boolean => state === EXECUTION.done || state === EXECUTION.cancelled;
+
+export const CHUNK = { filling: 2, ready: 0, taken: 1, done: 100, closed: -1 } as const;
+
+const nameOf = <N extends string>(names: Readonly<Record<number, N>>, state: number, what: string): N => {
+  const name = names[state];
+  if (name === undefined) throw new Error(`${what}: no state ${state}`);
+  return name;
+};
+
+/** How many items are in each state. */
+export interface ItemCounts {
+  created: number;
+  inProgress: number;
+  done: number;
+  failed: number;
+  permanentlyFailed: number;
+}
+/** Items that a new round would take (E7). */
+export const pendingOf = (counts: ItemCounts): number => counts.created + counts.failed;

@@ -1,0 +1,54 @@
+import type { Candidate } from './chunks';
+import { chooseNodes, fitting, nodesWanted } from './chunks';
+import type { ItemCounts } from './states';
+import { isOver, pendingOf } from './states';
+
+/** What a turn of an execution knows, and what it comes to. */
+export interface TurnFacts {
+  state: number;
+  counts: ItemCounts;
+  /** Rounds planned so far. */
+  round: number;
+  numberOfNodes: number | null;
+  candidates: readonly Candidate[];
+  /** The roll call has lasted as long as it may: whoever answered is taken (E3). */
+  rollCallOver: boolean;
+  /** False: the pause after the last round is not over, or the workflow is about to continue as new. */
+  mayPlan: boolean;
+  /** A round is being filled: nothing new before it is complete. */
+  filling: boolean;
+}
+
+export type TurnPlan =
+  | { kind: 'over' }
+  | { kind: 'fill' }
+  /** Nothing to hand out, or not now: wait for what runs. */
+  | { kind: 'wait' }
+  /** Fewer nodes than asked for: more may answer. */
+  | { kind: 'roll-call'; answered: number; wanted: number }
+  /** Nobody answered: it stays as it is until a node appears, or the requeue interval has passed (E8). */
+  | { kind: 'no-nodes'; wanted: number }
+  | { kind: 'plan'; nodes: string[] };
+
+export const planTurn = (facts: TurnFacts): TurnPlan => {
+  if (isOver(facts.state)) return { kind: 'over' };
+  if (facts.filling) return { kind: 'fill' };
+  const pending = pendingOf(facts.counts);
+  if (pending === 0 || !facts.mayPlan) return { kind: 'wait' };
+  // "Every node" without a number: one is enough to begin with.
+  const enough = nodesWanted(facts.numberOfNodes ?? 1, pending);
+  const answered = fitting(facts.candidates).length;
+  if (answered < enough && !facts.rollCallOver) return { kind: 'roll-call', answered, wanted: enough };
+  if (answered === 0) return { kind: 'no-nodes', wanted: enough };
+  return {
+    kind: 'plan',
+    nodes: chooseNodes(facts.candidates, nodesWanted(facts.numberOfNodes, pending), facts.round + 1),
+  };
+};
+
+/**
+ * The pause before the next round, so that a node or a function that always fails is not asked without end: the base after a round that
+ * brought something, doubled with each that did not, never above the requeue interval.
+ */
+export const roundPauseMs = (fruitless: number, baseMs: number, requeueMs: number): number =>
+  Math.min(requeueMs, baseMs * 2 ** Math.min(fruitless, 30));
