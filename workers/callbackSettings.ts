@@ -7,6 +7,8 @@ import * as schemas from './settingsSchema';
 export interface CallbackSettings {
   /** This process listens there; 0: a free one. Null: it does not. */
   port: number | null;
+  /** Is that port taken, a free one will do. */
+  elsewhere?: boolean;
   host: string;
   /** Under which downstreams reach a worker that listens; null: where this one listens. */
   url: string | null;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -17,6 +17,8 @@ import { BodyTooLarge, readJson, UnreadableBody } from './callbackBody';
 export interface CallbackOptions {
   /** 0: a free one, see `url`. */
   port: number;
+  /** Is that port taken, a free one will do. */
+  elsewhere?: boolean;
   host: string;
   secret: string;
   /** Of one body. */
@@ -48,8 +50,7 @@ const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})/([A-Za-z0-9_-]{1,100})/?$`
 export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
   const receiver = new Receiver(options);
   const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => void receiver.take(request, response)); // prettier-ignore
-  server.listen(options.port, options.host);
-  await once(server, 'listening');
+  await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;
   let stopped: Promise<void> | null = null;
   const stop = async (graceMs: number): Promise<void> => {
@@ -63,6 +64,18 @@ export const listenForCallbacks = async (options: CallbackOptions): Promise<Call
     serve: (deps) => receiver.serve(deps),
     stop: (graceMs) => (stopped ??= stop(graceMs)),
   };
+};
+
+/** Tried, not looked at before: another process may take the port in between. */
+const listen = async (server: Server, { port, elsewhere = false, host }: CallbackOptions): Promise<void> => {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    if (!elsewhere || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    server.listen(0, host);
+    await once(server, 'listening');
+  }
 };
 
 class Receiver {

@@ -48,7 +48,7 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
     if (stop.signal.aborted) return;
     const servers = serversOf(running, settings);
     await migrate(servers.databaseUrl, servers.schema);
-    const callback = await devCallback(dataDir, settings.callback, isFree);
+    const callback = devCallback(dataDir, settings.callback);
     running.worker = await startWorker(
       { ...withServers(settings, servers), callback },
       {

@@ -4,13 +4,9 @@ import path from 'node:path';
 import type { CallbackSettings } from './callbackSettings';
 
 /** `muster dev` listens for callbacks with nothing set: on this machine, with a secret that stays with the data, so that URLs outlive a restart. */
-export const devCallback = async (
-  dataDir: string,
-  settings: CallbackSettings,
-  isFree: (port: number) => Promise<boolean>,
-): Promise<CallbackSettings> => ({
+export const devCallback = (dataDir: string, settings: CallbackSettings): CallbackSettings => ({
   ...settings,
-  port: settings.port ?? ((await isFree(USUAL_PORT)) ? USUAL_PORT : 0),
+  ...(settings.port === null ? { port: USUAL_PORT, elsewhere: true } : {}),
   secret: settings.secret ?? keptSecret(path.join(dataDir, 'callback-secret')),
 });
 

@@ -100,10 +100,10 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
 
 /** Before any call is made: the URLs that calls carry name the port. */
 const listen = async ({ callback }: Settings, log: Logger): Promise<CallbackServer | null> => {
-  const { port, host, secret, maxBytes } = callback;
+  const { port, elsewhere = false, host, secret, maxBytes } = callback;
   if (port === null || secret === null) return null;
   try {
-    const server = await listenForCallbacks({ port, host, secret, maxBytes, log });
+    const server = await listenForCallbacks({ port, elsewhere, host, secret, maxBytes, log });
     log.info({ url: server.url, under: callback.url ?? server.url }, 'listening for callbacks');
     return server;
   } catch (error) {
