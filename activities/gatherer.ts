@@ -32,3 +32,18 @@ const endOrSlow = async (work: Promise<void>): Promise<void> => {
   await Promise.race([work, slow]);
   clearTimeout(timer);
 };
+
+/**
+ * Removes the next group: the first, and those after it while they name at most `most` batches, none of them twice. Two submissions of one
+ * process may hold the same batch (one was taken over and does not know it yet): in one statement neither could tell whose mark it was.
+ */
+export const takeDistinct = <T>(waiting: T[], most: number, idsOf: (one: T) => readonly number[]): T[] => {
+  const ids = new Set(idsOf(waiting[0]!));
+  let count = 1;
+  for (; count < waiting.length; count++) {
+    const more = idsOf(waiting[count]!);
+    if (ids.size + more.length > most || more.some((id) => ids.has(id))) break;
+    for (const id of more) ids.add(id);
+  }
+  return waiting.splice(0, count);
+};

@@ -4,7 +4,7 @@ import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import type { GrantedMark } from '../postgres/submitter';
 import { markGranted } from '../postgres/submitter';
-import { Gatherer } from './gatherer';
+import { Gatherer, takeDistinct } from './gatherer';
 
 interface Waiting {
   mark: GrantedMark;
@@ -17,7 +17,7 @@ const MOST_BATCHES = 64;
 
 class LanePreparer {
   readonly gatherer = new Gatherer<Waiting>(
-    (waiting) => waiting.splice(0, MOST_BATCHES),
+    (waiting) => takeDistinct(waiting, MOST_BATCHES, ({ mark }) => [mark.id]),
     async (group) => {
       await this.run(group).catch((error: unknown) => {
         for (const one of group) one.reject(error);

@@ -2,7 +2,7 @@ import type { Mark, MemberTask } from '../postgres/batch';
 import { markAttempts, readMembers } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
-import { Gatherer } from './gatherer';
+import { Gatherer, takeDistinct } from './gatherer';
 
 export interface Prepared {
   /** In batch and member order. */
@@ -60,14 +60,8 @@ class Preparer {
   }
 }
 
-const takeGroup = (waiting: Waiting[]): Waiting[] => {
-  let count = 1;
-  for (let sum = waiting[0]!.marks.length; count < waiting.length; count++) {
-    sum += waiting[count]!.marks.length;
-    if (sum > MOST_BATCHES) break;
-  }
-  return waiting.splice(0, count);
-};
+const takeGroup = (waiting: Waiting[]): Waiting[] =>
+  takeDistinct(waiting, MOST_BATCHES, ({ marks }) => marks.map(({ id }) => id));
 
 const preparers = new WeakMap<Pool, Map<string, Preparer>>();
 
