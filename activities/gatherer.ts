@@ -2,15 +2,18 @@
 const SLOW_MS = 250;
 
 /**
- * Work of many that shares statements: while a group is on its way the next ones gather, and go together. The first waits for nobody; a
- * slow group is not waited for. `take` removes the next group (at least one) from what waits; `run` never rejects.
+ * Work of many batches that shares statements: while a group is on its way the next ones gather, and go together, at most `most` batches
+ * of them. The first waits for nobody; a slow group is not waited for. No group names a batch twice: two submissions of one process may
+ * hold the same one (one was taken over and does not know it yet), and in one statement neither could tell whose mark or answer was taken.
+ * `run` never rejects.
  */
 export class Gatherer<T> {
   private readonly waiting: T[] = [];
   private working = false;
 
   constructor(
-    private readonly take: (waiting: T[]) => T[],
+    private readonly most: number,
+    private readonly idsOf: (one: T) => readonly number[],
     private readonly run: (group: T[]) => Promise<void>,
   ) {}
 
@@ -21,8 +24,20 @@ export class Gatherer<T> {
 
   private async drain(): Promise<void> {
     this.working = true;
-    while (this.waiting.length > 0) await endOrSlow(this.run(this.take(this.waiting)));
+    while (this.waiting.length > 0) await endOrSlow(this.run(this.take()));
     this.working = false;
+  }
+
+  /** One at least, in the order in which they came. */
+  private take(): T[] {
+    const ids = new Set<number>();
+    let count = 0;
+    for (; count < this.waiting.length; count++) {
+      const more = this.idsOf(this.waiting[count]!);
+      if (count > 0 && (ids.size + more.length > this.most || more.some((id) => ids.has(id)))) break;
+      for (const id of more) ids.add(id);
+    }
+    return this.waiting.splice(0, count);
   }
 }
 
@@ -31,19 +46,4 @@ const endOrSlow = async (work: Promise<void>): Promise<void> => {
   const slow = new Promise<void>((resolve) => (timer = setTimeout(resolve, SLOW_MS)));
   await Promise.race([work, slow]);
   clearTimeout(timer);
-};
-
-/**
- * Removes the next group: the first, and those after it while they name at most `most` batches, none of them twice. Two submissions of one
- * process may hold the same batch (one was taken over and does not know it yet): in one statement neither could tell whose mark it was.
- */
-export const takeDistinct = <T>(waiting: T[], most: number, idsOf: (one: T) => readonly number[]): T[] => {
-  const ids = new Set(idsOf(waiting[0]!));
-  let count = 1;
-  for (; count < waiting.length; count++) {
-    const more = idsOf(waiting[count]!);
-    if (ids.size + more.length > most || more.some((id) => ids.has(id))) break;
-    for (const id of more) ids.add(id);
-  }
-  return waiting.splice(0, count);
 };

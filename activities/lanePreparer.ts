@@ -4,7 +4,7 @@ import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import type { GrantedMark } from '../postgres/submitter';
 import { markGranted } from '../postgres/submitter';
-import { Gatherer, takeDistinct } from './gatherer';
+import { Gatherer } from './gatherer';
 
 interface Waiting {
   mark: GrantedMark;
@@ -17,7 +17,8 @@ const MOST_BATCHES = 64;
 
 class LanePreparer {
   readonly gatherer = new Gatherer<Waiting>(
-    (waiting) => takeDistinct(waiting, MOST_BATCHES, ({ mark }) => [mark.id]),
+    MOST_BATCHES,
+    ({ mark }) => [mark.id],
     async (group) => {
       await this.run(group).catch((error: unknown) => {
         for (const one of group) one.reject(error);

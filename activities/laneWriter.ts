@@ -49,7 +49,8 @@ class LaneWriter {
       for (const { one, resolve } of group) resolve(written.get(one.id)!);
     };
     return new Gatherer<Waiting<T>>(
-      (waiting) => waiting.splice(0, MOST_BATCHES),
+      MOST_BATCHES,
+      ({ one }) => [one.id],
       async (group) => {
         try {
           await run(group);

@@ -2,7 +2,7 @@ import type { Mark, MemberTask } from '../postgres/batch';
 import { markAttempts, readMembers } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
-import { Gatherer, takeDistinct } from './gatherer';
+import { Gatherer } from './gatherer';
 
 export interface Prepared {
   /** In batch and member order. */
@@ -24,7 +24,7 @@ const MOST_BATCHES = 64;
  * on their way the next ones gather and share the following two. A lone batch waits for nobody.
  */
 class Preparer {
-  private readonly gatherer = new Gatherer<Waiting>(takeGroup, async (group) => {
+  private readonly gatherer = new Gatherer<Waiting>(MOST_BATCHES, idsOf, async (group) => {
     await this.run(group).catch((error: unknown) => {
       for (const one of group) one.reject(error);
     });
@@ -60,8 +60,7 @@ class Preparer {
   }
 }
 
-const takeGroup = (waiting: Waiting[]): Waiting[] =>
-  takeDistinct(waiting, MOST_BATCHES, ({ marks }) => marks.map(({ id }) => id));
+const idsOf = ({ marks }: Waiting): number[] => marks.map(({ id }) => id);
 
 const preparers = new WeakMap<Pool, Map<string, Preparer>>();
 

@@ -25,7 +25,8 @@ const MOST_BATCHES = 200;
  */
 export class SuccessWriter {
   private readonly gatherer = new Gatherer<Waiting>(
-    (waiting) => waiting.splice(0, MOST_BATCHES),
+    MOST_BATCHES,
+    ({ success }) => [success.batch.id],
     async (group) => {
       try {
         await this.settle(group);

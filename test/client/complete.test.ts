@@ -52,13 +52,15 @@ const accept = async (handler: string, to: string, n = 3): Promise<{ batchId: nu
   return acceptedAgain(to, 0);
 };
 /** The batch of a target that is accepted and has a number above this one. */
-const acceptedAgain = (to: string, after: number) =>
+const acceptedAgain = async (to: string, after: number) => (await acceptedBatches(to, after, 1))[0]!;
+/** Waits until so many batches of a target with numbers above this one are accepted: which of two is accepted first is open. */
+const acceptedBatches = (to: string, after: number, count: number) =>
   eventually(async () => {
     const { rows } = await muster.database.pool.query<{ batchId: number; reference: string }>({
-      text: 'select b.id as "batchId", b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.id > $2 and b.state = 1 and b.reference is not null order by b.id limit 1',
+      text: 'select b.id as "batchId", b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.id > $2 and b.state = 1 and b.reference is not null order by b.id',
       values: [to, after],
     });
-    return rows[0];
+    return rows.length >= count && rows;
   });
 const states = async (to: string, n = 3): Promise<string[]> =>
   (await muster.client.getTasks(ids(to, n))).map(({ state }) => state);
@@ -114,10 +116,9 @@ describe('H7: without a lane', () => {
     expect(await complete('plain', failed)).toMatchObject({ state: 'dissolved', results: null, repeated: false });
     expect(await complete('plain', failed)).toMatchObject({ state: 'dissolved', repeated: true });
     // Its halves, each a batch of its own.
-    const half = await acceptedAgain('expired', rest.batchId);
-    const other = await acceptedAgain('expired', half.batchId);
-    await complete('plain', { batchId: half.batchId, status: 'failed', error: 'again' });
-    await complete('plain', { batchId: other.batchId, results: [{ index: 0, status: 'ok' }] });
+    const [half, other] = await acceptedBatches('expired', rest.batchId, 2);
+    await complete('plain', { batchId: half!.batchId, status: 'failed', error: 'again' });
+    await complete('plain', { batchId: other!.batchId, results: [{ index: 0, status: 'ok' }] });
     await eventually(async () => (await states('expired')).join() === 'succeeded,failed,succeeded');
   });
 

@@ -45,3 +45,17 @@ test('A14: only the submission that carries a batch may call it, with all of its
   expect(mine).toEqual([]);
   expect(theirs.map(({ batch, members }) => [batch.id, members.map(({ id }) => id)])).toEqual([[second!.id, ['second']]]); // prettier-ignore
 });
+
+test('A14: the answers to an older and to a newer attempt of a batch come at once: only the newer one is written', async () => {
+  await bench.client.submit(
+    'orders',
+    ['c', 'd'].map((to) => ({ id: to, payload: { to } })),
+  );
+  const claimed = await bench.submission(await bench.turn({ runId: 'two', runStartedAtMs: 2 }, 1), orders);
+  const carried = (await readDispatch(claimed.pool, 1, claimed.input.no)).slice(-2);
+  await bench.database.pool.query('update batch set attempt = 2 where id = any($1)', [carried.map(({ id }) => id)]);
+  const [other, both] = carried.map(({ id }) => id);
+  const answer = (id: number, attempt: number): Promise<boolean> =>
+    claimed.successes.write({ batch: { id, attempt, counts: true }, pages: [], notices: [] });
+  expect(await Promise.all([answer(other!, 2), answer(both!, 1), answer(both!, 2)])).toEqual([true, false, true]);
+});
