@@ -51,7 +51,8 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
   if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
   if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
   if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
-  if (input.backlog === true) answer.backlog = await countBacklog(deps.pool, input.leaderId, MOST_COUNTED);
+  if (input.backlog === true && answer.next !== 'idle')
+    answer.backlog = await countBacklog(deps.pool, input.leaderId, MOST_COUNTED);
   await deps.wake(await wakeForFreeSlots(deps.pool, turn.handlerId, input.leaderId, WAKE_LEASE_MS));
   return answer;
 };

@@ -1,6 +1,6 @@
 import { recoverAllowed } from '../postgres/backPressure';
 import type { CompletionNote, ToldBatch } from '../postgres/completion';
-import { findTold, isCalling, takeCompletion } from '../postgres/completion';
+import { findToldById, findToldByReference, isCalling, takeCompletion } from '../postgres/completion';
 import { withRetries } from '../postgres/errors';
 import { putOffPolls, readMemberIds, stopPolling } from '../postgres/poll';
 import type { CallOutcome } from '../workflows/planning/plans';
@@ -65,10 +65,9 @@ export const completeAccepted = async (
 ): Promise<CompletionEnd> => {
   const wrong = checkCompletion(told);
   if (wrong !== null) return { kind: 'unreadable', ...wrong };
-  const by = { reference: told.reference ?? null, batchId: told.batchId ?? null };
-  const [batch, other] = await findTold(pool, handler.name, by);
+  const [batch, other] = await find(pool, handler.name, told);
   if (batch === undefined)
-    return by.reference !== null && (await isCalling(pool, handler.name))
+    return told.reference !== undefined && (await isCalling(pool, handler.name))
       ? later('no batch was accepted under this reference yet, and calls are under way')
       : { kind: 'unknown-batch' };
   if (other !== undefined && isLive(other)) return { kind: 'several' };
@@ -77,6 +76,12 @@ export const completeAccepted = async (
   const attempt = await takeCompletion(pool, batch.id, batch.attempt, LEASE_MS);
   if (attempt === null) return later('somebody else is concluding this batch right now');
   return settle(pool, handler, { ...batch, attempt }, told, reader);
+};
+
+const find = async (pool: ActivityDeps['pool'], handler: string, told: Completion): Promise<ToldBatch[]> => {
+  if (told.reference !== undefined) return findToldByReference(pool, handler, told.reference);
+  const batch = await findToldById(pool, handler, told.batchId!);
+  return batch === null ? [] : [batch];
 };
 
 /** After `completed`: whoever waited for it goes on. */
@@ -138,8 +143,8 @@ const concluded = async (
   settled: Settled,
   outcome: CallOutcome,
 ): Promise<CompletionEnd> => {
-  const found = (await findTold(pool, handler.name, { reference: null, batchId: batch.id }))[0];
-  if (found === undefined) return { kind: 'unknown-batch' }; // its retention ended at this very moment
+  const found = await findToldById(pool, handler.name, batch.id);
+  if (found === null) return { kind: 'unknown-batch' }; // its retention ended at this very moment
   if (!settled.written)
     return found.open && found.attempt !== attempt
       ? later('somebody else is concluding this batch right now')

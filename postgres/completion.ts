@@ -1,4 +1,5 @@
 import type { CarriedBatch } from './batch';
+import { CARRIED } from './batch';
 import type { Queryable } from './pool';
 
 /** Completion from outside (H7): somebody tells what became of a batch that the downstream has, and nobody need ask. */
@@ -21,27 +22,30 @@ export interface ToldBatch extends CarriedBatch {
   note: CompletionNote | null;
 }
 
-/** The batch of this id, or those that were accepted under this reference: open ones first, then the latest; two at most. */
-export const findTold = async (
-  db: Queryable,
-  handler: string,
-  by: { reference: string | null; batchId: number | null },
-): Promise<ToldBatch[]> => {
-  const { rows } = await db.query<ToldBatch>({
-    name: 'find-told',
-    text: `
-select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
-  coalesce(b.sent_as, b.id) as "sentAs", false as unconcluded, b.unsure, 0::float8 as "startInMs", b.leader_id as "leaderId",
-  extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane",
-  b.state, b.reference, b.attempt_until is not null as calling, b.completion as note,
+const told = (where: string): string => `
+select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is not null as calling, b.completion as note,
   b.attempt_until is null and not b.refused and b.n_left = 0 and (b.state = 3 or b.state = 1 and (b.reference is not null or b.unsure)) as open
-from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-where h.name = $1 and ($2::text is null or b.reference = $2) and ($3::bigint is null or b.id = $3)
-order by b.state in (1, 3) desc, b.id desc limit 2`,
-    values: [handler, by.reference, by.batchId],
+from (${CARRIED} where h.name = $1 and ${where}) c join batch b on b.id = c.id
+order by b.state in (1, 3) desc, b.id desc limit 2`;
+
+/** Those that were accepted under this reference: open ones first, then the latest; two at most. */
+export const findToldByReference = async (db: Queryable, handler: string, reference: string): Promise<ToldBatch[]> => {
+  const { rows } = await db.query<ToldBatch>({
+    name: 'find-told-by-reference',
+    text: told('b.reference = $2'),
+    values: [handler, reference],
   });
   return rows;
+};
+
+/** The batch of this id; null: there is none of it with this handler. */
+export const findToldById = async (db: Queryable, handler: string, batchId: number): Promise<ToldBatch | null> => {
+  const { rows } = await db.query<ToldBatch>({
+    name: 'find-told-by-id',
+    text: told('b.id = $2'),
+    values: [handler, batchId],
+  });
+  return rows[0] ?? null;
 };
 
 /** The attempt number under which the results are read now; null: someone else has taken it, or it is over. Asked about again after the lease. */

@@ -1,5 +1,6 @@
 import type { Client, Queryable } from './pool';
 import type { Notice, ResultPage } from './settle';
+import { WRITTEN_DOWN } from './settle';
 
 /** Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted": a statement for all of them. */
 
@@ -20,15 +21,7 @@ with done as (
   update batch b set state = 4, counted = least(b.attempt, b.counted + 1), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
   from json_to_recordset($1) g (id bigint, attempt smallint)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
-paged as (
-  insert into result_page (batch_id, attempt, no, first, last, results)
-  select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
-  from json_to_recordset($2) p (batch_id bigint, attempt smallint, no int, first int, last int, results json)
-  join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
-noted as (
-  insert into notification (batch_id, attempt, initiator_id, body, next_at)
-  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)
-  join done d on d.id = n.batch_id and d.attempt = n.attempt),
+${WRITTEN_DOWN},
 was as materialized (
   select s.batch_id, s.lane_id, s.status from submission s where s.batch_id = any(array(select id from done)) and s.status < 10 for no key update),
 moved as (

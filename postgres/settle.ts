@@ -20,6 +20,18 @@ export interface Notice {
   body: unknown;
 }
 
+/** Results ($2) and notices ($3) of those that `done` names: the parts of a statement that settles many. */
+export const WRITTEN_DOWN = `
+paged as (
+  insert into result_page (batch_id, attempt, no, first, last, results)
+  select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
+  from json_to_recordset($2) p (batch_id bigint, attempt smallint, no int, first int, last int, results json)
+  join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
+noted as (
+  insert into notification (batch_id, attempt, initiator_id, body, next_at)
+  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)
+  join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
+
 /** Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that were still waiting for this attempt. */
 export const settleSucceeded = async (
   db: Queryable,
@@ -34,19 +46,11 @@ with done as (
   update batch b set state = 4, counted = least(b.attempt, b.counted + g.counts::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
   from json_to_recordset($1) g (id bigint, attempt smallint, counts bool)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
-paged as (
-  insert into result_page (batch_id, attempt, no, first, last, results)
-  select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
-  from json_to_recordset($2) p (batch_id bigint, attempt smallint, no int, first int, last int, results json)
-  join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
+${WRITTEN_DOWN},
 freed as (
   delete from busy_key where seq = any(array(
     select m.seq from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id join batch b on b.id = d.id
-      cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed))),
-noted as (
-  insert into notification (batch_id, attempt, initiator_id, body, next_at)
-  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)
-  join done d on d.id = n.batch_id and d.attempt = n.attempt)
+      cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed)))
 select id from done`,
     // The ids once more, as an array: a join with the recordset alone, planned on a small table, reads all of it from then on.
     values: [JSON.stringify(batches), JSON.stringify(pages), JSON.stringify(notices), batches.map(({ id }) => id)],

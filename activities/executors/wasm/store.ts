@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { base32nopad } from '@scure/base';
 import { isContentId } from '../../functions';
 
 /**
@@ -8,30 +9,16 @@ import { isContentId } from '../../functions';
  * file whose bytes are not those of its id is refused, so that a node runs what the request named and nothing else.
  */
 
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 /** CIDv1, raw, sha2-256, 32 bytes. */
 const CID_PREFIX = [0x01, 0x55, 0x12, 0x20];
 
 /** Both spellings of a module's id. */
 export const contentIdsOf = (bytes: Uint8Array): { sha256: string; cid: string } => {
   const digest = createHash('sha256').update(bytes).digest();
-  return { sha256: digest.toString('hex'), cid: `b${base32(Buffer.concat([Buffer.from(CID_PREFIX), digest]))}` };
-};
-
-const base32 = (bytes: Uint8Array): string => {
-  let text = '';
-  let bits = 0;
-  let value = 0;
-  for (const byte of bytes) {
-    value = (value << 8) | byte;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += BASE32[(value >>> bits) & 31];
-    }
-    value &= (1 << bits) - 1;
-  }
-  return bits === 0 ? text : text + BASE32[(value << (5 - bits)) & 31];
+  return {
+    sha256: digest.toString('hex'),
+    cid: `b${base32nopad.encode(Buffer.concat([Buffer.from(CID_PREFIX), digest])).toLowerCase()}`,
+  };
 };
 
 /** One path segment: nothing leads out of the folder. */
