@@ -3,7 +3,7 @@ import { isRetryable } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import { recordResults } from '../postgres/workItem';
 import type { ItemResult, Recorded } from '../postgres/workItem';
-import type { HeldChunk } from './chunkLease';
+import type { HeldChunk } from './pulse';
 
 /** Results of one write, and how long the first may wait for others. */
 const WRITE = 200;
