@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from '../postgres/pool';
+import type { ExecutionMeters } from './executionMeters';
 import type { ExecutionSettings } from './executionSettings';
 import type { Handler } from './handlers/types';
 import type { Pulse } from './pulse';
@@ -23,6 +24,7 @@ export interface ActivityDeps {
   executions: ExecutionSettings;
   /** Keeps the chunks that this process holds, from a thread of its own. */
   pulse: Pulse;
+  meters: ExecutionMeters;
   /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
   callbackUrl?: (batchId: number) => string;
   /** Aborted when this process begins to shut down: submissions hand back what they have not started. */

@@ -89,7 +89,7 @@ class ChunkRun {
   ) {
     this.config = taken.config;
     ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
-    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log);
+    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters);
     this.stop = AbortSignal.any([cancelled, deps.draining]);
     // The rate is one over all nodes of the round.
     this.pace = new HostPace((this.config.ratePerHost ?? Infinity) / taken.siblings);
@@ -126,6 +126,7 @@ class ChunkRun {
     const { counts, last } = this.writer;
     let returned = 0;
     if (last?.open !== false && (await withRetries(() => closeChunk(pool, this.chunk.id, 'returned', node)))) {
+      this.deps.meters.gaveBack('returned');
       returned = this.taken.n - counts.done - counts.failed;
       while ((await withRetries(() => giveBackItems(pool, this.chunk.id))) > 0);
     }
@@ -150,9 +151,11 @@ class ChunkRun {
 
   private async one(executor: Executor, item: GivenItem): Promise<void> {
     const { executions } = this.deps;
+    const begun = performance.now();
     const outcome = await this.bounded(executor, item, this.timeoutMs);
     // Interrupted from outside: no attempt, it is given back.
     if (outcome === null) return;
+    this.deps.meters.ran(performance.now() - begun);
     const exitCode = outcome.exitCode;
     await this.writer.add({
       position: item.position,

@@ -7,6 +7,7 @@ import type { WorkerDeploymentOptions, WorkflowBundleOption, NativeConnection } 
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
+import { ExecutionMeters } from '../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executionSettings';
 import type { ExecutionSettings } from '../activities/executionSettings';
 import { servedFunctions } from '../activities/executors';
@@ -96,6 +97,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
       ? {}
       : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
     pulse: new Pulse({ pool, log }),
+    meters: new ExecutionMeters(),
     draining: draining.signal,
     log,
   };

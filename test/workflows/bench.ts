@@ -1,3 +1,4 @@
+import { ExecutionMeters } from '../../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import { Pulse } from '../../activities/pulse';
 import type { Client as TemporalClient } from '@temporalio/client';
@@ -68,6 +69,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
       pulse: new Pulse({ pool: database.pool, log: pino({ level: 'silent' }) }),
+      meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
       handler,

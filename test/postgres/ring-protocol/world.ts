@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { claimBatches } from '../../../activities/claim';
+import { ExecutionMeters } from '../../../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../../activities/executionSettings';
 import { Pulse } from '../../../activities/pulse';
 import type { ActivityDeps } from '../../../activities/deps';
@@ -98,6 +99,7 @@ export class World {
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
       pulse: new Pulse({ pool: this.submissions, log: pino({ level: 'silent' }) }),
+      meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
     };
