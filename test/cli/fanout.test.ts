@@ -30,7 +30,7 @@ test('open, add, seal, ack, get, watch: one completion, told by the last ack', a
   expect(all.json()).toEqual({ items: 250, acked: 248, completed: [{ id, userKey: 'import-17', items: 250, completedAt: expect.any(String) }] }); // prettier-ignore
   expect(await watching.exit).toBe(0);
   expect(JSON.parse(watching.stdout())).toMatchObject({ id, state: 'complete', open: 0 });
-  const again = await world.run('fanout ack --file -', readFileSync(file, 'utf8'));
+  const again = await world.run('fanout ack -', readFileSync(file, 'utf8'));
   expect(again.stdout).toBe('acked 0 items, 250 were acked before\n');
 });
 
