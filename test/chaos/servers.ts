@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
 
@@ -23,16 +23,10 @@ export class Servers {
       startPostgres({ settings: { fsync: 'off' } }),
       startTemporalDev({ dbFilename: file }),
     ]);
-    const admin = new pg.Client({ connectionString: postgres.url });
-    await admin.connect();
-    await admin.query('create database chaos');
-    await admin.end();
-    const url = new URL(postgres.url);
-    url.pathname = '/chaos';
-    await migrate(url.href);
-    const store = new pg.Pool({ connectionString: url.href, max: 4, application_name: 'chaos harness', options: '-c search_path=muster' }); // prettier-ignore
+    const databaseUrl = await createStore(postgres.url, 'chaos');
+    const store = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'chaos harness', options: '-c search_path=muster' }); // prettier-ignore
     store.on('error', () => undefined);
-    return new Servers(postgres, temporal, file, url.href, store);
+    return new Servers(postgres, temporal, file, databaseUrl, store);
   }
 
   get address(): string {
