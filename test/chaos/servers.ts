@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
+import { restartTemporal } from './restart';
 
 /** Postgres, and the Temporal dev server on a file, so that it can be killed and come back. */
 export class Servers {
@@ -35,12 +35,7 @@ export class Servers {
 
   /** SIGKILL, away for a while, then on the same port and file. */
   async restartTemporal(awayMs: number): Promise<void> {
-    const port = Number(this.temporal.address.split(':')[1]);
-    this.temporal.kill();
-    await this.temporal.exited;
-    await this.temporal.stop();
-    await sleep(awayMs);
-    this.temporal = await startTemporalDev({ dbFilename: this.file, port });
+    this.temporal = await restartTemporal(this.temporal, this.file, awayMs);
   }
 
   async stop(): Promise<void> {

@@ -5,6 +5,7 @@ import { createStore } from '../../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../../workers/embedded';
 import { Child } from '../../chaos/child';
+import { restartTemporal } from '../../chaos/restart';
 import { eventually } from '../../helpers/eventually';
 
 /** A node's process and its successors. */
@@ -83,12 +84,7 @@ export class Stack {
   }
 
   async restartTemporal(awayMs: number): Promise<void> {
-    const port = Number(this.temporal.address.split(':')[1]);
-    this.temporal.kill();
-    await this.temporal.exited;
-    await this.temporal.stop();
-    await sleep(awayMs);
-    this.temporal = await startTemporalDev({ dbFilename: path.join(this.folder, 'temporal.db'), port });
+    this.temporal = await restartTemporal(this.temporal, path.join(this.folder, 'temporal.db'), awayMs);
   }
 
   async restartPostgres(awayMs: number): Promise<void> {
