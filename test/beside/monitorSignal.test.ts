@@ -5,6 +5,7 @@ import { eventually } from '../helpers/eventually';
 import { lateAnswer } from '../helpers/lateAnswer';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectWhole } from '../helpers/whole';
 
 /** H7: completion by signal, as a client of any language sends it: names and plain JSON, nothing of ours. */
 
@@ -33,10 +34,7 @@ beforeAll(async () => {
   temporal = await muster.client.temporal();
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 
 const monitorId = (handler: string): string => `${muster.prefix}/monitor/${handler}`;
 /** As the README tells a foreign client. */

@@ -1,4 +1,3 @@
-import { Webhook } from 'standardwebhooks';
 import type { BatchTask, ItemResult } from '../../activities/handlers';
 import { defineHandler } from '../../activities/handlers';
 import { deliveryWaitMs } from '../../activities/notify';
@@ -12,7 +11,7 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import type { Receiver } from './receiver';
-import { SECRET, startReceiver } from './receiver';
+import { messagesOf, SECRET, startReceiver } from './receiver';
 
 interface Work {
   to: string;
@@ -42,15 +41,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 afterAll(() => muster.stop());
 
-interface Message {
-  type: string;
-  timestamp: string;
-  data: TasksEnded;
-}
-const messages = (): Message[] =>
-  receiver.received.map(
-    (one) => new Webhook(SECRET).verify(one.body, one.headers as Record<string, string>) as Message,
-  );
+const messages = () => messagesOf<TasksEnded>(receiver);
 const notifications = async (url: string): Promise<{ attempts: number; done: boolean; error: string | null }[]> => {
   const text = `select n.attempts, n.done_at is not null as done, n.error from notification n join initiator i on i.id = n.initiator_id where i.address->>'url' = $1 order by n.id`;
   return (

@@ -11,12 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const ids = (to: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${to}-${i}`);
+/** The downstream has them. */
 const submit = async (handler: string, to: string, n: number): Promise<string[]> => {
-  const lines = ids(to, n).map((id) => JSON.stringify({ id, payload: { to } }));
-  expect((await world.run(`submit ${handler} --file -`, lines.join('\n'))).code).toBe(0);
+  const ids = await world.submitTo(handler, to, n);
   await world.jobs.job(to);
-  return ids(to, n);
+  return ids;
 };
 const lines = (of: readonly string[]) => of.map((id) => ({ id, status: 'ok', result: id.length }));
 

@@ -1,7 +1,8 @@
 import { ackItems, reopenItems } from '../../postgres/ack';
 import { insertSegments, sealFanout } from '../../postgres/fanout';
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /** Locks are taken in one order whatever the order of a call: nothing deadlocks (store.md section 5). Asked of the statements themselves: the client sorts, and retries. */
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { FanoutStateError } from '../../client';
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /**
  * Any interleaving of add, ack, double ack, reopen and seal from many connections ends with exactly one completion iff the fan-out is sealed

@@ -2,6 +2,7 @@ import { RejectedError } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
 /** H4 in lanes: refused batches are halved in order; where it is no poison task, the handler is paused and nothing has failed. */
@@ -19,10 +20,7 @@ beforeAll(async () => {
   muster = await startMuster([downstream.handler(), halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } })]);
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 const statesOf = async (tasks: readonly { id: string }[]): Promise<string[]> =>
   (await muster.client.getTasks(ids(tasks))).map((task) => task.state);

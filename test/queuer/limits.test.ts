@@ -3,6 +3,7 @@ import { defineHandler } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
 /** What a handler limits holds in lanes too: calls in flight, rate, weight in flight, equal keys, what may wait (G1, G4, H6). */
@@ -51,10 +52,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 const submitMany = async (handler: string, services: readonly string[], sets: object = {}): Promise<string[]> => {
   const batches = services.map((service) => ({ service, items: items(service), ...sets }));
   await muster.client.submitBatches(handler, batches);

@@ -1,6 +1,7 @@
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import type { Edit } from './downstream';
 import { Downstream, items, okay } from './downstream';
 
@@ -18,10 +19,7 @@ beforeAll(async () => {
   ]);
 });
 afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-});
+afterEach(() => expectWhole(muster.client));
 const of = (service: string, from = downstream) => from.seen.filter((call) => call.service.split('/')[0] === service);
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 
