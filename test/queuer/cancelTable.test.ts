@@ -1,6 +1,5 @@
 import { grantBatches, lockQueuer } from '../../postgres/grant';
-import { markGranted } from '../../postgres/submitter';
-import { insertSubmitter } from '../../postgres/submitter';
+import { insertSubmitter, markGranted } from '../../postgres/submitter';
 import { moveSubmission } from '../../postgres/laneSettle';
 import { inTransaction } from '../../postgres/pool';
 import type { Client } from '../../client';
