@@ -117,7 +117,7 @@ test('G9: cancel: a batch of a lane with its tasks, and why another one is not; 
   expect((await world.run(`cancel --batch ${batch}`)).stdout).toMatch(new RegExp(`cancelled batch ${batch} of lane po-3: 2 tasks`)); // prettier-ignore
   expect((await world.run(`cancel --batch ${batch} --json`)).json()).toEqual({ batch, service: 'po-3', tasks: [] });
   expect((await world.run('lane po-3 --json')).json()).toMatchObject({ depth: 0, state: 'empty' });
-  expect((await world.run('explain f')).stdout).toMatch(/cancelled/);
+  expect((await world.run('explain f')).stdout).toMatch(/Cancelled: the downstream/);
   expect(await world.run(`cancel --batch ${first}`)).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(invalid\) cannot be cancelled: the downstream refused it for good/) }); // prettier-ignore
   expect(await world.run('cancel')).toMatchObject({ code: 2, stderr: expect.stringMatching(/ids of tasks or --batch/) }); // prettier-ignore
 });
