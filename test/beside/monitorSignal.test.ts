@@ -31,7 +31,7 @@ beforeAll(async () => {
     define('lane', { service: (target) => target }),
   ]);
   temporal = await muster.client.temporal();
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();
@@ -168,4 +168,4 @@ test('H7: many signals, and large ones: all are taken once, and the history is b
   expect(runs).toContain('CONTINUED_AS_NEW');
   // Once each: what is told a second time would be refused as stale, or count an attempt more.
   expect((await muster.client.getTasks(real.map((to) => `${to}-0`))).map(({ attempts }) => attempts)).toEqual(real.map(() => 1)); // prettier-ignore
-}, 120_000);
+});

@@ -22,7 +22,7 @@ beforeAll(async () => {
   world = await createCallbackWorld();
   worker = await startWorker('0');
   port = new URL((JSON.parse(worker.stdout()) as { callbacks: string }).callbacks).port;
-}, 90_000);
+});
 afterAll(() => world.close());
 
 const ids = (to: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${to}-${i}`);
@@ -118,7 +118,7 @@ test('H7: before the acceptance is written: it waits a little; for longer it say
   });
   expect(told).toMatchObject({ status: 200, body: { state: 'succeeded' } });
   expect(await world.states(['soon-0', 'early-0'])).toEqual(['succeeded', 'succeeded']);
-}, 60_000);
+});
 
 test('H7: in a lane: committed, the next goes; repeated and late as without one', async () => {
   await submit('lane', 'po', 2);
@@ -130,7 +130,7 @@ test('H7: in a lane: committed, the next goes; repeated and late as without one'
   const second = await world.jobs.job('po', 2);
   expect(await world.jobs.tell(second, { results: [{ index: 0, status: 'failed', error: 'closed' }] })).toMatchObject({ status: 200, body: { results: { failed: 1 } } }); // prettier-ignore
   expect(await world.states(['po-0', 'po-next'])).toEqual(['succeeded', 'failed']);
-}, 60_000);
+});
 
 /** Not before: the lock would hold the acceptance itself. */
 const isAccepted = (to: string) =>
@@ -181,7 +181,7 @@ test('H7: a worker killed between taking a callback and settling it: the sender 
   // The statement that waited may have been committed by the server after its client had died; the attempt that it took is nobody's then.
   expect(told).toMatchObject({ status: 200, body: { state: 'succeeded', repeated: false } });
   expect(await world.states(job.ids)).toEqual(['succeeded', 'succeeded']);
-}, 90_000);
+});
 
 test('Build 10: SIGTERM: a callback under way is answered, a new one finds nobody, exit code 0', async () => {
   await submit('jobs', 'drained', 1);
@@ -197,4 +197,4 @@ test('Build 10: SIGTERM: a callback under way is answered, a new one finds nobod
   expect(await told).toMatchObject({ status: 200, body: { state: 'succeeded' } });
   expect(await worker.exit).toBe(0);
   expect((await world.run('verify')).code).toBe(0);
-}, 90_000);
+});

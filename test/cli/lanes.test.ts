@@ -30,7 +30,7 @@ beforeAll(async () => {
   first = (await client.submitBatch('orders', 'po-1', [item('a', 'se'), item('b', 'se')])).batch;
   await client.submitBatch('orders', 'po-1', [item('c', 'se')]);
   await client.submitBatch('orders', 'po-2', [item('d', 'no')], { dependsOn: [first] });
-}, 90_000);
+});
 afterAll(async () => {
   await client.close();
   await world.close();

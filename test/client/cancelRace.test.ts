@@ -35,7 +35,7 @@ test('G9 A19: cancels that race claims: every task is either cancelled or done o
     if (round % 2 === 1) await eventually(() => ids.some((id) => done.has(id)), { everyMs: 1, what: 'the first call' });
     else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
     const answers = await Promise.all(parts.map((part) => muster.client.cancel(part)));
-    const ended = await muster.client.waitFor(ids, { timeoutMs: 30_000 });
+    const ended = await muster.client.waitFor(ids, { timeoutMs: 60_000 });
     for (const task of ended) {
       const wasCancelled = answers.some((answer) => answer.cancelled.includes(task.id));
       expect([task.id, task.state, done.get(task.id) ?? 0]).toEqual(

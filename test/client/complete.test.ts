@@ -37,7 +37,7 @@ const handlers = [
 
 beforeAll(async () => {
   muster = await startMuster(handlers);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();

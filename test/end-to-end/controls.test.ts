@@ -167,7 +167,7 @@ const handlerOf = (a: string, b: string): Handler => {
 
 beforeAll(async () => {
   muster = await startMuster(pairs.map(([a, b]) => handlerOf(a, b)));
-}, 60_000);
+});
 afterAll(() => muster.stop());
 
 const submit = async (a: string, b: string): Promise<number> => {
@@ -273,4 +273,4 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
   expect(sizes.reduce((sum, { items }) => sum + items, 0)).toBe(150);
   await eventually(async () => (await own.client.verify()).ok, { timeoutMs: 5_000 });
   await own.stop();
-}, 90_000);
+});

@@ -33,4 +33,4 @@ test('D10: bulk acks over many segments and fan-outs in opposite orders, beside 
     expect(failed).toEqual([]);
   }
   await expectWhole(shop.client);
-}, 60_000);
+});

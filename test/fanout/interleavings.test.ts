@@ -86,4 +86,4 @@ test('D3: any interleaving: one completion and one event iff sealed and all acke
   await fc.assert(property, { numRuns: 120 });
   expect(Math.min(completed, open)).toBeGreaterThan(5);
   await expectWhole(shop.client);
-}, 60_000);
+});

@@ -16,7 +16,7 @@ beforeAll(async () => {
     halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } }),
     careful.handler({ name: 'careful', idempotency: 'none', timeoutMs: 500 }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();

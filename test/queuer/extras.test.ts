@@ -29,7 +29,7 @@ beforeAll(async () => {
     guaranteed.handler({ name: 'guaranteed', lane: { kind: 'guaranteed' }, ...asynchronous(guaranteed, 30) }),
     strict.handler({ name: 'strict' }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
@@ -53,7 +53,7 @@ test('C2: a submitter has one batch at a time: never more calls at once than the
   await eventually(() => plain.inFlight === 3);
   expect(await client.queuer()).toMatchObject([{ slots: 3, taken: 3, ready: 9 }]);
   open();
-  await client.waitFor(batches.flatMap((batch) => batch.items.map(({ id }) => id)), { timeoutMs: 30_000 }); // prettier-ignore
+  await client.waitFor(batches.flatMap((batch) => batch.items.map(({ id }) => id)), { timeoutMs: 60_000 }); // prettier-ignore
   expect(plain.mostInFlight).toBe(3);
   await client.setQueuer({ slots: 16 });
 });

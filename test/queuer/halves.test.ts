@@ -17,7 +17,7 @@ beforeAll(async () => {
     return okay(batch);
   };
   muster = await startMuster([downstream.handler(), halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } })]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();

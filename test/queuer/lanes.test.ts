@@ -8,7 +8,7 @@ const downstream = new Downstream();
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startMuster([downstream.handler()]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 
 test('C1: batches of a service are sent in the order in which they were submitted, one after the other', async () => {
@@ -20,7 +20,7 @@ test('C1: batches of a service are sent in the order in which they were submitte
     ids.push(...some.map(({ id }) => id));
     batches.push((await client.submitBatch('edits', 'po-1', some)).batch);
   }
-  await client.waitFor(ids, { timeoutMs: 20_000 });
+  await client.waitFor(ids, { timeoutMs: 60_000 });
   expect(downstream.seen.map(({ batch }) => batch)).toEqual(batches);
   expect(downstream.seen.flatMap((call) => call.ids)).toEqual(ids);
   expect(downstream.mostInFlight).toBe(1);
@@ -38,7 +38,7 @@ test('lanes of several services go beside each other, each in its order', async 
       ids.push(...some.map(({ id }) => id));
       given.set(service, [...(given.get(service) ?? []), (await client.submitBatch('edits', service, some)).batch]);
     }
-  await client.waitFor(ids, { timeoutMs: 20_000 });
+  await client.waitFor(ids, { timeoutMs: 60_000 });
   for (const service of services)
     expect(downstream.seen.filter((call) => call.service === service).map(({ batch }) => batch)).toEqual(
       given.get(service),

@@ -32,7 +32,7 @@ beforeAll(async () => {
       one.results.set(reference, batch.tasks.map(({ id }) => id)); // prettier-ignore
       return { status: 'accepted', reference };
     };
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();

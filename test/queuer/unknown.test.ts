@@ -50,7 +50,7 @@ beforeAll(async () => {
     slow.handler({ name: 'slow', idempotency: 'none', reconcile, lane: { lookUps: 2, lookUpEveryMs: 50 }, ...asynchronous }), // prettier-ignore
     keyed.handler({ name: 'keyed', lane: { deadlines: 2 }, ...asynchronous }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();

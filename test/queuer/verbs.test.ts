@@ -15,7 +15,7 @@ beforeAll(async () => {
     return okay(batch);
   };
   muster = await startMuster([downstream.handler({ lane: { onInvalid: 'halt' }, idempotency: 'none' })]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();
