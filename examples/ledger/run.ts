@@ -101,6 +101,7 @@ const allEnded = async (client: Client, batches: number, startedAt: number): Pro
     11: 'invalid',
     12: 'skipped',
     13: 'failed-dependency',
+    14: 'cancelled',
   };
   for (let told = 0; ;) {
     const { rows } = await client.pool.query<{ status: number; n: number }>(

@@ -154,7 +154,7 @@ const TABLE: [what: string, parts: Parts, waitsFor: string | null, nextStepInMs:
   ['succeeded', { state: 'succeeded', attempts: 1 }, null, null, /^Succeeded after 1 counted attempt\.$/],
   ['failed', { state: 'failed', attempts: 2, error: '422: no such item' }, null, null, /^Failed for good after 2 counted attempts: 422: no such item\. It can be redriven\.$/],
   ['dead', { state: 'dead', attempts: 5, error: 'busy' }, null, null, /^Dead: its attempts are used up \(5\): busy\./],
-  ['cancelled', { state: 'cancelled' }, null, null, /^Cancelled before it was in a batch\.$/],
+  ['cancelled', { state: 'cancelled' }, null, null, /^Cancelled: the downstream does not have it\.$/],
 ]; // prettier-ignore
 
 test.each(TABLE)('G13: %s', (_, parts, waitsFor, nextStepInMs, text) => {

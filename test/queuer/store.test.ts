@@ -109,11 +109,13 @@ describe('H9: the state of a task, by the status of its batch', () => {
   test.each(statuses)('%s', async (status) => {
     const task = items(`h9-${status}`)[0]!;
     const { batch } = await client.submitBatch('edits', `h9-${status}`, [task]);
-    await inTransaction(database.pool, async (tx) => {
-      await moveSubmission(tx, batch, STATUSES[status]);
-      const state = (STATE_OF as Partial<Record<SubmissionStatus, number>>)[status] ?? 1;
-      await tx.query(`update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`, [batch, state]); // prettier-ignore
-    });
+    if (status === 'cancelled') await client.cancelBatch(batch);
+    else
+      await inTransaction(database.pool, async (tx) => {
+        await moveSubmission(tx, batch, STATUSES[status]);
+        const state = (STATE_OF as Partial<Record<SubmissionStatus, number>>)[status] ?? 1;
+        await tx.query(`update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`, [batch, state]); // prettier-ignore
+      });
     expect((await client.getTask(task.id))!.state).toBe(TASK_STATE_OF[status]);
     const { rows } = await database.pool.query<{ state: number; n: number }>(
       `select c.state, c.n::int as n from state_count c join target t on t.id = c.target_id where t.key = $1`,
