@@ -13,7 +13,8 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   globalSetup: '<rootDir>/test/helpers/global-setup.ts',
   globalTeardown: '<rootDir>/test/helpers/global-teardown.ts',
-  testTimeout: 60_000,
+  // Patience for a loaded machine; no test is about how long it takes.
+  testTimeout: 240_000,
   // Tests wait more than they compute: on 2 cores, 3 take two thirds of the time of 2.
   maxWorkers: 3,
 };

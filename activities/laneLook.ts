@@ -2,6 +2,7 @@ import { cutLanes } from './laneCut';
 import type { LaneFacts, LockedQueuer, OpenBatch } from '../postgres/grant';
 import * as store from '../postgres/grant';
 import { servedHandlers } from '../postgres/node';
+import { promoteDueLanes } from '../postgres/promoteLanes';
 import { readTokens } from '../postgres/tokens';
 import type { Client } from '../postgres/pool';
 import { windowOf } from '../workflows/planning/queuer/approaches';
@@ -34,7 +35,7 @@ export const lookAtLanes = async (
   slots: number,
 ): Promise<Look> => {
   const strategy = nameOf(STRATEGIES, queuer.strategy);
-  await store.promoteDueLanes(client, queuerId, slots + MORE_LANES);
+  await promoteDueLanes(client, queuerId, Math.max(slots, MORE_LANES));
   const { lanes: found, more } = await store.lockReadyLanes(
     client,
     queuerId,

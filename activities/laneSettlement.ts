@@ -1,3 +1,4 @@
+import { reduceTargetInLane } from '../postgres/backPressure';
 import * as lane from '../postgres/laneSettle';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -57,7 +58,11 @@ export const settleInLane = async (
   const { laneId } = moved;
   if (moved.was === STATUSES.parked) await lane.endHaltBy(client, laneId, id);
   for (const part of parts) await lane.insertPart(client, { ...part, parentId: id, status: STATUSES[part.status] });
-  if (settlement.kind === 'wait') await lane.holdLane(client, laneId, settlement.inMs);
+  if (settlement.kind === 'wait') {
+    await lane.holdLane(client, laneId, settlement.inMs);
+    // Fewer at once when it goes on (H5); a handler that is held as a whole was reduced with that.
+    if (settlement.hold === 'target') await reduceTargetInLane(client, call.batch.targetId);
+  }
   const parked = parts.find((part) => part.status === 'parked');
   if (status === 'parked') await lane.haltLane(client, laneId, id, asUnknown(errorOf(settlement)));
   else if (parked !== undefined) await lane.haltLane(client, laneId, parked.batchId, asUnknown(parked.error ?? ''));

@@ -124,8 +124,15 @@ export const settleOutcome = async (
     const next = await resolveInLane(deps.pool, call, outcome.error);
     if (next.kind === 'look-again') return lookLater(deps, call, next.inMs, next.error, true);
   }
+  // What is told from outside recovers where it was told (`complete.ts`).
+  const succeeded = outcome.kind === 'results' && outcome.deviants.length === 0 && call.completion === undefined;
   if (isPlainInLane(outcome, call)) return settlePlainInLane(deps, call, outcome);
-  if (!isPlainSuccess(outcome, call)) return settleCall(deps, call, outcome);
+  if (!isPlainSuccess(outcome, call)) {
+    const settled = await settleCall(deps, call, outcome);
+    if (batch.inLane && batch.reduced && settled.written && succeeded)
+      await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
+    return settled;
+  }
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({

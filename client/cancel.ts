@@ -1,19 +1,25 @@
 import type { CancelledTask } from '../postgres/cancel';
 import { cancelTasks, findTargetsOf, lockTargets } from '../postgres/cancel';
+import type { NamedBatch } from '../postgres/cancelBatch';
+import { findBatchesOfTasks } from '../postgres/cancelBatch';
 import { withRetries } from '../postgres/errors';
+import { lockLaneStates } from '../postgres/lane';
 import { inTransaction } from '../postgres/pool';
 import { insertNotices } from '../postgres/settle';
-import { wakeNotifier } from '../workflows/wake';
-import { taskStateName } from '../workflows/planning/states';
+import { isTerminal, taskStateName } from '../workflows/planning/states';
 import { checkIds } from './arguments';
+import { cancelBatch } from './cancelBatch';
 import type { ClientContext } from './context';
 import { chunksOf, IDS_PER_STATEMENT } from './context';
+import { NotCancellableError } from './errors';
 import { noticesOfEnds } from './notices';
 import type { Cancellation } from './views';
+import { wakeNotices } from './wakeNotices';
 
 /**
  * Cancels tasks that are still created (G9): in no batch yet. Whatever a claim took first goes on and is answered with its state, as is
- * an id that is not there. A transaction for every 1,000 ids; calling it again is safe.
+ * an id that is not there. A transaction for every 1,000 ids; calling it again is safe. A batch of a lane that was not sent ends with its
+ * tasks where all of them are named (`cancelBatch`); the answer says of the others why not.
  */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
   const wanted = checkIds('ids', ids);
@@ -28,29 +34,61 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
       else answer.notCancelled.push({ id, state: row === undefined ? 'unknown id' : taskStateName(row.state) });
     }
     const gone = rows.filter((row) => row.cancelled);
-    // A freed distinctBy key may let another task go.
+    // A freed distinctBy key may let another task go; and what stands behind in a lane is its head now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
+    await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
     if (gone.some((row) => row.initiatorId !== null)) await wakeNotices(client);
+  }
+  return cancelInLanes(client, answer);
+};
+
+/** Those in batches of lanes: whole batches, since a batch is sent as it is. */
+const cancelInLanes = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
+  const open = answer.notCancelled.flatMap(({ id, state }) =>
+    state === 'unknown id' || isTerminal(state) ? [] : [id],
+  );
+  const batches = new Map<number, NamedBatch>();
+  for (const chunk of chunksOf(open, IDS_PER_STATEMENT))
+    for (const found of await findBatchesOfTasks(client.pool, chunk)) {
+      const ids = [...(batches.get(found.batchId)?.ids ?? []), ...found.ids]; // of several chunks
+      batches.set(found.batchId, { ...found, ids });
+    }
+  for (const named of batches.values()) {
+    const { batchId: batch, service, ids, n } = named;
+    const others = n - ids.length;
+    const why =
+      others > 0
+        ? `in batch ${batch} of lane ${service} with ${others} that ${others === 1 ? 'was' : 'were'} not named; cancel the batch, or all of them`
+        : await whyNot(client, batch);
+    const mine = new Set(ids);
+    if (why !== null)
+      answer.notCancelled = answer.notCancelled.map((one) => (mine.has(one.id) ? { ...one, batch, why } : one));
+    else {
+      answer.notCancelled = answer.notCancelled.filter(({ id }) => !mine.has(id));
+      answer.cancelled.push(...ids);
+    }
   }
   return answer;
 };
 
+const whyNot = async (client: ClientContext, batch: number): Promise<string | null> => {
+  try {
+    await cancelBatch(client, batch);
+    return null;
+  } catch (error) {
+    if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
+    throw error;
+  }
+};
+
 const cancelChunk = (client: ClientContext, ids: readonly string[]): Promise<CancelledTask[]> =>
   inTransaction(client.pool, async (tx) => {
-    await lockTargets(tx, await findTargetsOf(tx, ids));
+    const targets = await findTargetsOf(tx, ids);
+    await lockTargets(tx, targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : []))); // prettier-ignore
+    await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
     const rows = await cancelTasks(tx, ids);
     const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
     const notices = noticesOfEnds(ends, { state: 'cancelled' });
     if (notices.length > 0) await insertNotices(tx, notices);
     return rows;
   });
-
-/** The notices are committed: a wake that fails is repeated by the sweeper. */
-export const wakeNotices = async (client: ClientContext): Promise<void> => {
-  try {
-    const failure = await wakeNotifier(await client.temporal(), client.prefix);
-    if (failure !== null) client.wakeFailed(failure);
-  } catch (error) {
-    client.wakeFailed(error as Error);
-  }
-};

@@ -10,6 +10,8 @@ import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
 import * as cancels from './cancel';
+import type { CancelledBatch } from './cancelBatch';
+import { cancelBatch } from './cancelBatch';
 import * as completions from './complete';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
@@ -174,7 +176,12 @@ export class Client extends ExecutionVerbs {
     return control.flush(this, handler, target);
   }
 
-  /** Cancels tasks that are still created (G9). */
+  /** Cancels a batch of a lane that the downstream does not have; `NotCancellableError` says why not (G9). */
+  cancelBatch(batch: number): Promise<CancelledBatch> {
+    return cancelBatch(this, batch);
+  }
+
+  /** Cancels tasks that are still created (G9); of a lane also those of batches that were not sent, where all of a batch are named. */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
     return cancels.cancel(this, ids);
   }

@@ -107,6 +107,18 @@ export class NotUnknownError extends MusterError {
   }
 }
 
+/** A cancel of a batch that is with the downstream, may be, or has ended (`status` in its lane): nothing was changed. */
+export class NotCancellableError extends MusterError {
+  constructor(
+    readonly batch: number,
+    readonly status: string,
+    /** What it waits for, or what it came to. */
+    readonly why: string,
+  ) {
+    super('NOT_CANCELLABLE', `batch ${batch} (${status}) cannot be cancelled: ${why}. Nothing was changed.`);
+  }
+}
+
 /** A completion that cannot be right, by field: nothing was settled, the batch is asked about as before. */
 export class InvalidCompletionError extends MusterError {
   constructor(

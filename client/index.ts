@@ -1,6 +1,7 @@
 /** Muster's public API. */
 export { createClient, Client, MAX_TASKS_PER_CALL } from './client';
 export type { ClientOptions, SubmitOptions, SubmitResult, TaskSource } from './client';
+export type { CancelledBatch } from './cancelBatch';
 export type { Fix, QueuerSettings } from './laneControl';
 export type { LaneBatchView, LanesOptions, LaneView, QueuerView } from './lanes';
 export type { BatchInput } from './checkBatch';

@@ -3,6 +3,7 @@ import * as store from '../postgres/laneView';
 import { servedHandlers } from '../postgres/node';
 import type { Pool } from '../postgres/pool';
 import { windowOf } from '../workflows/planning/queuer/approaches';
+import type { Reduced } from '../workflows/planning/queuer/explainLane';
 import { explainLane } from '../workflows/planning/queuer/explainLane';
 import { laneStateOf } from '../workflows/planning/queuer/laneState';
 import type { LaneState } from '../workflows/planning/queuer/laneState';
@@ -31,6 +32,8 @@ export interface LaneView {
   /** Submitted, pending or valid. */
   pending: number;
   holdInMs: number | null;
+  /** Calls at once that back pressure left the target, or the handler, of its first batch (H5); one more after each success. Null: as configured. */
+  callsAllowed: number | null;
   weight: number;
   /** Of all grants so far, 0 to 1, and how many. */
   share: number;
@@ -82,6 +85,10 @@ export interface QueuerView {
   ready: number;
   halted: number;
   pausedLanes: number;
+  /** Lanes whose next batch waits for a limit of its handler. */
+  held: number;
+  /** Handlers of lanes that back pressure left fewer calls at once (H5): so many now, of so many. */
+  reduced: { handler: string; calls: number; of: number }[];
 }
 
 export interface LanesOptions {
@@ -179,6 +186,7 @@ const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): Lane
   oldestMs: row.oldestMs === null ? null : Math.round(row.oldestMs),
   pending: row.pending,
   holdInMs: row.holdInMs === null || row.holdInMs <= 0 ? null : Math.round(row.holdInMs),
+  callsAllowed: row.callsAllowed,
   weight: row.weight,
   share: allGranted === 0 ? 0 : row.granted / allGranted,
   granted: row.granted,
@@ -204,11 +212,19 @@ const batchViewOf = (
     queuer: { paused: queuer.paused, served: served.includes(batch.handler), slots: queuer.slots, slotsTaken: queuer.taken, lanesBefore: Math.max(0, queuer.ready - 1) }, // prettier-ignore
     reason: row.haltReason ?? row.pauseReason ?? queuer.pauseReason,
     error: batch.error,
+    reduced: reducedOf(batch),
   });
   const { batchId, service, handler, target, place, n, attempts, error, reads, writes, needs, parts, reference } =
     batch;
   const times = { createdAt: batch.createdAt.toISOString(), changedAt: batch.changedAt.toISOString() };
   return { batch: batchId, service, handler, target, status, place, n, attempts, error, reads, writes, dependsOn: needs, parts, reference, ...times, explanation: text }; // prettier-ignore
+};
+
+/** The tighter one of what back pressure left its target and its handler. */
+const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.SubmissionRow): Reduced | null => {
+  if (targetAllowed !== null && targetAllowed <= (handlerAllowed ?? Infinity))
+    return { calls: targetAllowed, of: `target "${target}"` };
+  return handlerAllowed === null ? null : { calls: handlerAllowed, of: `handler "${handler}"` };
 };
 
 const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {

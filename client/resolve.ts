@@ -8,7 +8,7 @@ import * as store from '../postgres/resolve';
 import { insertNotices } from '../postgres/settle';
 import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from './arguments';
-import { wakeNotices } from './cancel';
+import { wakeNotices } from './wakeNotices';
 import type { ClientContext } from './context';
 import { InvalidArgumentError, NotFoundError, NotUnknownError } from './errors';
 import { noticesOfEnds } from './notices';

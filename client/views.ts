@@ -82,7 +82,13 @@ export interface BatchView extends Told<Omit<BatchRow, 'state' | 'reason'>> {
 
 export interface Cancellation {
   cancelled: string[];
-  notCancelled: { id: string; state: TaskState | 'unknown id' }[];
+  notCancelled: {
+    id: string;
+    state: TaskState | 'unknown id';
+    /** Of a lane: the batch that it is in, and why that one was not cancelled. */
+    batch?: number;
+    why?: string;
+  }[];
 }
 
 export interface Verification {

@@ -1,28 +1,22 @@
 import { readTaskStates } from '../postgres/taskView';
 import { isTerminal, taskStateName } from '../workflows/planning/states';
-import { checkIds, checkWhole } from './arguments';
+import { checkIds } from './arguments';
 import type { ClientContext } from './context';
 import { chunksOf, IDS_PER_STATEMENT } from './context';
 import { InvalidArgumentError, NotFoundError, WaitTimeoutError } from './errors';
 import { getTasks } from './tasks';
 import type { TaskView, WaitProgress } from './views';
+import type { WaitLimits } from './waiting';
+import { checkTimeout, Waiting } from './waiting';
 
-export interface WaitOptions {
-  /** Give up after this; default: never. */
-  timeoutMs?: number;
-  /** Rejects with the signal's reason. */
-  signal?: AbortSignal;
+export interface WaitOptions extends WaitLimits {
   /** After every look. */
   onProgress?: (progress: WaitProgress) => void;
 }
 
-const FIRST_MS = 25;
-const LONGEST_MS = 1_000;
-const GROWTH = 1.6;
 const STATES_PER_STATEMENT = 5_000;
 /** Of very many, each look takes the next ones in turn: what the store pays for waiting does not grow with what is waited for. */
 const STATES_PER_LOOK = 20_000;
-const MAX_TIMEOUT_MS = 2_147_483_647;
 
 /**
  * Resolves when every task is terminal or unknown (parked), in the order of the ids. Rejects with `NotFoundError` for an id that is not
@@ -35,27 +29,23 @@ export const waitFor = async (
 ): Promise<TaskView[]> => {
   const wanted = checkIds('ids', ids);
   const { timeoutMs, signal, onProgress } = options;
-  if (timeoutMs !== undefined) checkWhole('timeoutMs', timeoutMs, 0, MAX_TIMEOUT_MS);
+  checkTimeout(timeoutMs);
   if (onProgress !== undefined && typeof onProgress !== 'function')
     throw new InvalidArgumentError('onProgress', 'a function', onProgress);
   signal?.throwIfAborted();
   await client.ready();
-  const deadline = performance.now() + (timeoutMs ?? Infinity);
+  const waiting = new Waiting(options);
   let most = Infinity; // the first look takes all: an id that is not there is told at once
-  let waitMs = FIRST_MS;
   for (let open = wanted; ; most = STATES_PER_LOOK) {
-    const from = performance.now();
+    waiting.look();
     open = (await look(client, open, most, signal)).open;
     onProgress?.({ total: wanted.length, ended: wanted.length - open.length });
     if (open.length === 0) return readAll(client, wanted);
-    const now = performance.now();
-    if (now >= deadline) {
+    if (!(await waiting.again())) {
       const last = await look(client, open, Infinity, signal);
       if (last.open.length === 0) return readAll(client, wanted);
       throw new WaitTimeoutError(timeoutMs!, last.states);
     }
-    await pause(Math.min(Math.max(waitMs, now - from), deadline - now), signal);
-    waitMs = Math.min(LONGEST_MS, waitMs * GROWTH);
   }
 };
 
@@ -88,16 +78,3 @@ const readAll = async (client: ClientContext, ids: readonly string[]): Promise<T
   for (const chunk of chunksOf(ids, IDS_PER_STATEMENT)) tasks.push(...(await getTasks(client, chunk)));
   return tasks;
 };
-
-export const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal!.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', stop, { once: true });
-  });

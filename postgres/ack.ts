@@ -26,6 +26,15 @@ export const REFUSED = 'MU001';
 
 const NONE: AckAnswer = { bad: [], changed: 0, completed: [] };
 
+/** How both statements begin: the wants with their fan-outs (`wanted`), and their segments, locked in (fanout_id, no) order (`locked`). */
+const WANTED = `wanted as materialized (
+  select w.at::int, f.id as fanout_id, f.state, w.no, w.indexes::int[] as indexes, w.highest
+  from unnest($1::uuid[], $2::int[], $3::text[], $4::int[]) with ordinality w (fanout, no, indexes, highest, at) left join fanout f on f.public_id = w.fanout and f.state < 4),
+locked as materialized (
+  select w.at, w.indexes, s.fanout_id, s.no, s.size, s.bits from wanted w join segment s on s.fanout_id = w.fanout_id and s.no = w.no
+  order by s.fanout_id, s.no for no key update of s)`;
+
+/** Of `WANTED`. */
 const valuesOf = (wants: readonly SegmentWant[]): unknown[] => [
   wants.map(({ fanout }) => fanout),
   wants.map(({ segment }) => segment),
@@ -43,12 +52,7 @@ export const ackItems = async (db: Queryable, wants: readonly SegmentWant[]): Pr
   const { rows } = await db.query<AckAnswer>({
     name: 'ack-items',
     text: `
-with wanted as materialized (
-  select w.at::int, f.id as fanout_id, f.state, w.no, w.indexes::int[] as indexes, w.highest
-  from unnest($1::uuid[], $2::int[], $3::text[], $4::int[]) with ordinality w (fanout, no, indexes, highest, at) left join fanout f on f.public_id = w.fanout and f.state < 4),
-locked as materialized (
-  select w.at, w.indexes, s.fanout_id, s.no, s.size, s.bits from wanted w join segment s on s.fanout_id = w.fanout_id and s.no = w.no
-  order by s.fanout_id, s.no for no key update of s),
+with ${WANTED},
 bad as materialized (
   select w.at - 1 as at, case when w.fanout_id is null then 'fanout' when w.state = 3 then 'expired' when l.at is null then 'segment' else 'index' end as why, l.size
   from wanted w left join locked l on l.at = w.at where w.fanout_id is null or w.state = 3 or l.at is null or w.highest >= l.size),
@@ -84,12 +88,7 @@ export const reopenItems = async (db: Queryable, wants: readonly SegmentWant[]):
   const { rows } = await db.query<AckAnswer>({
     name: 'reopen-items',
     text: `
-with wanted as materialized (
-  select w.at::int, f.id as fanout_id, f.state, w.no, w.indexes::int[] as indexes, w.highest
-  from unnest($1::uuid[], $2::int[], $3::text[], $4::int[]) with ordinality w (fanout, no, indexes, highest, at) left join fanout f on f.public_id = w.fanout and f.state < 4),
-locked as materialized (
-  select w.at, w.indexes, s.fanout_id, s.no, s.size, s.bits from wanted w join segment s on s.fanout_id = w.fanout_id and s.no = w.no
-  order by s.fanout_id, s.no for no key update of s),
+with ${WANTED},
 bad as materialized (
   select w.at - 1 as at, case when w.fanout_id is null then 'fanout' when w.state = 3 then 'expired' when w.state = 2 then 'complete' when l.at is null then 'segment' else 'index' end as why, l.size
   from wanted w left join locked l on l.at = w.at where w.fanout_id is null or w.state > 1 or l.at is null or w.highest >= l.size),

@@ -1,5 +1,11 @@
 import type { Queryable } from './pool';
 
+/**
+ * In a lane no more than its queuer's slots are ever in flight: a limit above them is halved from there, and is whole again there. Null for
+ * a target that feeds no lane; least() passes over it.
+ */
+const SLOTS = `(select q.slots from lane l join queuer q on q.id = l.queuer_id where l.id = t.lane_id)`;
+
 /** Back pressure: nothing of the target before then, and half as many calls at once (H5). */
 export const holdTarget = async (db: Queryable, targetId: number, inMs: number): Promise<void> => {
   await db.query({
@@ -15,9 +21,24 @@ export const holdHandler = async (db: Queryable, targetId: number, inMs: number)
   await db.query({
     name: 'hold-handler',
     text: `
-update handler set hold_until = greatest(hold_until, clock() + $2 * interval '1 ms'), allowed = greatest(1, coalesce(allowed, per_handler) / 2)
-where id = (select handler_id from target where id = $1)`,
+update handler h set hold_until = greatest(h.hold_until, clock() + $2 * interval '1 ms'), allowed = greatest(1, coalesce(h.allowed, least(h.per_handler, ${SLOTS})) / 2)
+from target t where t.id = $1 and h.id = t.handler_id`,
     values: [targetId, inMs],
+  });
+};
+
+/**
+ * The same of a target that feeds a lane, without a time: that is the lane's (`holdLane`). Nothing where the lane sends one after the other,
+ * so one at once. After the lane's row was locked, as a grant that takes of a target's rate.
+ */
+export const reduceTargetInLane = async (db: Queryable, targetId: number): Promise<void> => {
+  await db.query({
+    name: 'reduce-target-in-lane',
+    text: `
+update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target, h.per_handler, q.slots)) / 2)
+from handler h, lane l, queuer q where t.id = $1 and h.id = t.handler_id and l.id = t.lane_id and q.id = l.queuer_id
+  and not (l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`,
+    values: [targetId],
   });
 };
 
@@ -26,15 +47,15 @@ export const recoverAllowed = async (db: Queryable, targetIds: readonly number[]
   await db.query({
     name: 'recover-target',
     text: `
-update target t set allowed = case when t.allowed + 1 < h.per_target then t.allowed + 1 end from handler h
+update target t set allowed = case when t.allowed + 1 < least(h.per_target, ${SLOTS}) then t.allowed + 1 end from handler h
 where t.id = any($1::int[]) and h.id = t.handler_id and t.allowed is not null`,
     values: [targetIds],
   });
   await db.query({
     name: 'recover-handler',
     text: `
-update handler h set allowed = case when h.allowed + 1 < h.per_handler then h.allowed + 1 end
-where h.allowed is not null and h.id = (select handler_id from target where id = any($1::int[]) limit 1)`,
+update handler h set allowed = case when h.allowed + 1 < least(h.per_handler, ${SLOTS}) then h.allowed + 1 end
+from (select * from target where id = any($1::int[]) limit 1) t where h.allowed is not null and h.id = t.handler_id`,
     values: [targetIds],
   });
 };

@@ -2,18 +2,24 @@ import type { Client } from './pool';
 
 /** Cancelling of created tasks (G9): the statements of one transaction, in their order. */
 
-export const findTargetsOf = async (client: Client, ids: readonly string[]): Promise<number[]> => {
-  const { rows } = await client.query<{ targetId: number }>({
+/** With the lane that each feeds. */
+export const findTargetsOf = async (
+  client: Client,
+  ids: readonly string[],
+): Promise<{ targetId: number; laneId: number | null }[]> => {
+  const { rows } = await client.query<{ targetId: number; laneId: number | null }>({
     name: 'find-targets-of',
-    text: 'select distinct target_id as "targetId" from task where id = any($1::text[])',
+    text: `
+select t.id as "targetId", t.lane_id as "laneId" from target t where t.id = any(array(select distinct target_id from task where id = any($1::text[])))`,
     values: [ids],
   });
-  return rows.map((row) => row.targetId);
+  return rows;
 };
 
 /**
  * The lock under which a claim takes tasks out of the queue: what the next statement sees there, stays there. In id order; a claim takes
- * its targets in the order in which they are due, so a deadlock is possible, and retried by both.
+ * its targets in the order in which they are due, so a deadlock is possible, and retried by both. Tasks of
+ * a lane are put into batches under the lane's own lock (`lockLaneStates`), which is taken in their place, after these.
  */
 export const lockTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
   await client.query({
@@ -26,6 +32,8 @@ export const lockTargets = async (client: Client, targetIds: readonly number[]):
 export interface CancelledTask {
   id: string;
   targetId: number;
+  /** Null: its target feeds none. */
+  laneId: number | null;
   handler: string;
   target: string;
   initiatorId: number | null;
@@ -50,7 +58,7 @@ freed as (delete from busy_key b using gone g where b.seq = g.seq),
 ended as (
   insert into outcome (seq, target_id, state, attempts, at)
   select g.seq, n.target_id, 7, g.attempts, clock() from gone g join named n on n.seq = g.seq)
-select n.id, n.target_id as "targetId", h.name as handler, t.key as target, n.initiator_id as "initiatorId", g.seq is not null as cancelled, n.state
+select n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target, n.initiator_id as "initiatorId", g.seq is not null as cancelled, n.state
 from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id left join gone g on g.seq = n.seq`,
     values: [ids],
   });

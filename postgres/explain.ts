@@ -49,7 +49,7 @@ const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
   'full', coalesce(w.bytes + h.overhead_bytes >= h.max_bytes, false) or coalesce(w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler), false)) end`;
 
 const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n', b.n - b.n_left, 'attempt', b.attempt, 'dispatched', b.dispatch is not null,
-  'attemptEndsInMs', ${inMs('b.attempt_until')}, 'retryInMs', ${inMs('b.retry_at')}, 'reference', b.reference, 'pollInMs', ${inMs('b.poll_at')},
+  'attemptEndsInMs', ${inMs('b.attempt_until')}, 'retryInMs', ${inMs('b.retry_at')}, 'reference', b.reference, 'pollInMs', ${inMs('b.poll_at')}, 'pollEndsInMs', ${inMs('b.poll_until')},
   'refused', b.refused, 'refusals', b.refusals, 'error', b.error) end`;
 
 const FACTS = `

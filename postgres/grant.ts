@@ -108,23 +108,6 @@ export interface LaneFacts {
 }
 
 /**
- * Lanes whose time has come are worth a look; and the first of those that wait for a limit of a handler: under the queuer's lock, by whoever
- * comes after something has ended, so that no end is missed between a look and what it writes.
- */
-export const promoteDueLanes = async (client: Client, queuerId: number, most: number): Promise<void> => {
-  await client.query({
-    name: 'promote-due-lanes',
-    text: `
-update lane_state s set ready = true, due_at = null, blocked_by = null
-from (select lane_id from lane_state where lane_id = any(
-    array(select lane_id from lane_state where queuer_id = $1 and due_at <= clock() and not ready)
-    || array(select lane_id from lane_state where blocked_by is not null and queuer_id = $1 and not ready order by served, lane_id limit $2))
-  order by lane_id for no key update) l where s.lane_id = l.lane_id`,
-    values: [queuerId, most],
-  });
-};
-
-/**
  * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
  * the index of ready lanes: those with nothing to do cost nothing. Whether they are stopped is asked again of the locked rows: one that was
  * halted or paused while this waited for its lock is left out.
@@ -183,7 +166,7 @@ export interface OpenBatch {
   targetId: number;
   /** As its tasks weigh; `weight` is its cost in the shares. */
   load: number;
-  /** Its handler has limits of calls, rates or weight in flight. */
+  /** Its handler has limits of calls, rates or weight in flight, or back pressure left it or its target fewer calls. */
   limited: boolean;
   /** Its handler or its target is; a resume rings the lane. */
   paused: boolean;
@@ -202,7 +185,7 @@ export const readOpenBatches = async (
     name: 'read-open-batches',
     text: `
 select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", s.target_id as "targetId", b.weight as load, b.n,
-  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' as limited,
+  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
   array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 where d.batch_id = s.batch_id) as "waitsFor",

@@ -10,6 +10,7 @@ export interface LaneRowView extends LaneFacts {
   haltReason: string | null;
   granted: number;
   held: boolean;
+  callsAllowed: number | null;
   depth: number;
   queued: number;
   oldestMs: number | null;
@@ -19,6 +20,8 @@ const LANE = `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", s.paused_at is not null as paused, s.pause_reason as "pauseReason",
   s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted, s.blocked_by is not null as held,
+  (select least(t.allowed, h.allowed) from submission o join target t on t.id = o.target_id join handler h on h.id = o.handler_id
+    where o.lane_id = l.id and o.status < 10 order by o.seq limit 1) as "callsAllowed",
   (select count(*)::int from submission o where o.lane_id = l.id and o.status < 10) as depth,
   (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued,
   extract(epoch from clock() - least((select k.created_at from submission o join batch k on k.id = o.batch_id where o.lane_id = l.id and o.status < 10 order by o.seq limit 1),
@@ -78,10 +81,12 @@ export interface SubmissionRow {
   changedAt: Date;
   ageMs: number;
   reference: string | null;
+  targetAllowed: number | null;
+  handlerAllowed: number | null;
 }
 
 const SUBMISSION = `
-select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq, b.attempt as attempts, b.n, b.error, s.reads, s.writes, b.reference,
+select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq, b.attempt as attempts, b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
   case when s.status < 10 then (select count(*)::int from submission o where o.lane_id = s.lane_id and o.status < 10 and o.seq <= s.seq) end as place,
   array(select d.needs from dependency d where d.batch_id = s.batch_id order by 1) as needs,
   array(select p.id from batch p where p.parent_id = s.batch_id order by 1) as parts,
@@ -123,6 +128,8 @@ export interface QueuerRowView {
   ready: number;
   halted: number;
   pausedLanes: number;
+  held: number;
+  reduced: { handler: string; calls: number; of: number }[];
   expiresInMs: number | null;
 }
 
@@ -132,7 +139,9 @@ export const readQueuers = async (db: Queryable): Promise<QueuerRowView[]> => {
     text: `
 select q.id, q.state, q.epoch, q.slots, coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0)::int as taken, q.strategy, q.depth, q.grants, q.round,
   q.paused_at is not null as paused, q.pause_reason as "pauseReason", count(s.lane_id)::int as lanes, count(*) filter (where s.ready and s.paused_at is null and s.halted_by is null)::int as ready,
-  count(s.halted_by)::int as halted, count(s.paused_at)::int as "pausedLanes", extract(epoch from q.expires_at - clock())::float8 * 1000 as "expiresInMs"
+  count(s.halted_by)::int as halted, count(s.paused_at)::int as "pausedLanes", count(s.blocked_by)::int as held,
+  coalesce((select json_agg(json_build_object('handler', h.name, 'calls', h.allowed, 'of', least(h.per_handler, q.slots)) order by h.name) from handler h
+    where h.allowed is not null and exists (select from lane l where l.handler_id = h.id and l.queuer_id = q.id)), '[]') as reduced, extract(epoch from q.expires_at - clock())::float8 * 1000 as "expiresInMs"
 from queuer q left join lane_state s on s.queuer_id = q.id group by q.id order by q.id`,
   });
   return rows;

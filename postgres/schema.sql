@@ -646,7 +646,7 @@ CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
-CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by) WHERE blocked_by IS NOT NULL;
+CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by, queuer_id, served, lane_id) WHERE blocked_by IS NOT NULL;
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
 CREATE INDEX lane_halted ON lane_state USING btree (lane_id) WHERE halted_by IS NOT NULL;
 CREATE INDEX lane_ready ON lane_state USING btree (queuer_id, served, lane_id) WHERE ready AND paused_at IS NULL AND halted_by IS NULL;

@@ -2,7 +2,7 @@ import { UNLIMITED_CALLS } from '../workflows/planning/queuer/tokens';
 import type { HandlerTokens } from '../workflows/planning/queuer/tokens';
 import type { Client } from './pool';
 
-/** Limits of handlers over their batches in lanes (G1, G4, H6), and what of them is taken: under the queuer's lock, by which all of it is granted. */
+/** Limits of handlers over their batches in lanes (G1, G4, H6), with what back pressure left of them (H5), and what of them is taken: under the queuer's lock, by which all of it is granted. */
 export const readTokens = async (
   client: Client,
   handlerIds: readonly number[],
@@ -11,9 +11,9 @@ export const readTokens = async (
   const { rows } = await client.query<HandlerTokens>({
     name: 'read-tokens',
     text: `
-select h.id, nullif(h.per_target, $3) as "perTarget", nullif(h.per_handler, $3) as "perHandler", h.weight_per_target as "weightPerTarget",
+select h.id, nullif(h.per_target, $3) as "perTarget", least(nullif(h.per_handler, $3), h.allowed) as "perHandler", h.weight_per_target as "weightPerTarget",
   h.weight_per_handler as "weightPerHandler", h.rates, h.paces, coalesce(sum(u.calls), 0)::int as calls, coalesce(sum(u.weight), 0)::float8 as weight,
-  coalesce(json_agg(json_build_object('id', t.id, 'paces', t.paces, 'calls', coalesce(u.calls, 0), 'weight', coalesce(u.weight, 0))) filter (where t.id = any($2::int[])), '[]') as targets
+  coalesce(json_agg(json_build_object('id', t.id, 'paces', t.paces, 'allowed', t.allowed, 'calls', coalesce(u.calls, 0), 'weight', coalesce(u.weight, 0))) filter (where t.id = any($2::int[])), '[]') as targets
 from handler h left join lateral (
   select s.target_id, count(*) filter (where s.status = 3) as calls, sum(b.weight) as weight
   from submission s join batch b on b.id = s.batch_id where s.handler_id = h.id and s.status between 2 and 5 group by 1) u on true
@@ -27,18 +27,25 @@ where h.id = any($1::int[]) group by h.id`,
     const others = idle.filter(({ id, handlerId }) => handlerId === row.id && !known.has(id));
     return {
       ...row,
-      targets: [...row.targets, ...others.map(({ id, paces }) => ({ id, paces, calls: 0, weight: 0 }))],
+      targets: [
+        ...row.targets,
+        ...others.map(({ id, paces, allowed }) => ({ id, paces, allowed, calls: 0, weight: 0 })),
+      ],
     };
   });
 };
 
-const readIdlePaces = async (
-  client: Client,
-  targetIds: readonly number[],
-): Promise<{ id: number; handlerId: number; paces: number[] }[]> => {
-  const { rows } = await client.query<{ id: number; handlerId: number; paces: number[] }>({
+interface IdleTarget {
+  id: number;
+  handlerId: number;
+  paces: number[];
+  allowed: number | null;
+}
+
+const readIdlePaces = async (client: Client, targetIds: readonly number[]): Promise<IdleTarget[]> => {
+  const { rows } = await client.query<IdleTarget>({
     name: 'read-paces',
-    text: 'select id, handler_id as "handlerId", paces from target where id = any($1::int[])',
+    text: 'select id, handler_id as "handlerId", paces, allowed from target where id = any($1::int[])',
     values: [targetIds],
   });
   return rows;

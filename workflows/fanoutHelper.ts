@@ -1,15 +1,8 @@
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  condition,
-  proxyActivities,
-  setHandler,
-  uuid4,
-} from '@temporalio/workflow';
-import type { Activities } from '../activities';
+import { ApplicationFailure, condition, setHandler, uuid4 } from '@temporalio/workflow';
 import type { FanoutEnded } from './definitions';
 import { fanoutEndedSignal } from './definitions';
-import { DEFAULT_PREFIX, workflowTaskQueue } from './naming';
+import { musterActivities, orRefusal } from './musterActivities';
+import { DEFAULT_PREFIX } from './naming';
 import type { SegmentRange } from './planning/fanout/segments';
 import { itemIds, joinRanges } from './planning/fanout/segments';
 
@@ -64,7 +57,7 @@ export class FanoutHandle {
     const ranges: SegmentRange[] = [];
     for (let left = items, part = 0; left > 0 || part === 0; left -= ITEMS_PER_ACTIVITY, part++) {
       const n = Math.min(left, ITEMS_PER_ACTIVITY);
-      const added = await plain(activitiesOf(this.prefix).addFanoutItems({ id: this.id, items: n, key: `${key}/${part}` })); // prettier-ignore
+      const added = await orRefusal(activitiesOf(this.prefix).addFanoutItems({ id: this.id, items: n, key: `${key}/${part}` })); // prettier-ignore
       for (const range of added) joinRanges(ranges, range);
     }
     return ranges;
@@ -72,7 +65,7 @@ export class FanoutHandle {
 
   /** Nothing can be added after this (D1). True: all is acked already. */
   async seal(): Promise<boolean> {
-    const { state } = await plain(activitiesOf(this.prefix).sealFanout({ id: this.id }));
+    const { state } = await orRefusal(activitiesOf(this.prefix).sealFanout({ id: this.id }));
     return state === 'complete';
   }
 
@@ -107,7 +100,7 @@ export class FanoutHandle {
   }
 
   private async ask(): Promise<void> {
-    const answer = await plain(activitiesOf(this.prefix).readFanoutEnd({ id: this.id }));
+    const answer = await orRefusal(activitiesOf(this.prefix).readFanoutEnd({ id: this.id }));
     this.ended ??= answer; // only now: the signal may have come while it was asked
   }
 }
@@ -117,7 +110,7 @@ export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHan
   const { prefix = DEFAULT_PREFIX, ...opening } = options;
   const id = uuid4(); // from the workflow: a retried activity opens the same one
   const handle = new FanoutHandle(id, prefix, true);
-  await plain(activitiesOf(prefix).openFanout({ ...opening, id }));
+  await orRefusal(activitiesOf(prefix).openFanout({ ...opening, id }));
   return handle;
 };
 
@@ -130,26 +123,12 @@ export type { SegmentRange } from './planning/fanout/segments';
 export type { FanoutEnded } from './definitions';
 
 type FanoutActivities = Pick<
-  ReturnType<typeof proxyActivities<Activities>>,
+  ReturnType<typeof musterActivities>,
   'openFanout' | 'addFanoutItems' | 'sealFanout' | 'readFanoutEnd'
 >;
 
 /** Each may be repeated; what is wrong with the input is not retried. */
-const activitiesOf = (prefix: string): FanoutActivities =>
-  proxyActivities<Activities>({
-    taskQueue: workflowTaskQueue(prefix),
-    startToCloseTimeout: '5 minutes', // ten million items of segments of one are the longest
-    retry: { initialInterval: '500ms', maximumInterval: '30s' },
-  });
-
-/** The refusal itself, not an "activity task failed" around it. */
-const plain = async <T>(work: Promise<T>): Promise<T> => {
-  try {
-    return await work;
-  } catch (error) {
-    throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
-  }
-};
+const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // ten million items of segments of one are the longest
 
 const failure = (type: keyof typeof FANOUT_FAILURE_TYPES, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FANOUT_FAILURE_TYPES[type], message, nonRetryable: true });

@@ -1,8 +1,8 @@
-import { ActivityFailure, ApplicationFailure, condition, proxyActivities, setHandler } from '@temporalio/workflow';
-import type { Activities } from '../activities';
+import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
 import type { TaskEnd, TasksEnded, WorkflowTask } from './definitions';
 import { tasksEndedSignal } from './definitions';
-import { DEFAULT_PREFIX, workflowTaskQueue } from './naming';
+import { musterActivities, orRefusal } from './musterActivities';
+import { DEFAULT_PREFIX } from './naming';
 
 /**
  * `muster/workflow`: for a user's own workflow, which submits tasks and waits for their results, durably. It needs nothing in its worker:
@@ -75,7 +75,7 @@ export const submitTasks = async <R = unknown, P = unknown>(
   const wait = inbox.expect(tasks.map((task) => task.id));
   try {
     const activities = activitiesOf(options.prefix ?? DEFAULT_PREFIX);
-    const { ends, foreign } = await accepted(activities.submitTasks({ handler, tasks: [...tasks] }));
+    const { ends, foreign } = await orRefusal(activities.submitTasks({ handler, tasks: [...tasks] }));
     wait.take(ends);
     await untilEnded(wait, foreign, deadline, activities);
     await fetchOmitted(wait, activities);
@@ -85,24 +85,10 @@ export const submitTasks = async <R = unknown, P = unknown>(
   }
 };
 
-type HelperActivities = Pick<ReturnType<typeof proxyActivities<Activities>>, 'submitTasks' | 'readTaskEnds'>;
+type HelperActivities = Pick<ReturnType<typeof musterActivities>, 'submitTasks' | 'readTaskEnds'>;
 
 /** Retried until Muster's store takes them: an invalid task and an unknown handler are told apart and not retried. */
-const activitiesOf = (prefix: string): HelperActivities =>
-  proxyActivities<Activities>({
-    taskQueue: workflowTaskQueue(prefix),
-    startToCloseTimeout: '1 minute',
-    retry: { initialInterval: '500ms', maximumInterval: '30s' },
-  });
-
-/** The refusal itself, not an "activity task failed" around it. */
-const accepted = async <T>(work: Promise<T>): Promise<T> => {
-  try {
-    return await work;
-  } catch (error) {
-    throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
-  }
-};
+const activitiesOf = (prefix: string): HelperActivities => musterActivities(prefix, '1 minute');
 
 const untilEnded = async (
   wait: Wait,

@@ -38,7 +38,9 @@ const isFunction = (value: unknown): value is RegisteredFunction =>
 /** The functions of a configuration: made by `defineFunction`, or still options. Throws one `ConfigError` with the problems of all. */
 export const checkFunctions = (value: unknown): RegisteredFunction[] => {
   if (!Array.isArray(value))
-    throw new ConfigError('functions', [{ path: 'functions', message: `expected an array, got ${show(value)}` }]);
+    throw new ConfigError('functions', [
+      { path: 'functions', message: `expected an array of {name, run}, got ${show(value)}` },
+    ]);
   const problems: Problem[] = [];
   const functions = new Map<string, RegisteredFunction>();
   value.forEach((entry: unknown, place) => {

@@ -73,20 +73,17 @@ export const ackCommand = (): Command =>
   command(
     'ack',
     'Ack items, of any fan-outs, in any order, as often as you like.',
-    [
-      'muster fanout ack $ID:0:17 $ID:0:18',
-      'muster fanout ack --file done.txt',
-      'consume | muster fanout ack --file -',
-    ],
+    ['muster fanout ack $ID:0:17 $ID:0:18', 'muster fanout ack --file done.txt', 'consume | muster fanout ack -'],
     'With --json: {"items", "acked", "completed"}: items of the call, those not acked before, and the fan-outs that this call completed.\nAn id that cannot be is named, exit code 2; nothing of its portion (--per-call) is applied.',
   )
-    .argument('[ids...]')
+    .argument('[ids...]', 'or - for standard input, an id a line')
     .option('--file <file>', 'an id a line; - for standard input')
     .option('--per-call <n>', 'ids of one statement, 1 to 10,000', wholeOption(1, 10_000), 1_000)
     .action(runs(ack));
 
-async function ack(session: Session<AckOptions>, ids: string[] = []): Promise<void> {
-  const { file, perCall } = session.options;
+async function ack(session: Session<AckOptions>, given: string[] = []): Promise<void> {
+  const { perCall } = session.options;
+  const [file, ids] = given.join() === '-' ? ['-', []] : [session.options.file, given];
   if ((file === undefined) === (ids.length === 0))
     throw new MusterError('INVALID_ARGUMENT', 'expected ids or --file, one of them');
   const source = file === undefined ? ids : linesOf(file === '-' ? process.stdin : createReadStream(file));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { LaneView } from '../lanes';
 import { command, wholeOption } from './support/command';
-import { duration, table } from './support/output';
+import { duration, plural, table } from './support/output';
 import type { Session } from './support/session';
 import { runs } from './support/session';
 
@@ -47,5 +47,5 @@ export const laneRow = (lane: LaneView): (string | number)[] => [
   lane.weight,
   `${(lane.share * 100).toFixed(1)} %`,
   lane.kind === 'guaranteed' ? `${lane.approach}, guaranteed` : lane.approach,
-  lane.reason ?? '',
+  [lane.reason, lane.callsAllowed === null ? null : `back pressure: ${plural(lane.callsAllowed, 'call')} at once`].filter((why) => why !== null).join('; '), // prettier-ignore
 ];

@@ -51,6 +51,7 @@ const HEAD = [
   'lanes',
   'ready',
   'halted',
+  'held',
   'paused',
   'epoch',
   '',
@@ -64,7 +65,11 @@ const row = (q: QueuerView): (string | number)[] => [
   q.lanes,
   q.ready,
   q.halted,
+  q.held,
   q.pausedLanes,
   q.epoch,
-  q.paused ? `paused: ${q.reason ?? ''}` : '',
+  [
+    ...(q.paused ? [`paused: ${q.reason ?? ''}`] : []),
+    ...q.reduced.map(({ handler, calls, of }) => `back pressure: ${handler} ${calls} of ${of} calls`),
+  ].join('; '),
 ];

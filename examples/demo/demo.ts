@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, createClient } from '../../client';
 import { stopOnSignals } from '../../workers/signals';
+import { Cleanup } from '../support/cleanup';
 import { numberFlag, processFlags, switchFlag } from '../support/flags';
 import { CITY_COUNT, type CityTask, cityTasks, expectedOutcome } from './cities';
 import { indexCityHandler } from './handler';
 import { lookAround, withDevFile } from './lookAround';
 import { type Progress, startProgress } from './progress';
 import { demoProblems, demoReport, type DemoFigures, type DownstreamStats } from './report';
-import { Cleanup, startStack, type Stack } from './stack';
+import { startStack, type Stack } from './stack';
 import { endedIn, statesOf } from './states';
 
 /** `npm run demo`: every city as a task of its own, through real servers, with a table at the end. Exit code 1 if a figure is wrong. */

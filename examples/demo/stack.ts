@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { Client as PgClient } from 'pg';
-import { migrate } from '../../postgres/migrate';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { type ExampleProcess, startChild } from '../support/child';
+import type { Cleanup } from '../support/cleanup';
+import { createDatabase, createStore } from '../support/database';
 
 /** What the demo runs on: all of it started here, all of it real, on loopback. */
 export interface Stack {
@@ -16,25 +16,10 @@ export interface Stack {
 /** On a busy machine the workers take their time. */
 const READY_MS = 120_000;
 
-/** Ends what was started, the last first; what fails to end is told and stops nothing else from ending. */
-export class Cleanup {
-  private readonly steps: { what: string; end: () => Promise<void> }[] = [];
-  add(what: string, end: () => Promise<void>): void {
-    this.steps.push({ what, end });
-  }
-  async run(): Promise<void> {
-    for (let step = this.steps.pop(); step !== undefined; step = this.steps.pop()) {
-      const { what, end } = step;
-      await end().catch((error: unknown) => process.stderr.write(`${what} could not be ended: ${String(error)}\n`));
-    }
-  }
-}
-
 /** Starts Postgres, Temporal with its Web UI, the downstream and `workers` worker processes; `say` gets a line for each. */
 export async function startStack(workers: number, cleanup: Cleanup, say: (line: string) => void): Promise<Stack> {
   const [postgres, temporal] = await startServers(cleanup, say);
-  const databaseUrl = await createDatabase(postgres.url, 'muster');
-  await migrate(databaseUrl);
+  const databaseUrl = await createStore(postgres.url, 'muster');
   const start = async (what: string, script: string, args: string[], env: Record<string, string> = {}) => {
     const child = await startChild(join(__dirname, script), args, { env, readyMs: READY_MS });
     cleanup.add(what, () => child.stop());
@@ -71,13 +56,6 @@ async function startServers(cleanup: Cleanup, say: (line: string) => void) {
   ] as const;
   await Promise.allSettled(starting); // before one's failure is told, the other is known to the cleanup
   return Promise.all(starting);
-}
-
-async function createDatabase(adminUrl: string, name: string): Promise<string> {
-  const client = new PgClient({ connectionString: adminUrl });
-  await client.connect();
-  await client.query(`create database ${name}`).finally(() => client.end());
-  return Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
 }
 
 function whenBroken(

@@ -4,18 +4,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Table from 'cli-table3';
-import pg from 'pg';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
-import { migrate } from '../../postgres/migrate';
-import { startPostgres, startTemporalDev } from '../../workers/embedded';
-import { Cleanup } from '../demo/stack';
 import type { Victim } from '../ledger/killer';
 import { Killer } from '../ledger/killer';
 import { startChild } from '../support/child';
+import type { Cleanup } from '../support/cleanup';
 import { durationFlag, numberFlag, processFlags, switchFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
-import { runMain } from '../support/server';
+import { runTrial, startServers } from '../support/trial';
 import { Hub } from './hub';
 import { Queue } from './queue';
 
@@ -35,17 +32,6 @@ const flags = processFlags({
   json: switchFlag(),
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-
-async function main(): Promise<void> {
-  const cleanup = new Cleanup();
-  try {
-    const result = await run(cleanup);
-    process.stdout.write(`${flags.json ? JSON.stringify(result) : describe(result)}\n`);
-    process.exitCode = result.isExactlyOnce && result.isWhole ? 0 : 1;
-  } finally {
-    await cleanup.run();
-  }
-}
 
 async function run(cleanup: Cleanup) {
   const queue = new Queue(flags['visibility-ms'], seededRandom(flags.seed), 0.02);
@@ -116,15 +102,7 @@ const produce = async (client: Client, id: string, queue: Queue): Promise<void> 
 };
 
 async function startStack(cleanup: Cleanup, hub: Hub) {
-  const postgres = await startPostgres({ log: () => undefined });
-  cleanup.add('Postgres', () => postgres.stop());
-  const temporal = await startTemporalDev({ ui: false, log: () => undefined });
-  cleanup.add('Temporal', () => temporal.stop());
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query('create database muster').finally(() => admin.end());
-  const databaseUrl = Object.assign(new URL(postgres.url), { pathname: '/muster' }).href;
-  await migrate(databaseUrl);
+  const { databaseUrl, temporal } = await startServers(cleanup);
   const server = createServer((request, response) => void hub.serve(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanup.add('queue', async () => {
@@ -133,10 +111,10 @@ async function startStack(cleanup: Cleanup, hub: Hub) {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const env = { MUSTER_DATABASE_URL: databaseUrl };
-  const worker = await startChild(join(__dirname, 'worker.js'), ['--temporal', temporal.address], { env: { ...env, WEBHOOK_SECRET: hub.secret }, readyMs: 120_000 }); // prettier-ignore
+  const worker = await startChild(join(__dirname, 'worker.js'), ['--temporal', temporal], { env: { ...env, WEBHOOK_SECRET: hub.secret }, readyMs: 120_000 }); // prettier-ignore
   cleanup.add('worker', () => worker.stop());
   const start = (no: number) => () =>
-    startChild(join(__dirname, 'consumer.js'), ['--queue', url, '--temporal', temporal.address, '--seed', String(flags.seed + no), '--twice-share', String(flags['twice-share'])], { env, readyMs: 120_000 }); // prettier-ignore
+    startChild(join(__dirname, 'consumer.js'), ['--queue', url, '--temporal', temporal, '--seed', String(flags.seed + no), '--twice-share', String(flags['twice-share'])], { env, readyMs: 120_000 }); // prettier-ignore
   const consumers = await Promise.all(
     Array.from({ length: flags.consumers }, async (_, no): Promise<Victim> => {
       const victim: Victim = { name: `consumer ${no + 1}`, current: await start(no)(), start: start(no) };
@@ -144,8 +122,8 @@ async function startStack(cleanup: Cleanup, hub: Hub) {
       return victim;
     }),
   );
-  say(`Postgres, Temporal at ${temporal.address}, a worker, ${consumers.length} consumers`);
-  return { databaseUrl, temporal: temporal.address, url, consumers };
+  say(`Postgres, Temporal at ${temporal}, a worker, ${consumers.length} consumers`);
+  return { databaseUrl, temporal, url, consumers };
 }
 
 const describe = (result: Awaited<ReturnType<typeof run>>): string => {
@@ -168,4 +146,4 @@ const describe = (result: Awaited<ReturnType<typeof run>>): string => {
   ].join('\n');
 };
 
-runMain(main);
+runTrial({ run, describe, json: flags.json, isGood: ({ isExactlyOnce, isWhole }) => isExactlyOnce && isWhole });

@@ -1,16 +1,13 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { createClient } from '../../client';
 import type { Client, StrategyName } from '../../client';
 import type { LaneRules } from '../../activities/handlers';
-import { migrate } from '../../postgres/migrate';
-import { startPostgres, startTemporalDev } from '../../workers/embedded';
-import { Cleanup } from '../demo/stack';
 import { startChild } from '../support/child';
+import type { Cleanup } from '../support/cleanup';
 import { durationFlag, numberFlag, processFlags, switchFlag, textFlag } from '../support/flags';
-import { runMain } from '../support/server';
+import { runTrial, startServers } from '../support/trial';
 import { ledgerHandler } from './handler';
 import type { Victim } from './killer';
 import { Killer } from './killer';
@@ -38,23 +35,12 @@ const flags = processFlags({
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-async function main(): Promise<void> {
-  const cleanup = new Cleanup();
-  try {
-    const result = await run(cleanup);
-    process.stdout.write(`${flags.json ? JSON.stringify(result) : describe(result)}\n`);
-    process.exitCode = result.isEqual && result.isWhole ? 0 : 1;
-  } finally {
-    await cleanup.run();
-  }
-}
-
 async function run(cleanup: Cleanup) {
   const stack = await startStack(cleanup);
   const client = createClient({
     databaseUrl: stack.databaseUrl,
     handlers: [ledgerHandler({ url: stack.ledger.current.url, approach: approach() })],
-    temporal: { address: stack.temporalAddress },
+    temporal: { address: stack.temporal },
   });
   cleanup.add('client', () => client.close());
   await client.setQueuer({ slots: flags.submitters, strategy: flags.strategy as StrategyName });
@@ -115,6 +101,7 @@ const allEnded = async (client: Client, batches: number, startedAt: number): Pro
     11: 'invalid',
     12: 'skipped',
     13: 'failed-dependency',
+    14: 'cancelled',
   };
   for (let told = 0; ;) {
     const { rows } = await client.pool.query<{ status: number; n: number }>(
@@ -131,24 +118,16 @@ const allEnded = async (client: Client, batches: number, startedAt: number): Pro
 };
 
 async function startStack(cleanup: Cleanup) {
-  const postgres = await startPostgres({ log: () => undefined });
-  cleanup.add('Postgres', () => postgres.stop());
-  const temporal = await startTemporalDev({ ui: false, log: () => undefined });
-  cleanup.add('Temporal', () => temporal.stop());
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query('create database muster').finally(() => admin.end());
-  const databaseUrl = Object.assign(new URL(postgres.url), { pathname: '/muster' }).href;
-  await migrate(databaseUrl);
+  const { databaseUrl, temporal } = await startServers(cleanup);
   const file = join(mkdtempSync(join(tmpdir(), 'ledger-')), 'ledger.ndjson');
   const ledgerArgs = ['--file', file, '--commit-ms', String(flags['commit-ms']), '--seed', String(flags.seed)];
   const ledger = await victim('ledger', cleanup, (port) => startChild(join(__dirname, 'ledger.js'), [...ledgerArgs, '--port', String(port)])); // prettier-ignore
-  const workerArgs = ['--temporal', temporal.address, '--ledger-url', ledger.current.url, '--approach', flags.approach];
+  const workerArgs = ['--temporal', temporal, '--ledger-url', ledger.current.url, '--approach', flags.approach];
   const workers: Victim[] = [];
   for (let i = 1; i <= flags.workers; i++)
     workers.push(await victim(`worker ${i}`, cleanup, () => startChild(join(__dirname, 'worker.js'), workerArgs, { env: { MUSTER_DATABASE_URL: databaseUrl }, readyMs: 120_000 }))); // prettier-ignore
-  say(`Postgres, Temporal at ${temporal.address}, ledger at ${ledger.current.url}, ${workers.length} workers`);
-  return { databaseUrl, temporalAddress: temporal.address, ledger, workers };
+  say(`Postgres, Temporal at ${temporal}, ledger at ${ledger.current.url}, ${workers.length} workers`);
+  return { databaseUrl, temporal, ledger, workers };
 }
 
 /** It comes back where it was: on the same port. */
@@ -175,4 +154,4 @@ const describe = (result: Awaited<ReturnType<typeof run>>): string => {
   ].join('\n');
 };
 
-runMain(main);
+runTrial({ run, describe, json: flags.json, isGood: ({ isEqual, isWhole }) => isEqual && isWhole });

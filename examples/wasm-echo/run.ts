@@ -1,13 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import pg from 'pg';
 import { createClient } from '../../client';
 import type { ResultDocument } from '../../client';
-import { migrate } from '../../postgres/migrate';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
-import { Cleanup } from '../demo/stack';
 import { startChild } from '../support/child';
+import { Cleanup } from '../support/cleanup';
+import { createStore } from '../support/database';
 import { numberFlag, processFlags } from '../support/flags';
 import { runMain } from '../support/server';
 import { assemble, storeModule } from './build';
@@ -44,7 +43,7 @@ async function run(cleanup: Cleanup): Promise<ResultDocument> {
     startPostgres({ settings: { fsync: 'off' } }).then((server) => (cleanup.add('Postgres', () => server.stop()), server)),
     startTemporalDev({ ui: false }).then((server) => (cleanup.add('Temporal', () => server.stop()), server)),
   ]); // prettier-ignore
-  const databaseUrl = await newDatabase(postgres.url);
+  const databaseUrl = await createStore(postgres.url, 'muster');
   const nodes = await Promise.all(
     Array.from({ length: flags.nodes }, () =>
       startChild(path.join(__dirname, 'node.js'), ['--temporal', temporal.address, '--store', store], {
@@ -64,16 +63,5 @@ async function run(cleanup: Cleanup): Promise<ResultDocument> {
   say(`${view.state} after ${Math.round(performance.now() - begun)} ms`);
   return execution.results();
 }
-
-const newDatabase = async (server: string): Promise<string> => {
-  const admin = new pg.Client({ connectionString: server });
-  await admin.connect();
-  await admin.query('create database muster');
-  await admin.end();
-  const url = new URL(server);
-  url.pathname = '/muster';
-  await migrate(url.href);
-  return url.href;
-};
 
 runMain(main);

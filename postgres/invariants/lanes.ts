@@ -31,7 +31,7 @@ select b.id as batch, b.state from batch b where b.leader_id = 0 and b.state in 
     name: 'the status in the lane agrees with the batch',
     text: `
 select s.batch_id as batch, s.status, b.state from submission s join batch b on b.id = s.batch_id
-where case when s.status = 6 then b.state <> 3 when s.status < 10 then b.state <> 1 when s.status = 10 then b.state <> 4 else b.state not in (5, 7) end
+where case when s.status = 6 then b.state <> 3 when s.status < 10 then b.state <> 1 when s.status = 10 then b.state <> 4 when s.status = 14 then b.state <> 7 else b.state not in (5, 7) end
   or (s.status = 3) <> (b.dispatch is not null) or s.status = 3 and b.dispatch is distinct from s.submitter or s.status = 4 and b.reference is null
 order by s.batch_id limit 20`,
   },
@@ -62,7 +62,7 @@ order by a.batch_id limit 20`,
     name: 'what depends on a batch that is not committed was not sent',
     text: `
 select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded" from dependency d join submission s on s.batch_id = d.batch_id join submission n on n.batch_id = d.needs
-where n.status <> 10 and s.status not in (0, 12, 13) order by d.batch_id, d.needs limit 20`,
+where n.status <> 10 and s.status not in (0, 12, 13, 14) order by d.batch_id, d.needs limit 20`,
   },
   {
     name: 'a lane is halted by a batch of its own',

@@ -48,7 +48,7 @@ create table lane_state (                            -- the moving half of a lan
   paused_at timestamptz, pause_reason text,
   halted_by bigint, halted_at timestamptz, halt_reason text, check ((halted_by is null) = (halted_at is null))) with (fillfactor = 50);
 create index lane_ready on lane_state (queuer_id, served, lane_id) where ready and paused_at is null and halted_by is null;
-create index lane_blocked on lane_state (blocked_by) where blocked_by is not null;
+create index lane_blocked on lane_state (blocked_by, queuer_id, served, lane_id) where blocked_by is not null;
 create index lane_halted on lane_state (lane_id) where halted_by is not null;
 create index lane_due on lane_state (queuer_id, due_at) where due_at is not null and not ready;
 

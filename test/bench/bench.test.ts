@@ -29,7 +29,7 @@ test('the bench runs: every task once, calls equal the optimum, every figure is 
     expect(result[figure]).toBeGreaterThan(0);
   for (const part of ['worker', 'client', 'postgres', 'temporal']) expect(result.peakMb[part]).toBeGreaterThan(0);
   expect(stderr).toContain('x floor (goal)');
-}, 60_000);
+});
 
 describe('what the calls are held against', () => {
   test.each([

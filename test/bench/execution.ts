@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
 import { NativeConnection } from '@temporalio/worker';
-import pg from 'pg';
 import pino from 'pino';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import { defineFunction } from '../../activities/functions';
 import { createClient } from '../../client';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import { createPool } from '../../postgres/pool';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { createNode } from '../../workers/node';
@@ -44,20 +43,14 @@ const main = async (): Promise<void> => {
   const [postgres, temporal] = await Promise.all([startPostgres(), startTemporalDev({ ui: false })]);
   const stops: (() => Promise<unknown>)[] = [];
   try {
-    const admin = new pg.Client({ connectionString: postgres.url });
-    await admin.connect();
-    await admin.query('create database bench');
-    await admin.end();
-    const url = new URL(postgres.url);
-    url.pathname = '/bench';
-    await migrate(url.href);
-    const client = createClient({ databaseUrl: url.href, temporal: { address: temporal.address }, prefix: 'bench' });
+    const databaseUrl = await createStore(postgres.url, 'bench');
+    const client = createClient({ databaseUrl, temporal: { address: temporal.address }, prefix: 'bench' });
     stops.push(() => client.close());
     const directMs = await directly();
     const results = [];
     let running = 0;
     for (const nodes of values.nodes.split(',').map(Number)) {
-      for (; running < nodes; running++) stops.unshift(await startNode(url.href, temporal.address));
+      for (; running < nodes; running++) stops.unshift(await startNode(databaseUrl, temporal.address));
       results.push(await measure(client, nodes, directMs));
       say(JSON.stringify(results.at(-1)));
     }

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
-import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { startPostgres } from '../../workers/embedded';
@@ -26,12 +25,7 @@ const SIZES = [64, 512, 8_000];
 const MOST_BYTES = 0.5;
 
 const withDatabase = async <T>(url: string, name: string, work: (pool: Pool) => Promise<T>): Promise<T> => {
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
-  await admin.query(`create database ${name}`).finally(() => admin.end());
-  const databaseUrl = Object.assign(new URL(url), { pathname: `/${name}` }).href;
-  await migrate(databaseUrl);
-  const pool = createPool({ databaseUrl, max: 10 });
+  const pool = createPool({ databaseUrl: await createStore(url, name), max: 10 });
   return work(pool).finally(() => pool.end());
 };
 

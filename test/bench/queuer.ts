@@ -3,10 +3,11 @@ import { defineHandler } from '../../activities/handlers';
 import type { LaneRules } from '../../activities/handlers';
 import { createClient } from '../../client';
 import type { Client, StrategyName } from '../../client';
+import { createStore } from '../../examples/support/database';
 import { startPostgres } from '../../workers/embedded';
 import type { Measure } from './queuerMeasure';
 import { tableOf } from './queuerMeasure';
-import { createDatabase, throughTemporal } from './queuerThrough';
+import { throughTemporal } from './queuerThrough';
 
 /**
  * `npm run bench:queuer`: what a grant costs and how fairly it is made, on a real Postgres and without Temporal or a network: the grants of
@@ -231,7 +232,7 @@ const parallelAgainstSerial = async (bench: Bench): Promise<Measure[]> => {
 async function main(): Promise<void> {
   const postgres = await startPostgres({ log: () => undefined });
   try {
-    const databaseUrl = await createDatabase(postgres.url, 'bench');
+    const databaseUrl = await createStore(postgres.url, 'bench');
     const handlers = (['serial', 'parallel'] as const).map((approach: LaneRules['approach']) =>
       defineHandler<{ service: string }>({
         name: approach,

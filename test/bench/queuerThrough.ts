@@ -1,5 +1,4 @@
-import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import { startTemporalDev } from '../../workers/embedded';
 import { FlowBench } from './queuerFlow';
 import type { Measure } from './queuerMeasure';
@@ -11,7 +10,7 @@ export const throughTemporal = async (postgresUrl: string, print: (measure: Meas
   const temporal = await startTemporalDev({ ui: false, log: () => undefined });
   let flow: FlowBench | undefined;
   try {
-    flow = await FlowBench.open(await createDatabase(postgresUrl, 'flow'), temporal);
+    flow = await FlowBench.open(await createStore(postgresUrl, 'flow'), temporal);
     await flow.run({ kind: 'answers', batches: 200, lanes: FLOW_LANES, submitters: 8 }); // warm
     for (const [kind, submitters, batches] of [
       ['answers', 1, 1_000],
@@ -29,13 +28,4 @@ export const throughTemporal = async (postgresUrl: string, print: (measure: Meas
     await flow?.close();
     await temporal.stop();
   }
-};
-
-export const createDatabase = async (postgresUrl: string, name: string): Promise<string> => {
-  const admin = new pg.Client({ connectionString: postgresUrl });
-  await admin.connect();
-  await admin.query(`create database ${name}`).finally(() => admin.end());
-  const databaseUrl = Object.assign(new URL(postgresUrl), { pathname: `/${name}` }).href;
-  await migrate(databaseUrl);
-  return databaseUrl;
 };

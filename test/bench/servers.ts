@@ -1,6 +1,6 @@
 import path from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createDatabase, createStore } from '../../examples/support/database';
 import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import type { Child } from './child';
@@ -31,13 +31,7 @@ export const startServers = async (profiled: boolean): Promise<Servers> => {
   ]);
   const downstream = startChild(script('downstream'));
   const downstreamPort = await downstream.ask<number>('listen');
-  const create = async (name: string): Promise<string> => {
-    await query(postgres.url, `create database ${name}`);
-    const url = new URL(postgres.url);
-    url.pathname = `/${name}`;
-    return url.href;
-  };
-  const floorUrl = await create('floor');
+  const floorUrl = await createDatabase(postgres.url, 'floor');
   await query(floorUrl, FLOOR_SCHEMA);
   return {
     postgres,
@@ -45,11 +39,7 @@ export const startServers = async (profiled: boolean): Promise<Servers> => {
     downstream,
     downstreamPort,
     floorUrl,
-    createMusterDatabase: async (name) => {
-      const url = await create(name);
-      await migrate(url);
-      return url;
-    },
+    createMusterDatabase: (name) => createStore(postgres.url, name),
     stop: async () => {
       await downstream.stop();
       await Promise.all([postgres.stop(), temporal.stop()]);

@@ -103,7 +103,7 @@ export const accept = async (handler: string, target: string, n = 3): Promise<st
 };
 export const become = (target: string, expected: Record<string, string>): Promise<unknown> =>
   eventually(async () => JSON.stringify(await states(target)) === JSON.stringify(expected), {
-    timeoutMs: 15_000,
+    timeoutMs: 30_000,
     what: async () => `${JSON.stringify(expected)}, it is ${JSON.stringify(await states(target))}`,
   });
 export const all = (target: string, state: string, n = 3): Record<string, string> =>

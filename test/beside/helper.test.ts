@@ -1,14 +1,16 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { defineHandler } from '../../activities/handlers';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../workflows/definitions';
 import { tasksEndedSignal } from '../../workflows/definitions';
-import { temporalAddress, testServerPath } from '../helpers/database';
+import { testServerPath } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import type { UserWorker } from '../helpers/userWorker';
+import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import type * as user from './workflows/user';
 
 interface Work {
@@ -35,12 +37,9 @@ const jobs = defineHandler<Work>({
   },
 });
 
-const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
-const bundle = (file: string): Promise<WorkflowBundleWithSourceMap> =>
-  bundleWorkflowCode({ workflowsPath: require.resolve(file), logger });
 let workflowBundle: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
-  workflowBundle = await bundle('./workflows/user');
+  workflowBundle = await bundleWorkflows(require.resolve('./workflows/user'));
 });
 
 /** The type of the failure that a workflow ended with, and its message. */
@@ -53,22 +52,13 @@ const failureOf = async (run: Promise<unknown>): Promise<{ type: string; message
 
 describe('with a whole Muster', () => {
   let muster: TestMuster;
-  let connection: NativeConnection;
-  let worker: Worker;
-  let running: Promise<void>;
-  let taskQueue: string;
+  let worker: UserWorker;
   beforeAll(async () => {
     muster = await startMuster([jobs]);
-    taskQueue = `${muster.prefix}-user`;
-    connection = await NativeConnection.connect({ address: temporalAddress() });
-    // The user's own worker: Muster's activities are not in it, and it replays on every workflow task.
-    worker = await Worker.create({ connection, taskQueue, workflowBundle, maxCachedWorkflows: 0 });
-    running = worker.run();
+    worker = await startUserWorker(muster, workflowBundle);
   });
   afterAll(async () => {
-    worker.shutdown();
-    await running;
-    await connection.close();
+    await worker.stop();
     await muster.stop();
   });
   beforeEach(() => void (seen = []));
@@ -81,7 +71,7 @@ describe('with a whole Muster', () => {
   ) =>
     (await muster.client.temporal()).workflow.start<typeof workflow>(name, {
       workflowId: `${muster.prefix}-run-${++runs}`,
-      taskQueue,
+      taskQueue: worker.taskQueue,
       args,
     });
   const run = async <R>(name: keyof typeof user, ...args: unknown[]): Promise<R> =>
@@ -180,7 +170,7 @@ describe('with a whole Muster', () => {
     const history = async (id: string) => client.workflow.getHandle(id).fetchHistory();
     const ids = Array.from({ length: runs }, (_, i) => `${muster.prefix}-run-${i + 1}`);
     for (const id of ids) await Worker.runReplayHistory({ workflowBundle }, await history(id), id);
-    const changed = await bundle('./workflows/changed');
+    const changed = await bundleWorkflows(require.resolve('./workflows/changed'));
     await expect(Worker.runReplayHistory({ workflowBundle: changed }, await history(ids[0]!), ids[0])).rejects.toThrow(
       /[Nn]ondetermini/,
     );

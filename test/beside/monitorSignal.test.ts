@@ -5,6 +5,7 @@ import { eventually } from '../helpers/eventually';
 import { lateAnswer } from '../helpers/lateAnswer';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectWhole } from '../helpers/whole';
 
 /** H7: completion by signal, as a client of any language sends it: names and plain JSON, nothing of ours. */
 
@@ -31,12 +32,9 @@ beforeAll(async () => {
     define('lane', { service: (target) => target }),
   ]);
   temporal = await muster.client.temporal();
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 
 const monitorId = (handler: string): string => `${muster.prefix}/monitor/${handler}`;
 /** As the README tells a foreign client. */
@@ -168,4 +166,4 @@ test('H7: many signals, and large ones: all are taken once, and the history is b
   expect(runs).toContain('CONTINUED_AS_NEW');
   // Once each: what is told a second time would be refused as stale, or count an attempt more.
   expect((await muster.client.getTasks(real.map((to) => `${to}-0`))).map(({ attempts }) => attempts)).toEqual(real.map(() => 1)); // prettier-ignore
-}, 120_000);
+});

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
@@ -47,3 +48,14 @@ export const startReceiver = async (): Promise<Receiver> => {
   };
   return receiver;
 };
+
+export interface Message<D> {
+  type: string;
+  timestamp: string;
+  data: D;
+}
+/** All that came, as the reference verifier reads it: a wrong signature throws. */
+export const messagesOf = <D>({ received }: Receiver): Message<D>[] =>
+  received.map(
+    ({ body, headers }) => new Webhook(SECRET).verify(body, headers as Record<string, string>) as Message<D>,
+  );

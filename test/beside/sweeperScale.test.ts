@@ -66,7 +66,7 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
   }
   process.stderr.write(`[beside] found after ${found.join(', ')} ms\n`);
   expect(muster.node.sweepCounts.failures).toBe(0);
-}, 120_000);
+});
 
 test('a page reads no more than it was asked for, whatever is in the queue', async () => {
   const startedAt = performance.now();

@@ -1,22 +1,19 @@
-import { execFile } from 'node:child_process';
-import path from 'node:path';
 import { POINTS } from './points';
 import type { Outcome } from './report';
+import { runShort } from './shortForm';
 
-/** The short form of `npm run test:chaos`, in its own processes with its own servers: it kills the dev server too. */
-const CHAOS = path.join(__dirname, '..', '..', 'dist', 'test', 'chaos', 'chaos.js');
+/** The short form of `npm run test:chaos`. */
 const KILLS = POINTS.length + 1;
 
-const run = (args: string[]): Promise<{ code: number; outcome: Outcome | null; table: string }> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [CHAOS, ...args], { maxBuffer: 1e8 }, (error, stdout, table) => {
-      const code = error === null ? 0 : Number(error.code ?? 1);
-      resolve({ code, outcome: stdout === '' ? null : (JSON.parse(stdout) as Outcome), table });
-    });
-  });
-
 test('A19 G14: kills at every point lose, double, disorder and strand nothing', async () => {
-  const { code, outcome, table } = await run(['--tasks', '1500', '--kills', String(KILLS), '--seed', '1']);
+  const { code, outcome, table } = await runShort<Outcome>([
+    '--tasks',
+    '1500',
+    '--kills',
+    String(KILLS),
+    '--seed',
+    '1',
+  ]);
   if (code !== 0) throw new Error(table);
   expect(outcome).toMatchObject({
     passed: true, kills: KILLS, lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, crashes: 0, drained: true,
@@ -28,6 +25,6 @@ test('A19 G14: kills at every point lose, double, disorder and strand nothing', 
 }, 300_000);
 
 test('says what is wrong with its arguments', async () => {
-  const { code, table } = await run(['--tasks', 'many']);
+  const { code, table } = await runShort<Outcome>(['--tasks', 'many']);
   expect({ code, table }).toEqual({ code: 2, table: '--tasks: expected a whole number of at least 1, got "many"\n' });
 });

@@ -1,19 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createClient } from '../../client';
-import { bundleTo } from './bundle';
+import { inArena } from './arena';
 import { gather, judge } from './checker';
-import { Harness } from './harness';
-import type { Struck } from './harness';
+import type { Harness, Struck } from './harness';
 import { planKills } from './plan';
 import { PLAIN, POINTS } from './points';
 import { outcomeOf, tableOf } from './report';
 import { runLaneChaos } from './queuer/run';
 import { GROUPING } from './scenario';
-import { Servers } from './servers';
 
 /**
  * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere while tasks arrive, then counts.
@@ -81,17 +75,10 @@ const rampage = async (harness: Harness, tasks: number, kills: number, seed: num
   return struck;
 };
 
-const main = async (): Promise<boolean> => {
+const main = (): Promise<boolean> => {
   const [tasks, kills, seed] = [numberOf('tasks', 1), numberOf('kills', 0), numberOf('seed', 0)];
-  const runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-chaos-'));
-  log(`seed ${seed}; files of the run: ${runDir}`);
   const begun = performance.now();
-  const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
-  const client = createClient({ databaseUrl: servers.databaseUrl });
-  const harness = new Harness(servers, runDir, bundle, log, GROUPING);
-  let passed = false;
-  try {
-    await harness.start();
+  return inArena(GROUPING, { seed, keep: values.keep, log }, async ({ servers, harness, client, runDir }) => {
     const struck = await rampage(harness, tasks, kills, seed);
     const killedFor = performance.now() - begun;
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
@@ -100,20 +87,8 @@ const main = async (): Promise<boolean> => {
     const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));
     const verified = await client.verify();
     const outcome = outcomeOf({ verdict, struck, verified, drained, kills, seed, crashes: harness.crashes(), runtimeDeaths: harness.runtimeDeaths(), seconds: (performance.now() - begun) / 1_000, drainSeconds: drainMs / 1_000 }); // prettier-ignore
-    passed = outcome.passed;
-    log(tableOf(outcome, POINTS));
-    process.stdout.write(`${JSON.stringify(outcome)}\n`);
-  } finally {
-    if (values.keep) {
-      log(`kept: ${servers.databaseUrl} and Temporal at ${servers.address}; Ctrl-C ends`);
-      await new Promise((resolve) => process.once('SIGINT', resolve));
-    }
-    await harness.close();
-    await client.close();
-    await servers.stop();
-    if (passed) rmSync(runDir, { recursive: true, force: true });
-  }
-  return passed;
+    return { outcome, table: tableOf(outcome, POINTS) };
+  });
 };
 
 const run = (): Promise<boolean> => {

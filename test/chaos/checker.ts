@@ -1,6 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import pg from 'pg';
+import { Findings, linesOf, readStore } from './evidence';
 
 /**
  * The judge: compares what the clients were promised, what the store says and what the downstream did, task by task. Knows the names of
@@ -70,19 +68,14 @@ const SUCCEEDED = 4;
 
 export const judge = (evidence: Evidence): Verdict => {
   const { acked, tasks, effects, calls, mayPark } = evidence;
-  const findings: string[] = [];
-  const find = (what: string): void => void (findings.length < 20 && findings.push(what));
+  const findings = new Findings();
+  const { find } = findings;
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const effectsOf = countBy(effects.map(({ id }) => id));
   const verdict: Verdict = {
-    tasks: tasks.length, succeeded: 0, parked: 0, lost: 0, stuck: 0, failed: 0,
-    duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, calls: calls.length, distinctCalls: 0, findings,
+    tasks: tasks.length, succeeded: 0, parked: 0, lost: findings.lost(acked, byId), stuck: 0, failed: 0,
+    duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, calls: calls.length, distinctCalls: 0, findings: findings.all,
   }; // prettier-ignore
-  for (const id of acked)
-    if (!byId.has(id)) {
-      verdict.lost++;
-      find(`lost: ${id} was accepted and is not in the store`);
-    }
   for (const task of tasks) {
     const { id, handler, state } = task;
     if (state === SUCCEEDED) {
@@ -154,29 +147,18 @@ const countBy = (keys: readonly string[]): Map<string, number> => {
   return counts;
 };
 
-const linesOf = <T>(file: string): T[] =>
-  existsSync(file)
-    ? readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as T) // prettier-ignore
-    : [];
-
 /** Reads the store (plain SQL) and the downstream's files. */
-export const gather = async (
+export const gather = (
   databaseUrl: string,
   runDir: string,
   acked: readonly string[],
   mayPark: readonly string[],
-): Promise<Evidence> => {
-  const db = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=muster' });
-  await db.connect();
-  try {
+): Promise<Evidence> =>
+  readStore(databaseUrl, async (db) => {
     const tasks = await db.query<StoredTask>(`
 select s.id, h.name as handler, s.state::int as state from task_state s join target t on t.id = s.target_id join handler h on h.id = t.handler_id`);
     const batches = await db.query<{ id: string; members: string[] }>(`
 select b.id::text as id, array_agg(t.id order by u.place) as members from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
 join task t on t.seq = u.seq where b.state <> 7 group by b.id`);
-    const file = (name: string): string => path.join(runDir, name);
-    return { acked, tasks: tasks.rows, batches: batches.rows, effects: linesOf(file('effects.ndjson')), calls: linesOf(file('calls.ndjson')), mayPark }; // prettier-ignore
-  } finally {
-    await db.end();
-  }
-};
+    return { acked, tasks: tasks.rows, batches: batches.rows, effects: linesOf(runDir, 'effects.ndjson'), calls: linesOf(runDir, 'calls.ndjson'), mayPark }; // prettier-ignore
+  });

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
-import path from 'node:path';
 import type { Evidence, LaneVerdict } from './queuer/checker';
 import { judge } from './queuer/checker';
 import type { LaneOutcome } from './queuer/report';
 import { planKills } from './plan';
 import { LANE_POINTS } from './points';
+import { runShort } from './shortForm';
 
 /** The submission queuer under kills, in short; the long form: `npm run test:chaos -- --scenario queuer`. */
-const CHAOS = path.join(__dirname, '..', '..', 'dist', 'test', 'chaos', 'chaos.js');
 /** Of this seed one of the first kills is a stop right before a send: a frozen submitter that thaws past its expiry. */
 const SEED = 21;
 const KILLS = 5;
@@ -25,17 +23,7 @@ test('C1 C10 C17 C28 C29: kills at any point invert, lose and double nothing; wh
     '--seed',
     `${SEED}`,
   ];
-  const { code, outcome, table } = await new Promise<{ code: number; outcome: LaneOutcome | null; table: string }>(
-    (resolve) => {
-      execFile(
-        process.execPath,
-        [CHAOS, ...args],
-        { maxBuffer: 1e8 },
-        (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code ?? 1), outcome: stdout === '' ? null : (JSON.parse(stdout) as LaneOutcome), table: stderr }), // prettier-ignore
-      );
-    },
-  );
+  const { code, outcome, table } = await runShort<LaneOutcome>(args);
   if (code !== 0) throw new Error(table);
   expect(outcome).toMatchObject({ passed: true, kills: KILLS, ...NOTHING, crashes: 0, drained: true, verified: 'ok' });
   expect(outcome!.committed).toBeGreaterThanOrEqual(400);

@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
+import { restartTemporal } from './restart';
 
 /** Postgres, and the Temporal dev server on a file, so that it can be killed and come back. */
 export class Servers {
@@ -23,16 +23,10 @@ export class Servers {
       startPostgres({ settings: { fsync: 'off' } }),
       startTemporalDev({ dbFilename: file }),
     ]);
-    const admin = new pg.Client({ connectionString: postgres.url });
-    await admin.connect();
-    await admin.query('create database chaos');
-    await admin.end();
-    const url = new URL(postgres.url);
-    url.pathname = '/chaos';
-    await migrate(url.href);
-    const store = new pg.Pool({ connectionString: url.href, max: 4, application_name: 'chaos harness', options: '-c search_path=muster' }); // prettier-ignore
+    const databaseUrl = await createStore(postgres.url, 'chaos');
+    const store = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'chaos harness', options: '-c search_path=muster' }); // prettier-ignore
     store.on('error', () => undefined);
-    return new Servers(postgres, temporal, file, url.href, store);
+    return new Servers(postgres, temporal, file, databaseUrl, store);
   }
 
   get address(): string {
@@ -41,12 +35,7 @@ export class Servers {
 
   /** SIGKILL, away for a while, then on the same port and file. */
   async restartTemporal(awayMs: number): Promise<void> {
-    const port = Number(this.temporal.address.split(':')[1]);
-    this.temporal.kill();
-    await this.temporal.exited;
-    await this.temporal.stop();
-    await sleep(awayMs);
-    this.temporal = await startTemporalDev({ dbFilename: this.file, port });
+    this.temporal = await restartTemporal(this.temporal, this.file, awayMs);
   }
 
   async stop(): Promise<void> {

@@ -74,7 +74,7 @@ export const startCallbackDownstream = async (folder: string): Promise<CallbackD
     job: (to, n = 1) =>
       eventually(async () => (await jobs()).filter((job) => job.to === to)[n - 1], {
         what: `job ${n} of ${to}`,
-        timeoutMs: 45_000,
+        timeoutMs: 60_000,
       }),
     tell: async ({ job }, body) =>
       (await (

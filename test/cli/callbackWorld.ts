@@ -30,6 +30,8 @@ export const SECRET = 'a-secret-of-the-test-that-is-long-enough';
 
 export interface CallbackWorld extends World {
   jobs: CallbackDownstream;
+  /** Submits `n` tasks of one target through the command line; their ids. */
+  submitTo(handler: string, to: string, n: number): Promise<string[]>;
   /** States of tasks, by id. */
   states(ids: readonly string[]): Promise<string[]>;
 }
@@ -43,6 +45,12 @@ export const createCallbackWorld = async (): Promise<CallbackWorld> => {
   return {
     ...world,
     jobs,
+    submitTo: async (handler, to, n) => {
+      const ids = Array.from({ length: n }, (_, i) => `${to}-${i}`);
+      const lines = ids.map((id) => JSON.stringify({ id, payload: { to } }));
+      expect((await world.run(`submit ${handler} --file -`, lines.join('\n'))).code).toBe(0);
+      return ids;
+    },
     states: async (ids) => {
       const { rows } = await world.database.pool.query<{ id: string; state: number }>({
         text: 'select id, state from task_state where id = any($1)',

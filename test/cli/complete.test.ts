@@ -8,15 +8,14 @@ let world: CallbackWorld;
 beforeAll(async () => {
   world = await createCallbackWorld();
   await world.worker('--callback-port 0');
-}, 90_000);
+});
 afterAll(() => world.close());
 
-const ids = (to: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${to}-${i}`);
+/** The downstream has them. */
 const submit = async (handler: string, to: string, n: number): Promise<string[]> => {
-  const lines = ids(to, n).map((id) => JSON.stringify({ id, payload: { to } }));
-  expect((await world.run(`submit ${handler} --file -`, lines.join('\n'))).code).toBe(0);
+  const ids = await world.submitTo(handler, to, n);
   await world.jobs.job(to);
-  return ids(to, n);
+  return ids;
 };
 const lines = (of: readonly string[]) => of.map((id) => ({ id, status: 'ok', result: id.length }));
 
@@ -40,7 +39,7 @@ test('H7: from a file by reference; again, late and otherwise, unknown: answers 
   const unknown = await world.run(`complete lane --reference nowhere --file ${file}`);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toMatch(/reference "nowhere": there is none/);
-}, 90_000);
+});
 
 test('H7: by number, expired; wrong lines and wrong usage end with code 2 and settle nothing', async () => {
   await submit('jobs', 'exp', 2);
@@ -60,7 +59,7 @@ test('H7: by number, expired; wrong lines and wrong usage end with code 2 and se
   const done = await tell('--status expired --file - --json', '{"id":"exp-1","status":"ok"}');
   expect(done.json()).toMatchObject({ results: { ok: 1, retry: 1 } });
   expect((await world.jobs.job('exp', 2)).ids).toEqual(['exp-0']);
-}, 120_000);
+});
 
 test('Build 7: a callback port without a secret, or on all addresses without a URL, is refused by name', async () => {
   const start = (args: string, env: Record<string, string>) => world.start(`worker ${args}`, env);
@@ -72,4 +71,4 @@ test('Build 7: a callback port without a secret, or on all addresses without a U
   const wild = start('--callback-port 0 --callback-host 0.0.0.0', {});
   expect(await wild.exit).toBe(2);
   expect(wild.stderr()).toMatch(/MUSTER_CALLBACK_URL: expected the address under which downstreams reach this worker/);
-}, 60_000);
+});

@@ -58,4 +58,4 @@ test('E14 E7: without any server given, muster dev serves executions, and an ope
   expect((await run(['verify', '--json'])).json<{ ok: boolean }>().ok).toBe(true);
   second.child.kill('SIGINT');
   expect(await second.exit).toBe(0);
-}, 150_000);
+});

@@ -33,7 +33,7 @@ beforeAll(async () => {
   writeFileSync(path.join(folder, 'muster.config.ts'), CONFIG);
   worker = startCli(['worker', '--json', '--log-level', 'error'], { cwd: folder, env });
   await worker.says(/"ready":true/);
-}, 60_000);
+});
 afterAll(async () => {
   worker.child.kill('SIGTERM');
   await worker.exit;
@@ -56,7 +56,7 @@ test('execute --wait, execution, --results: E13 on stdout', async () => {
   const shown = await run(['execution', view.id]);
   expect(shown.stdout).toMatch(/state +done[^]*greet\/run|greet\/run[^]*state +done/);
   expect((await run(['execution'])).stdout).toContain(view.id);
-}, 60_000);
+});
 
 test('an item that failed permanently is exit code 1, and --items failed names it', async () => {
   const executed = await run(['execute', '--function', 'picky', '--args-file', '-', '--max-attempts', '50', '--wait', '--json'], LISTS); // prettier-ignore
@@ -65,7 +65,7 @@ test('an item that failed permanently is exit code 1, and --items failed names i
   expect(view).toMatchObject({ state: 'done', counts: { done: 2, permanentlyFailed: 1 } });
   const items = await run(['execution', view.id, '--items', 'failed']);
   expect(JSON.parse(items.stdout)).toMatchObject({ position: 2, state: 'permanently-failed', attempts: 2, arguments: ['3'] }); // prettier-ignore
-}, 60_000);
+});
 
 test('without a node it waits and says so; --cancel; the same --request-id is accepted once', async () => {
   const requestId = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
@@ -79,7 +79,7 @@ test('without a node it waits and says so; --cancel; the same --request-id is ac
   expect(waited.code).toBe(4);
   const cancelled = await run(['execution', requestId, '--cancel', '--json']);
   expect(cancelled.json()).toMatchObject({ state: 'cancelled', counts: { created: 3 } });
-}, 60_000);
+});
 
 test('bad input: exit code 2, the line is named, nothing was accepted', async () => {
   const bad = await run(['execute', '--function', 'greet', '--args-file', '-'], '["1"]\n[2]\n');
@@ -90,7 +90,7 @@ test('bad input: exit code 2, the line is named, nothing was accepted', async ()
   const none = await run(['execution', '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b12']);
   expect(none.code).toBe(1);
   expect(none.stderr).toContain('there is none. One that is over is deleted after its retention: 7 days, or executions.retentionMs'); // prettier-ignore
-}, 60_000);
+});
 
 test('settings: every problem of executions and functions is named; without any, a node answers no roll call', async () => {
   const other = makeFolder();

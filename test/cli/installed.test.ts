@@ -77,7 +77,7 @@ test('its types resolve, strictly and all of them; handlers need no cast; a wron
   const options = '--noEmit --strict --skipLibCheck false --target es2022 --module nodenext --types node program.ts';
   const told = await run(process.execPath, [tsc, ...options.split(' ')], { cwd: folder }).catch((error: { stdout: string }) => error); // prettier-ignore
   expect(told.stdout).toBe('');
-}, 60_000);
+});
 
 test('muster dev, submit, the result', async () => {
   const bin = path.join(folder, 'node_modules', 'muster', 'bin', 'muster.js');
@@ -91,4 +91,4 @@ test('muster dev, submit, the result', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ state: 'succeeded' });
   dev.child.kill('SIGINT');
   expect(await dev.exit).toBe(0);
-}, 120_000);
+});

@@ -30,7 +30,7 @@ beforeAll(async () => {
   first = (await client.submitBatch('orders', 'po-1', [item('a', 'se'), item('b', 'se')])).batch;
   await client.submitBatch('orders', 'po-1', [item('c', 'se')]);
   await client.submitBatch('orders', 'po-2', [item('d', 'no')], { dependsOn: [first] });
-}, 90_000);
+});
 afterAll(async () => {
   await client.close();
   await world.close();
@@ -106,4 +106,28 @@ test.each([
   ['queuer --strategy fastest', 2, /single, per-service, one-round, multi-round/],
 ])('refused: %s', async (args, code, message) => {
   expect(await world.run(args)).toMatchObject({ code, stderr: expect.stringMatching(message) });
+});
+
+test('G9: cancel: a batch of a lane with its tasks, and why another one is not; its tasks by name', async () => {
+  const items = ['f', 'g'].map((id) => ({ id, payload: { country: 'fi', n: 1 } }));
+  const { batch } = await client.submitBatch('orders', 'po-3', items);
+  const part = await world.run('cancel f');
+  expect(part.code).toBe(1);
+  expect(part.stdout).toMatch(new RegExp(`not f: batched, in batch ${batch} of lane po-3 with 1 that was not named`));
+  expect((await world.run(`cancel --batch ${batch}`)).stdout).toMatch(new RegExp(`cancelled batch ${batch} of lane po-3: 2 tasks`)); // prettier-ignore
+  expect((await world.run(`cancel --batch ${batch} --json`)).json()).toEqual({ batch, service: 'po-3', tasks: [] });
+  expect((await world.run('lane po-3 --json')).json()).toMatchObject({ depth: 0, state: 'empty' });
+  expect((await world.run('explain f')).stdout).toMatch(/Cancelled: the downstream/);
+  expect(await world.run(`cancel --batch ${first}`)).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(invalid\) cannot be cancelled: the downstream refused it for good/) }); // prettier-ignore
+  expect(await world.run('cancel')).toMatchObject({ code: 2, stderr: expect.stringMatching(/ids of tasks or --batch/) }); // prettier-ignore
+});
+
+test('H5: what back pressure left is shown by lanes and queuer', async () => {
+  const { batch } = await client.submitBatch('orders', 'po-4', [{ id: 'h', payload: { country: 'dk', n: 1 } }]);
+  await world.database.pool.query(`update handler set allowed = 2 where name = 'orders'`);
+  expect((await world.run('lanes --after po-3')).stdout).toMatch(/po-4 .*back pressure: 2 calls at once/);
+  expect((await world.run('queuer')).stdout).toMatch(/back pressure: orders 2 of 8 calls/);
+  expect((await world.run('queuer --json')).json()).toMatchObject([{ held: 0, reduced: [{ handler: 'orders', calls: 2, of: 8 }] }]); // prettier-ignore
+  await world.database.pool.query('update handler set allowed = null');
+  await client.cancelBatch(batch);
 });

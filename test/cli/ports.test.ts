@@ -43,4 +43,4 @@ test('Build 7: two at once have ports of their own, and say so; a port that is a
   );
   for (const dev of devs) dev.child.kill('SIGINT');
   expect(await Promise.all(devs.map((dev) => dev.exit))).toEqual([0, 0]);
-}, 120_000);
+});

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await one.says(/this version is the current one now/);
   await world.submit('slow', order('waits', 'se'));
   await isOn('one');
-}, 60_000);
+});
 afterEach(async () => {
   await client.connection.close();
   await world.close();
@@ -34,14 +34,14 @@ const openBuild = async (): Promise<string | null> => {
   return null;
 };
 const isOn = (build: string): Promise<unknown> =>
-  eventually(async () => (await openBuild()) === build, { timeoutMs: 20_000, what: `a leader on version ${build}` });
+  eventually(async () => (await openBuild()) === build, { timeoutMs: 60_000, what: `a leader on version ${build}` });
 const kill = async (worker: CliProcess): Promise<void> => {
   worker.child.kill('SIGKILL');
   await worker.exit;
 };
 const goesOn = async (): Promise<void> => {
   expect((await world.run('flush slow --json')).code).toBe(0);
-  await eventually(() => world.downstream.calls.length === 1, { timeoutMs: 15_000, what: 'the call' });
+  await eventually(() => world.downstream.calls.length === 1, { timeoutMs: 60_000, what: 'the call' });
 };
 
 test('Build 10: a leader that waits goes on with the new version, its old worker still running', async () => {
@@ -50,14 +50,14 @@ test('Build 10: a leader that waits goes on with the new version, its old worker
   await isOn('two');
   await kill(one);
   await goesOn();
-}, 120_000);
+});
 
 test('Build 10: a leader that waits goes on with the new version, its old worker killed before', async () => {
   await kill(one);
   await world.worker('--versioning --build-id two --set-current');
   await isOn('two');
   await goesOn();
-}, 120_000);
+});
 
 test('Build 10: made current by other means, the old workers gone: the sweeper frees the leader when it is due', async () => {
   await kill(one);
@@ -67,4 +67,4 @@ test('Build 10: made current by other means, the old workers gone: the sweeper f
   await setCurrentVersion(connection, 'default', version, 'somebody');
   await connection.close();
   await goesOn();
-}, 120_000);
+});

@@ -31,7 +31,7 @@ test('Build 7: --help names every command, the settings and the exit codes; each
     expect(stdout).toMatch(/Examples:\n {2}\$ /);
     expect(stdout).toContain('--json');
   }
-}, 60_000);
+});
 
 test('bad usage: exit code 2, on stderr; with --json the error is on stdout too', async () => {
   const [command, option, missing, json] = await Promise.all([
@@ -151,4 +151,4 @@ test('database down: exit code 3 and one message without the password', async ()
     expect(result.stderr).toMatch(/^Error: Postgres cannot be reached: .*ECONNREFUSED/);
     expect(result.stderr).not.toMatch(/hidden|\n {4}at /);
   }
-}, 60_000);
+});

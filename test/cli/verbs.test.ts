@@ -7,7 +7,7 @@ let worker: CliProcess;
 beforeAll(async () => {
   world = await createWorld();
   worker = await world.worker();
-}, 90_000);
+});
 afterAll(async () => {
   worker.child.kill('SIGTERM');
   await worker.exit;

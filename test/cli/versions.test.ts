@@ -7,7 +7,7 @@ import { createWorld, order } from './world';
 let world: World;
 beforeAll(async () => {
   world = await createWorld();
-}, 60_000);
+});
 afterAll(() => world.close());
 
 test('Build 10: two versions side by side: what runs stays on the old one, what begins goes to the new one', async () => {
@@ -40,4 +40,4 @@ test('Build 10: two versions side by side: what runs stays on the old one, what 
   two.child.kill('SIGTERM');
   expect(await two.exit).toBe(0);
   await client.connection.close();
-}, 120_000);
+});

@@ -10,7 +10,7 @@ import { createWorld, order } from './world';
 let world: World;
 beforeAll(async () => {
   world = await createWorld();
-}, 60_000);
+});
 afterAll(() => world.close());
 beforeEach(() => void world.downstream.calls.splice(0));
 
@@ -47,7 +47,7 @@ test('Build 10: SIGTERM drains: the running call ends and counts, no new one beg
   next.child.kill('SIGINT');
   expect(await next.exit).toBe(0);
   expect((await world.run('verify')).code).toBe(0);
-}, 120_000);
+});
 
 /** Batches whose call was marked and is not concluded. */
 const inBatches = async (): Promise<number> => {
@@ -70,7 +70,7 @@ test('Build 10: a second signal ends the process at once', async () => {
   expect(await worker.exit).toBe(143);
   clearInterval(again);
   release();
-}, 60_000);
+});
 
 test('DESIGN 6: it waits for servers that come up later, and says for whom', async () => {
   const empty = await createDatabase({ empty: true });
@@ -86,7 +86,7 @@ test('DESIGN 6: it waits for servers that come up later, and says for whom', asy
   worker.child.kill('SIGTERM');
   expect(await worker.exit).toBe(0);
   await empty.drop();
-}, 90_000);
+});
 
 test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a port that is taken ends the start', async () => {
   const [port, sdkPort] = [await closedPort(), await closedPort()];
@@ -101,7 +101,7 @@ test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a p
   );
   worker.child.kill('SIGTERM');
   expect(await worker.exit).toBe(0);
-}, 90_000);
+});
 
 test('Build 7: what cannot be used ends it with code 3 and one readable message: database, Temporal, namespace, a newer schema', async () => {
   const port = await closedPort();
@@ -137,7 +137,7 @@ test('Build 7: what cannot be used ends it with code 3 and one readable message:
     expect(worker.stderr()).not.toMatch(/^ {4}at |hidden/m);
   }
   await newer.drop();
-}, 120_000);
+});
 
 const closedPort = (): Promise<number> =>
   new Promise((resolve) => {

@@ -113,7 +113,7 @@ export const createWorld = async (): Promise<World> => {
     submit,
     ended: async (handler, ...tasks) => {
       await submit(handler, ...tasks);
-      await client.waitFor((tasks as TaskInput[]).map(({ id }) => id), { timeoutMs: 45_000 }); // prettier-ignore
+      await client.waitFor((tasks as TaskInput[]).map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
     },
     worker: async (args = '') => {
       const worker = start(`worker ${args}`);

@@ -4,6 +4,8 @@ import { lateAnswer } from '../helpers/lateAnswer';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import { expectWhole } from '../helpers/whole';
+import { reachesStatus } from '../helpers/reachesStatus';
 
 /** H7: completion by the client. The downstream only accepts; nobody can ask it. */
 
@@ -37,12 +39,9 @@ const handlers = [
 
 beforeAll(async () => {
   muster = await startMuster(handlers);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 
 const ids = (to: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${to}-${i}`);
 const oks = (of: readonly string[]): ItemResult[] => of.map((id) => ({ id, status: 'ok', result: `done ${id}` }));
@@ -247,10 +246,7 @@ describe('H7: without a lane', () => {
 describe('H7: in a lane', () => {
   const submit = async (service: string) =>
     (await muster.client.submitBatch('lane', service, [0, 1].map((i) => ({ id: `${service}-${i}`, payload: { to: service } })))).batch; // prettier-ignore
-  const reaches = (batch: number, status: string) =>
-    eventually(async () => (await muster.client.batchStatus(batch))?.status === status, {
-      what: async () => `${status}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
-    });
+  const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 
   test('H7: committed, and the lane goes on; invalid with the receipt of each item, and the lane halts (C19)', async () => {
     const first = await submit('po');

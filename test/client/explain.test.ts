@@ -188,7 +188,7 @@ test('G13: parked and ended ones say why', async () => {
     'Succeeded after 1 counted attempt.',
     'Dead: its attempts are used up (1): too often. It can be redriven.',
     'Failed for good after 1 counted attempt: 422. It can be redriven.',
-    'Cancelled before it was in a batch.',
+    'Cancelled: the downstream does not have it.',
   ]);
 });
 

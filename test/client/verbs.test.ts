@@ -60,7 +60,7 @@ const name = (prefix: string, n: number): string[] => {
 const put = (handler: string, ids: string[], to: string, key?: string): Promise<unknown> =>
   muster.client.submit(handler, ids.map((id) => ({ id, payload: { to, ...(key === undefined ? {} : { key }) } }))); // prettier-ignore
 const states = (tasks: TaskView[]): string[] => [...new Set(tasks.map((task) => task.state))].sort();
-const wait = (ids: string[]): Promise<TaskView[]> => muster.client.waitFor(ids, { timeoutMs: 30_000 });
+const wait = (ids: string[]): Promise<TaskView[]> => muster.client.waitFor(ids, { timeoutMs: 60_000 });
 
 test('waitFor answers every task with its own result', async () => {
   const ids = name('plain', 45);

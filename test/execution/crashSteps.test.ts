@@ -1,26 +1,18 @@
-import type { Execution } from '../../client';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import type { Breaking } from './breaking';
 import { breakingPool } from './breaking';
+import { exorciseGhosts, summonGhosts } from './ghosts';
 import type { Fleet } from './helpers';
 import { ended, lists, openFleet, Runs } from './helpers';
 
 /** Every statement of the dispatch fails as if its session were lost, before and after the server has done it. */
 
 const runs = new Runs();
-const echo = { echo: (args: readonly string[], call: Parameters<Runs['note']>[1]) => (runs.note(args, call), args.join(' ')) }; // prettier-ignore
+const echo = { echo: runs.echo };
 let fleet: Fleet;
 beforeEach(() => void runs.all.splice(0));
-const run = (functionId: string, input: readonly string[][], config = {}, options = {}): Promise<Execution> =>
-  fleet.client.execute({ functionId, method: 'run', config }, input, options);
-/** Rows of nodes that answer roll calls and take nothing. */
-const ghosts = (...ids: string[]): Promise<unknown> =>
-  fleet.database.pool.query(`insert into node (id, task_queue, functions, batch, started_at, seen_at) select u, '', '{echo}', true, clock(), clock() + interval '1 hour' from unnest($1::text[]) u`, [ids]); // prettier-ignore
-const exorcise = (): Promise<unknown> => fleet.database.pool.query(`delete from node where id like 'ghost%'`);
-const allWell = async (): Promise<void> => {
-  const { checks } = await fleet.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-};
+const run: Fleet['run'] = (...args) => fleet.run(...args);
 
 describe('a crash after each step of dispatch', () => {
   let breaking: Breaking;
@@ -64,17 +56,17 @@ describe('a crash after each step of dispatch', () => {
     async (when, name, times) => {
       // Chunks come back where one of its nodes took too much: closing and giving back are steps of that.
       const returns = ['close-chunk', 'give-back-items'].includes(name);
-      if (returns) await ghosts('ghost-1');
+      if (returns) await summonGhosts(fleet, 'ghost-1');
       Object.assign(breaking, { name, when, times, broke: 0 });
       const execution = await run('echo', lists(10), returns ? { numberOfNodes: 3 } : {});
       if (returns) await eventually(() => breaking.broke > 0, { what: `${name} to be reached` });
-      if (returns) await exorcise();
+      if (returns) await exorciseGhosts(fleet);
       const view = await ended(execution, 20_000);
       await eventually(() => breaking.broke > 0, { what: `${name} to be reached` });
       breaking.name = null;
       expect(view).toMatchObject({ state: 'done', counts: { done: 10 } });
       for await (const item of execution.items()) expect(item).toMatchObject({ state: 'done', attempts: 1 });
-      await allWell();
+      await expectWhole(fleet.client);
     },
     30_000,
   );

@@ -28,8 +28,7 @@ describe('executions', () => {
   });
   afterAll(() => fleet.stop());
   beforeEach(() => void runs.all.splice(0));
-  const run = (functionId: string, input: readonly string[][], config = {}, options = {}) =>
-    fleet.client.execute({ functionId, method: 'run', config }, input, options);
+  const run: Fleet['run'] = (...args) => fleet.run(...args);
 
   test('E1 E2 E4: 20 items x 4 arguments on 4 nodes: 4 orders of 5, their union is the input, nothing twice', async () => {
     const input = Array.from({ length: 20 }, (_, i) => [`a${i}`, `b${i}`, `c${i}`, `d${i}`]);

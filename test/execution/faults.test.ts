@@ -1,25 +1,17 @@
-import type { Execution } from '../../client';
 import { executionWorkflowId } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
+import { exorciseGhosts, summonGhosts } from './ghosts';
 import type { Fleet } from './helpers';
 import { ended, functionsOf, lists, openFleet, Runs } from './helpers';
 
 /** What goes wrong on the way: no nodes, nodes that are gone, lost workflows. */
 
 const runs = new Runs();
-const echo = { echo: (args: readonly string[], call: Parameters<Runs['note']>[1]) => (runs.note(args, call), args.join(' ')) }; // prettier-ignore
+const echo = { echo: runs.echo };
 let fleet: Fleet;
 beforeEach(() => void runs.all.splice(0));
-const run = (functionId: string, input: readonly string[][], config = {}, options = {}): Promise<Execution> =>
-  fleet.client.execute({ functionId, method: 'run', config }, input, options);
-/** Rows of nodes that answer roll calls and take nothing. */
-const ghosts = (...ids: string[]): Promise<unknown> =>
-  fleet.database.pool.query(`insert into node (id, task_queue, functions, batch, started_at, seen_at) select u, '', '{echo}', true, clock(), clock() + interval '1 hour' from unnest($1::text[]) u`, [ids]); // prettier-ignore
-const exorcise = (): Promise<unknown> => fleet.database.pool.query(`delete from node where id like 'ghost%'`);
-const allWell = async (): Promise<void> => {
-  const { checks } = await fleet.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-};
+const run: Fleet['run'] = (...args) => fleet.run(...args);
 
 describe('nodes that are not there', () => {
   beforeAll(async () => {
@@ -40,7 +32,7 @@ describe('nodes that are not there', () => {
 
   test('sent to 3, 2 fail: the message names those 2, the third runs, the items of the two are CREATED again', async () => {
     const node = await fleet.node({ retryBaseMs: 60_000 });
-    await ghosts('ghost-1', 'ghost-2');
+    await summonGhosts(fleet, 'ghost-1', 'ghost-2');
     const execution = await run('echo', lists(9), { numberOfNodes: 3 });
     const view = await eventually(
       async () => ((now) => now.counts.created === 6 && now.counts.done === 3 && now)(await execution.status()),
@@ -51,8 +43,8 @@ describe('nodes that are not there', () => {
     for await (const item of execution.items())
       expect([item.state, item.attempts]).toEqual(item.state === 'done' ? ['done', 1] : ['created', 0]);
     await execution.cancel();
-    await exorcise();
-    await allWell();
+    await exorciseGhosts(fleet);
+    await expectWhole(fleet.client);
     await node();
   });
 
@@ -110,7 +102,7 @@ describe('workflows that are lost', () => {
     await fleet.database.pool.query(`update execution set resume_at = clock() - interval '1 s'`);
     for (const execution of executions)
       expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 6 } });
-    await allWell();
+    await expectWhole(fleet.client);
     await node();
   });
 

@@ -1,6 +1,6 @@
 import type { ExecutionSettings } from '../../activities/executionSettings';
 import type { FunctionCall } from '../../activities/functions';
-import type { Execution, ExecutionView } from '../../client';
+import type { ExecuteOptions, Execution, ExecutionView } from '../../client';
 import type { NodeOptions } from '../../workers/node';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
@@ -14,6 +14,8 @@ export interface Fleet extends OwnMuster {
   /** Starts a node; its id and how to stop it. */
   node(executions?: Partial<ExecutionSettings>, options?: Partial<NodeOptions>): Promise<() => Promise<void>>;
   nodeIds(): Promise<string[]>;
+  /** Executes the method `run` of a function. */
+  run(functionId: string, input: readonly string[][], config?: object, options?: ExecuteOptions): Promise<Execution>;
 }
 
 export const openFleet = async (
@@ -27,6 +29,8 @@ export const openFleet = async (
         ...options,
         executions: { ...functionsOf(functions), retryBaseMs: 10, rollCallMs: 500, leaseMs: 3_000, ...settings, ...executions },
       }), // prettier-ignore
+    run: (functionId: string, input: readonly string[][], config: object = {}, options: ExecuteOptions = {}) =>
+      own.client.execute({ functionId, method: 'run', config }, input, options),
     nodeIds: async () => (await own.database.pool.query<{ id: string }>('select id from node where batch order by id')).rows.map(({ id }) => id), // prettier-ignore
   });
 };
@@ -35,6 +39,8 @@ export const openFleet = async (
 export class Runs {
   readonly all: { position: number; args: readonly string[] }[] = [];
   readonly note = (args: readonly string[], { position }: FunctionCall): void => void this.all.push({ position, args });
+  /** A function that answers its arguments. */
+  readonly echo: Run = (args, call) => (this.note(args, call), args.join(' '));
   of(position: number): number {
     return this.all.filter((run) => run.position === position).length;
   }

@@ -1,7 +1,8 @@
 import { ackItems, reopenItems } from '../../postgres/ack';
 import { insertSegments, sealFanout } from '../../postgres/fanout';
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /** Locks are taken in one order whatever the order of a call: nothing deadlocks (store.md section 5). Asked of the statements themselves: the client sorts, and retries. */
 
@@ -33,4 +34,4 @@ test('D10: bulk acks over many segments and fan-outs in opposite orders, beside 
     expect(failed).toEqual([]);
   }
   await expectWhole(shop.client);
-}, 60_000);
+});

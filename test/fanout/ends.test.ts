@@ -1,5 +1,4 @@
-import { Webhook } from 'standardwebhooks';
-import { SECRET, startReceiver } from '../beside/receiver';
+import { messagesOf, SECRET, startReceiver } from '../beside/receiver';
 import type { Receiver } from '../beside/receiver';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -18,13 +17,7 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 afterAll(() => muster.stop());
 
-interface Message {
-  type: string;
-  timestamp: string;
-  data: Record<string, unknown>;
-}
-const messages = (): Message[] =>
-  receiver.received.map(({ body, headers }) => new Webhook(SECRET).verify(body, headers as Record<string, string>) as Message); // prettier-ignore
+const messages = () => messagesOf<Record<string, unknown>>(receiver);
 
 test('D3: one signed message of the completion, with the user key; repeated acks and seals send no other', async () => {
   const notify = { url: `${receiver.url}/done` };

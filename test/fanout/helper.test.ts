@@ -2,30 +2,25 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { WorkflowFailedError } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { itemIds } from '../../client';
 import type { FanoutEnded } from '../../workflows/definitions';
-import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
-import { expectWhole } from './shop';
+import type { UserWorker } from '../helpers/userWorker';
+import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
+import { expectWhole } from '../helpers/whole';
 import type { Told, UserActivities } from './workflows/user';
 
 /** `muster/workflow`: a user's own workflow fans out and goes on when all is acked, through a real Muster. */
 
-const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
-const bundle = (file: string): Promise<WorkflowBundleWithSourceMap> =>
-  bundleWorkflowCode({ workflowsPath: require.resolve(file), logger });
 const STORED = path.join(__dirname, 'histories', 'fan-out.user.json');
 
 let workflowBundle: WorkflowBundleWithSourceMap;
 let muster: TestMuster;
-let connection: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
-let taskQueue: string;
+let worker: UserWorker;
 /** What the consumers do with what is sent; by default they ack at once, twice. */
 let send: UserActivities['sendMessages'];
 const ackTwice: UserActivities['sendMessages'] = async (fanout, ranges) => {
@@ -33,26 +28,20 @@ const ackTwice: UserActivities['sendMessages'] = async (fanout, ranges) => {
 };
 
 beforeAll(async () => {
-  workflowBundle = await bundle('./workflows/user');
+  workflowBundle = await bundleWorkflows(require.resolve('./workflows/user'));
   muster = await startMuster([]);
-  taskQueue = `${muster.prefix}-user`;
-  connection = await NativeConnection.connect({ address: temporalAddress() });
   const activities: UserActivities = { sendMessages: (fanout, ranges) => send(fanout, ranges) };
-  // The user's own worker: Muster's activities are not in it, and it replays on every workflow task.
-  worker = await Worker.create({ connection, taskQueue, workflowBundle, activities, maxCachedWorkflows: 0 });
-  running = worker.run();
+  worker = await startUserWorker(muster, workflowBundle, activities);
 });
 afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await connection.close();
+  await worker.stop();
   await muster.stop();
 });
 beforeEach(() => void (send = ackTwice));
 
 let runs = 0;
 const start = async (name: string, ...args: unknown[]) =>
-  (await muster.client.temporal()).workflow.start(name, { workflowId: `${muster.prefix}-run-${++runs}`, taskQueue, args }); // prettier-ignore
+  (await muster.client.temporal()).workflow.start(name, { workflowId: `${muster.prefix}-run-${++runs}`, taskQueue: worker.taskQueue, args }); // prettier-ignore
 const run = async <R>(name: string, ...args: unknown[]): Promise<R> => (await start(name, ...args)).result() as Promise<R>; // prettier-ignore
 const failureOf = async (work: Promise<unknown>): Promise<unknown> => {
   const error = await work.then(() => null, (caught: unknown) => caught); // prettier-ignore
@@ -116,6 +105,6 @@ test('replay: the histories of this run and the stored one; a changed workflow f
   }
   const stored: unknown = JSON.parse(readFileSync(STORED, 'utf8'));
   await Worker.runReplayHistory({ workflowBundle }, stored, 'stored/fan-out');
-  const changed = await bundle('./workflows/changed');
+  const changed = await bundleWorkflows(require.resolve('./workflows/changed'));
   await expect(Worker.runReplayHistory({ workflowBundle: changed }, stored, 'stored/fan-out')).rejects.toThrow(/[Nn]ondetermini/); // prettier-ignore
 });

@@ -1,5 +1,6 @@
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { chunks, expectWhole, openFanoutShop } from './shop';
+import { chunks, openFanoutShop } from './shop';
 
 /** The tests that spec/fanout.md names, in its order. */
 

@@ -1,9 +1,10 @@
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
+import { expectWhole } from '../helpers/whole';
 import type { RaceReport } from './races';
 import { isExactlyOnce, LOOK_THEN_REPORT, race } from './races';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /** The short form; `npm run test:fanout -- --trials 10000` is the long one. */
 

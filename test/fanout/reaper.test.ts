@@ -5,8 +5,9 @@ import { deleteUnusedInitiators } from '../../postgres/expired';
 import { endNotification } from '../../postgres/notification';
 import { DEFAULT_REAP, FanoutReaper } from '../../workers/fanoutReaper';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /** D14: two intervals, by activity, an explicit state with its event first, counts, never with live work. */
 

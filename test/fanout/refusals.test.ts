@@ -1,6 +1,7 @@
 import { itemIdOf } from '../../workflows/planning/fanout/itemId';
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /** What cannot be is an error that names it, and nothing of the call is applied (spec/fanout.md, "Where the source breaks"). */
 

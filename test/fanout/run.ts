@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import { createPool } from '../../postgres/pool';
 import { verifyStore } from '../../postgres/verify';
 import { startPostgres } from '../../workers/embedded';
@@ -22,11 +21,7 @@ if (!Number.isInteger(trials) || trials < 1) {
 const main = async (): Promise<void> => {
   const server = await startPostgres({ settings: { fsync: 'off' }, log: () => undefined });
   try {
-    const admin = new pg.Client({ connectionString: server.url });
-    await admin.connect();
-    await admin.query('create database races').finally(() => admin.end());
-    const databaseUrl = Object.assign(new URL(server.url), { pathname: '/races' }).href;
-    await migrate(databaseUrl);
+    const databaseUrl = await createStore(server.url, 'races');
     const open = () => createPool({ databaseUrl, max: 6 });
     const pools = [open(), open()] as const;
     if (values.planted) await pools[0].query('create table planted_seal (fanout uuid)');

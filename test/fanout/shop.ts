@@ -41,9 +41,3 @@ export const chunks = <T>(items: Iterable<T>, size: number): T[][] => {
   }
   return all;
 };
-
-/** Nothing that must not be is in the store. */
-export const expectWhole = async (client: Client): Promise<void> => {
-  const { checks } = await client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-};

@@ -1,6 +1,7 @@
 import { fanouts as INVARIANTS } from '../../postgres/invariants/fanouts';
+import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
-import { expectWhole, openFanoutShop } from './shop';
+import { openFanoutShop } from './shop';
 
 /** Every invariant of fan-outs finds what it is there for, planted by hand; and the checks of the table refuse what they can. */
 

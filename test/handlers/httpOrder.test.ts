@@ -63,7 +63,7 @@ describe('through Muster', () => {
       target: 'to', service: 'po-{{payload.order}}', writes: ['key'], lane: { approach: 'serial' }, linger: { lingerMs: 20 },
     })); // prettier-ignore
     muster = await startMuster([handler]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await muster.stop();
     await downstream.close();
@@ -74,7 +74,7 @@ describe('through Muster', () => {
     // Two targets of one order: a batch ends where the target changes.
     const tasks = ['a', 'a', 'b', 'a'].map((to, n) => ({ id: `t-${n}`, payload: { to, n, order: 7, key: `k-${n}` } }));
     await client.submit('orders', tasks);
-    await client.waitFor(tasks.map(({ id }) => id), { timeoutMs: 30_000 }); // prettier-ignore
+    await client.waitFor(tasks.map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
     expect(downstream.seen.map(({ body }) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id))).toEqual([['t-0', 't-1'], ['t-2'], ['t-3']]); // prettier-ignore
     expect(await client.lane('po-7')).toMatchObject({ state: 'empty', granted: 3, approach: 'serial' });
     const { rows } = await muster.database.pool.query<{ writes: string[] }>(

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev, timeSkippingServerBinary } from '../../workers/embedded';
 import { TEMPLATE_DATABASE } from './database';
 
@@ -23,13 +22,7 @@ export default async function globalSetup(): Promise<void> {
     startTemporalDev({ ui: false, log }),
     timeSkippingServerBinary(),
   ]);
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query(`create database ${TEMPLATE_DATABASE}`);
-  await admin.end();
-  const url = new URL(postgres.url);
-  url.pathname = `/${TEMPLATE_DATABASE}`;
-  await migrate(url.href);
+  await createStore(postgres.url, TEMPLATE_DATABASE);
   process.env['MUSTER_TEST_POSTGRES_URL'] = postgres.url;
   process.env['MUSTER_TEST_TEMPORAL_ADDRESS'] = temporal.address;
   process.env['MUSTER_TEST_SERVER'] = testServer.path;

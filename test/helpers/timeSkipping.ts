@@ -46,7 +46,7 @@ const NOT_STARTED: HistoryEvent[] = [];
 const GRPC_NOT_FOUND = 5;
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 /** A timer is set late by what its workflow task took; more than this is none of that. */
-const TIMER_LATE_MS = 5_000;
+const TIMER_LATE_MS = 30_000;
 
 /** A whole Muster on a time-skipping server of its own. Tests on it are sequential: a skip moves the time of the whole server. */
 export const startSkipping = async (
@@ -177,7 +177,7 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
         quiet = (await this.isQuiet()) ? quiet + 1 : 0;
         return quiet >= 2;
       },
-      { everyMs: 5, timeoutMs: 30_000, what: () => this.picture() },
+      { everyMs: 5, timeoutMs: 60_000, what: () => this.picture() },
     ).catch((error: Error) => {
       throw (this.broken = error);
     });

@@ -27,6 +27,7 @@ const BATCH: BatchPart = {
   retryInMs: null,
   reference: null,
   pollInMs: null,
+  pollEndsInMs: null,
   refused: false,
   refusals: 0,
   error: null,
@@ -144,6 +145,8 @@ const TABLE: [what: string, parts: Parts, waitsFor: string | null, nextStepInMs:
   ['sent again after an unknown outcome', { state: 'in-progress', batch: { attempt: 1, retryInMs: 500, error: 'timed out' } }, 'retry', 500, /^Call 1 of batch 7 had no known outcome: timed out\. The same/],
   ['refused, and the target is held', { state: 'in-progress', batch: { attempt: 1, dispatched: false, retryInMs: 900, refusals: 1 }, target: { holdInMs: 900 } }, 'hold', 900, /held back/],
   ['accepted', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000 } }, 'poll', 60_000, /accepted batch 7 as "job-9"; its status is asked again in 60 s\.$/],
+  ['accepted, asked about', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000, pollEndsInMs: 90_000 } }, 'poll', 60_000, /asked again in 60 s\.$/],
+  ['accepted, to be told', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000, pollEndsInMs: 60_000 } }, 'poll', 60_000, /accepted batch 7 as "job-9"; nobody asks about it: it is parked if its completion is not told within 60 s\.$/],
   ['accepted, nobody asks', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9' } }, 'poll', null, /accepted batch 7 as "job-9"\.$/],
   ['its other half is not known', { state: 'in-progress', batch: { attempt: 1, dispatched: false, refused: true, error: '422' } }, 'call', null, /was refused: 422\. What becomes of it depends on the other half/],
   // Over, or in somebody's hands.
@@ -151,7 +154,7 @@ const TABLE: [what: string, parts: Parts, waitsFor: string | null, nextStepInMs:
   ['succeeded', { state: 'succeeded', attempts: 1 }, null, null, /^Succeeded after 1 counted attempt\.$/],
   ['failed', { state: 'failed', attempts: 2, error: '422: no such item' }, null, null, /^Failed for good after 2 counted attempts: 422: no such item\. It can be redriven\.$/],
   ['dead', { state: 'dead', attempts: 5, error: 'busy' }, null, null, /^Dead: its attempts are used up \(5\): busy\./],
-  ['cancelled', { state: 'cancelled' }, null, null, /^Cancelled before it was in a batch\.$/],
+  ['cancelled', { state: 'cancelled' }, null, null, /^Cancelled: the downstream does not have it\.$/],
 ]; // prettier-ignore
 
 test.each(TABLE)('G13: %s', (_, parts, waitsFor, nextStepInMs, text) => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { storeExecution } from '../../client/execute';
 import * as chunks from '../../postgres/chunk';
 import { cancelExecution, deleteAbandonedStaging, dueExecutions } from '../../postgres/execution';
@@ -8,6 +7,7 @@ import { readExecution } from '../../postgres/executionView';
 import { checkSchema, migrate } from '../../postgres/migrate';
 import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
+import { createStore } from '../../examples/support/database';
 import { startPostgres } from '../../workers/embedded';
 import { postgresUrl } from '../helpers/database';
 import { oneEach, Scene } from './executionStore';
@@ -29,15 +29,7 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       server = second.url;
       stop = () => second.stop();
     }
-    const name = `conformance_${randomUUID().slice(0, 8)}`;
-    const admin = new pg.Client({ connectionString: server });
-    await admin.connect();
-    await admin.query(`create database ${name}`);
-    await admin.end();
-    const own = new URL(server);
-    own.pathname = `/${name}`;
-    url = own.href;
-    await migrate(url);
+    url = await createStore(server, `conformance_${randomUUID().slice(0, 8)}`);
     pool = createPool({ databaseUrl: url, max: 10 });
   });
   afterAll(async () => {

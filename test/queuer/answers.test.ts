@@ -2,6 +2,7 @@ import { LaterError, RejectedError } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
 /** What becomes of a batch in a lane, answer by answer (spec/queuer.md, second table). */
@@ -16,12 +17,9 @@ beforeAll(async () => {
     halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } }),
     careful.handler({ name: 'careful', idempotency: 'none', timeoutMs: 500 }),
   ]);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 const callsOf = (service: string, from = downstream) => from.seen.filter((call) => call.service === service);
 const statusOf = async (batch: number): Promise<number | undefined> => {
   const { rows } = await muster.database.pool.query<{ status: number }>(

@@ -2,6 +2,7 @@ import { readAccepted } from '../../postgres/batch';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
 
 /** What else the spec asks of lanes, on real servers: submitters, guaranteed order, receipts, the monitor's order, stopping. */
@@ -29,15 +30,11 @@ beforeAll(async () => {
     guaranteed.handler({ name: 'guaranteed', lane: { kind: 'guaranteed' }, ...asynchronous(guaranteed, 30) }),
     strict.handler({ name: 'strict' }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
-const statusOf = async (batch: number) => (await muster.client.batchStatus(batch))!.status;
-const reaches = (batch: number, status: string) =>
-  eventually(async () => (await statusOf(batch)) === status, {
-    what: async () => `${status} of batch ${batch}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
-  });
+const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 
 test('C2: a submitter has one batch at a time: never more calls at once than there are submitters', async () => {
   const { client } = muster;
@@ -53,7 +50,7 @@ test('C2: a submitter has one batch at a time: never more calls at once than the
   await eventually(() => plain.inFlight === 3);
   expect(await client.queuer()).toMatchObject([{ slots: 3, taken: 3, ready: 9 }]);
   open();
-  await client.waitFor(batches.flatMap((batch) => batch.items.map(({ id }) => id)), { timeoutMs: 30_000 }); // prettier-ignore
+  await client.waitFor(batches.flatMap((batch) => batch.items.map(({ id }) => id)), { timeoutMs: 60_000 }); // prettier-ignore
   expect(plain.mostInFlight).toBe(3);
   await client.setQueuer({ slots: 16 });
 });

@@ -1,37 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { grantLanes } from '../../activities/grant';
 import type { Client, StrategyName } from '../../client';
-import { createClient } from '../../client';
 import { moveSubmission } from '../../postgres/laneSettle';
 import { STATUSES } from '../../workflows/planning/queuer/statuses';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
 import { Downstream, items } from './downstream';
+import type { LaneStore } from './laneStore';
+import { openLaneStore } from './laneStore';
 
 /** Fair grants from the store (C3, C8, C13): the spec's rows about many waiting, whatever the strategy. No worker: turns by hand. */
 
+let shop: LaneStore;
 let database: TestDatabase;
 let client: Client;
 beforeEach(async () => {
-  database = await createDatabase();
   const one = new Downstream();
-  client = createClient({
-    databaseUrl: database.url,
-    prefix: `t-${database.name}`,
-    temporal: { address: temporalAddress() },
-    handlers: [
-      one.handler({ name: 'guaranteed', lane: { kind: 'guaranteed' } }),
-      one.handler({ name: 'free', lane: { approach: 'unconstrained' } }),
-    ],
-  });
-  await database.pool.query(
-    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', '{guaranteed,free}', clock(), clock() + interval '1 hour')`,
-  );
+  shop = await openLaneStore([
+    one.handler({ name: 'guaranteed', lane: { kind: 'guaranteed' } }),
+    one.handler({ name: 'free', lane: { approach: 'unconstrained' } }),
+  ]);
+  ({ database, client } = shop);
+  await shop.pretendWorker(['guaranteed', 'free']);
 });
-afterEach(async () => {
-  await client.close();
-  await database.drop();
-});
+afterEach(() => shop.stop());
 
 const submit = async (handler: string, service: string, n: number): Promise<void> =>
   void (await client.submitBatches(

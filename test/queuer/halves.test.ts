@@ -2,6 +2,7 @@ import { RejectedError } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
 /** H4 in lanes: refused batches are halved in order; where it is no poison task, the handler is paused and nothing has failed. */
@@ -17,12 +18,9 @@ beforeAll(async () => {
     return okay(batch);
   };
   muster = await startMuster([downstream.handler(), halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } })]);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 const statesOf = async (tasks: readonly { id: string }[]): Promise<string[]> =>
   (await muster.client.getTasks(ids(tasks))).map((task) => task.state);

@@ -1,33 +1,26 @@
-import { createClient } from '../../client';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Client } from '../../client';
 import { Downstream, items } from './downstream';
+import type { LaneStore } from './laneStore';
+import { openLaneStore } from './laneStore';
 
 /** What a lane refuses, and what it keeps: no worker here. */
 
+let shop: LaneStore;
 let database: TestDatabase;
 let client: Client;
 beforeAll(async () => {
-  database = await createDatabase();
   const downstream = new Downstream();
-  client = createClient({
-    databaseUrl: database.url,
-    prefix: `t-${database.name}`,
-    temporal: { address: temporalAddress() },
-    handlers: [
-      downstream.handler({
-        limits: { maxItems: 3, maxBytes: 1_000, maxWeight: 5 },
-        weightOf: (edit) => edit.price ?? 1,
-      }),
-      downstream.handler({ name: 'named', service: (target) => `service of ${target}` }),
-    ],
-  });
+  shop = await openLaneStore([
+    downstream.handler({
+      limits: { maxItems: 3, maxBytes: 1_000, maxWeight: 5 },
+      weightOf: (edit) => edit.price ?? 1,
+    }),
+    downstream.handler({ name: 'named', service: (target) => `service of ${target}` }),
+  ]);
+  ({ database, client } = shop);
 });
-afterAll(async () => {
-  await client.close();
-  await database.drop();
-});
+afterAll(() => shop.stop());
 const stored = async (): Promise<number> => {
   const { rows } = await database.pool.query<{ n: number }>('select count(*)::int as n from task');
   return rows[0]!.n;

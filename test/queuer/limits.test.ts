@@ -3,6 +3,7 @@ import { defineHandler } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
 /** What a handler limits holds in lanes too: calls in flight, rate, weight in flight, equal keys, what may wait (G1, G4, H6). */
@@ -49,12 +50,9 @@ beforeAll(async () => {
     bounded.handler({ name: 'bounded', maxQueued: { perTarget: 3, perHandler: 5 } }),
     slow.handler({ name: 'slow', service: (target) => target, linger: { lingerMs: 3_600_000 } }),
   ]);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 const submitMany = async (handler: string, services: readonly string[], sets: object = {}): Promise<string[]> => {
   const batches = services.map((service) => ({ service, items: items(service), ...sets }));
   await muster.client.submitBatches(handler, batches);
@@ -64,7 +62,7 @@ const lanes = (prefix: string, n: number): string[] => Array.from({ length: n },
 
 test('concurrency.perHandler: never more calls at once than that, over all lanes, and none is forgotten', async () => {
   const ids = await submitMany('calls', [...lanes('call', 12), ...lanes('call', 12)]);
-  await muster.client.waitFor(ids, { timeoutMs: 40_000 });
+  await muster.client.waitFor(ids, { timeoutMs: 60_000 });
   expect(calls.seen).toHaveLength(24);
   expect(calls.mostInFlight).toBe(2);
 });
@@ -100,14 +98,14 @@ test('concurrency.perTarget: in a lane of which many could go', async () => {
   );
   await eventually(() => perTarget.inFlight === 3);
   open();
-  await muster.client.waitFor(ids, { timeoutMs: 30_000 });
+  await muster.client.waitFor(ids, { timeoutMs: 60_000 });
   expect(perTarget.mostInFlight).toBe(3);
 });
 
 test('rate: calls of all lanes are spread evenly', async () => {
   const from = performance.now();
   const ids = await submitMany('paced', lanes('pace', 16));
-  await muster.client.waitFor(ids, { timeoutMs: 20_000 });
+  await muster.client.waitFor(ids, { timeoutMs: 60_000 });
   const at = paced.seen.map((call) => call.at).sort((a, b) => a - b);
   expect(at).toHaveLength(16);
   // 10 a second: none before its turn.
@@ -134,7 +132,7 @@ test('H6 distinctBy: equal keys share no batch and are not in flight together, i
   const prices = [1, 2, 1, 3, 3];
   const some = prices.flatMap((price) => items('distinct', 1, { price, writes: [`w-${price}`] }));
   await muster.client.submit('keyed', some);
-  await muster.client.waitFor(some.map(({ id }) => id), { timeoutMs: 20_000 }); // prettier-ignore
+  await muster.client.waitFor(some.map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
   const sent = keyed.seen.map((call) => call.ids.map((id) => prices[some.findIndex((task) => task.id === id)]));
   expect(sent).toEqual([[1, 2], [1, 3], [3]]);
   await expect(muster.client.submitBatch('keyed', 'distinct', items('distinct', 2, { price: 7 }))).rejects.toMatchObject({ code: 'KEY_CONFLICT', message: expect.stringMatching(/distinctBy: expected keys that differ within a batch, but item 0 has "7" too/) }); // prettier-ignore

@@ -1,6 +1,7 @@
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
 import type { Edit } from './downstream';
 import { Downstream, items, okay } from './downstream';
 
@@ -16,12 +17,9 @@ beforeAll(async () => {
     downstream.handler({ service, limits: { maxItems: 5 }, linger: { lingerMs: 200 } }),
     slow.handler({ name: 'slow', service, limits: { maxItems: 5 }, linger: { lingerMs: 0 } }),
   ]);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 const of = (service: string, from = downstream) => from.seen.filter((call) => call.service.split('/')[0] === service);
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 
@@ -88,7 +86,7 @@ test('many submitters at once: every lane in the order of its commits', async ()
       }
     }),
   );
-  await client.waitFor(ids(all), { timeoutMs: 30_000 });
+  await client.waitFor(ids(all), { timeoutMs: 60_000 });
   for (const service of ['o-5-0', 'o-5-1', 'o-5-2']) {
     const { rows } = await database.pool.query<{ id: string }>(
       `select k.id from task k join target t on t.id = k.target_id where t.key = $1 order by k.seq`,
@@ -129,5 +127,5 @@ test('C10 G14: in the caller own transaction, and nobody rings: the sweeper find
   await client.submitBatch('edits', 'o-9', given, { tx });
   await tx.query('commit');
   tx.release();
-  await client.waitFor(ids([...some, ...given]), { timeoutMs: 10_000 });
+  await client.waitFor(ids([...some, ...given]), { timeoutMs: 60_000 });
 });

@@ -2,6 +2,8 @@ import type { ReferenceStatus } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
+import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items } from './downstream';
 
 /** Asynchronous downstreams in lanes (H7): accepted now, committed later, asked for in bulk or told by a callback. */
@@ -32,16 +34,10 @@ beforeAll(async () => {
       one.results.set(reference, batch.tasks.map(({ id }) => id)); // prettier-ignore
       return { status: 'accepted', reference };
     };
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
-const reaches = (batch: number, status: string) =>
-  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, {
-    what: async () => `${status} of batch ${batch}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
-  });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
+const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 const referenceOf = async (batch: number): Promise<string> => (await muster.client.batchStatus(batch))!.reference!;
 
 test('C1: the next of a serial lane goes only after the one before was committed, not when it was accepted', async () => {

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await skipping.database.pool.query(
     `insert into node (id, task_queue, handlers, started_at, seen_at) values ('leaping', 'q', '{edits,halting,ledger}', clock(), clock() + interval '1 day')`,
   );
-}, 60_000);
+});
 afterAll(() => skipping.stop());
 beforeEach(async () => {
   calls.length = 0;

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { grantLanes } from '../../activities/grant';
 import { lookAtLanes } from '../../activities/laneLook';
 import type { Client } from '../../client';
-import { createClient } from '../../client';
 import { lockQueuer } from '../../postgres/grant';
 import { haltLane, moveSubmission } from '../../postgres/laneSettle';
 import type { Client as Transaction } from '../../postgres/pool';
@@ -12,33 +11,25 @@ import { isEnded, STATUSES, TASK_STATE_OF } from '../../workflows/planning/queue
 import { DELAY_MS } from '../../workflows/planning/queuer/tries';
 import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
-import { Downstream, items } from './downstream';
+import { items } from './downstream';
+import type { LaneStore } from './laneStore';
+import { openLaneStore } from './laneStore';
 
 /** The first table of the spec, and the states of H9, against the store: real rows, the statements of the product, no worker. */
 
+let shop: LaneStore;
 let database: TestDatabase;
 let client: Client;
 /** Batches of the spec by name. */
 const batches: Record<string, number> = {};
 beforeAll(async () => {
-  database = await createDatabase();
-  client = createClient({
-    databaseUrl: database.url,
-    prefix: `t-${database.name}`,
-    temporal: { address: temporalAddress() },
-    handlers: [new Downstream().handler()],
-  });
-  await database.pool.query(
-    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', '{edits}', clock(), clock() + interval '1 hour')`,
-  );
+  shop = await openLaneStore();
+  ({ database, client } = shop);
+  await shop.pretendWorker(['edits']);
   await client.setQueuer({ strategy: 'one-round' });
 });
-afterAll(async () => {
-  await client.close();
-  await database.drop();
-});
+afterAll(() => shop.stop());
 
 class RolledBack extends Error {}
 /** What the next round would be, with these changes; nothing of it stays. Names of batches, in the order of the grants. */
@@ -118,11 +109,13 @@ describe('H9: the state of a task, by the status of its batch', () => {
   test.each(statuses)('%s', async (status) => {
     const task = items(`h9-${status}`)[0]!;
     const { batch } = await client.submitBatch('edits', `h9-${status}`, [task]);
-    await inTransaction(database.pool, async (tx) => {
-      await moveSubmission(tx, batch, STATUSES[status]);
-      const state = (STATE_OF as Partial<Record<SubmissionStatus, number>>)[status] ?? 1;
-      await tx.query(`update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`, [batch, state]); // prettier-ignore
-    });
+    if (status === 'cancelled') await client.cancelBatch(batch);
+    else
+      await inTransaction(database.pool, async (tx) => {
+        await moveSubmission(tx, batch, STATUSES[status]);
+        const state = (STATE_OF as Partial<Record<SubmissionStatus, number>>)[status] ?? 1;
+        await tx.query(`update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`, [batch, state]); // prettier-ignore
+      });
     expect((await client.getTask(task.id))!.state).toBe(TASK_STATE_OF[status]);
     const { rows } = await database.pool.query<{ state: number; n: number }>(
       `select c.state, c.n::int as n from state_count c join target t on t.id = c.target_id where t.key = $1`,

@@ -3,33 +3,24 @@ import { grantLanes, grantNext } from '../../activities/grant';
 import { wakeQueuers } from '../../postgres/queuer';
 import { markGranted, readGranted } from '../../postgres/submitter';
 import type { Client } from '../../client';
-import { createClient } from '../../client';
 import type { GrantAnswer } from '../../workflows/contracts';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
-import { Downstream, items } from './downstream';
+import { items } from './downstream';
+import type { LaneStore } from './laneStore';
+import { openLaneStore } from './laneStore';
 
 /** Grants by hand, two queuer runs, dead submitters (C29). No worker: every turn is the test's own. */
 
+let shop: LaneStore;
 let database: TestDatabase;
 let client: Client;
 beforeEach(async () => {
-  database = await createDatabase();
-  client = createClient({
-    databaseUrl: database.url,
-    prefix: `t-${database.name}`,
-    temporal: { address: temporalAddress() },
-    handlers: [new Downstream().handler()],
-  });
-  await database.pool.query(
-    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', '{edits}', clock(), clock() + interval '1 hour')`,
-  );
+  shop = await openLaneStore();
+  ({ database, client } = shop);
+  await shop.pretendWorker(['edits']);
 });
-afterEach(async () => {
-  await client.close();
-  await database.drop();
-});
+afterEach(() => shop.stop());
 
 const silent = { error: () => undefined };
 class Run {

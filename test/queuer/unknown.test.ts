@@ -2,6 +2,8 @@ import type { ReconcileAnswer, ReferenceStatus } from '../../activities/handlers
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
+import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
 
 /** What nobody can tell: looked up some times, pending past some deadlines, then the lane is parked and says so (C9, C20, C28). */
@@ -50,16 +52,10 @@ beforeAll(async () => {
     slow.handler({ name: 'slow', idempotency: 'none', reconcile, lane: { lookUps: 2, lookUpEveryMs: 50 }, ...asynchronous }), // prettier-ignore
     keyed.handler({ name: 'keyed', lane: { deadlines: 2 }, ...asynchronous }),
   ]);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
-const reaches = (batch: number, status: string) =>
-  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, {
-    what: async () => `${status} of batch ${batch}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
-  });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
+const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 const submit = async (handler: string, service: string): Promise<number> =>
   (await muster.client.submitBatch(handler, service, items(service))).batch;
 const callsOf = (one: Downstream, service: string) => one.seen.filter((call) => call.service === service);

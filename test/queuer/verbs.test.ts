@@ -2,6 +2,8 @@ import { RejectedError } from '../../activities/handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
+import { expectWhole } from '../helpers/whole';
+import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
 
 /** What an operator sees of lanes and does about them. */
@@ -15,18 +17,12 @@ beforeAll(async () => {
     return okay(batch);
   };
   muster = await startMuster([downstream.handler({ lane: { onInvalid: 'halt' }, idempotency: 'none' })]);
-}, 60_000);
-afterAll(() => muster.stop());
-afterEach(async () => {
-  const { checks } = await muster.client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
+afterAll(() => muster.stop());
+afterEach(() => expectWhole(muster.client));
 const submit = async (service: string, price?: number) =>
   (await muster.client.submitBatch('edits', service, items(service, 1, price === undefined ? {} : { price }))).batch;
-const reaches = (batch: number, status: string) =>
-  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, {
-    what: async () => `${status} of batch ${batch}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
-  });
+const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 const stateOf = async (service: string) => (await muster.client.lane(service)).state;
 
 test('C12: a paused lane sends nothing, others do; resumed, it goes on; explain says so', async () => {

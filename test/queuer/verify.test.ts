@@ -1,25 +1,22 @@
 import { lanes as INVARIANTS } from '../../postgres/invariants/lanes';
 import type { Client } from '../../client';
-import { createClient } from '../../client';
 import type { TestDatabase } from '../helpers/database';
-import { createDatabase, temporalAddress } from '../helpers/database';
-import { Downstream, items } from './downstream';
+import { expectWhole } from '../helpers/whole';
+import { items } from './downstream';
+import type { LaneStore } from './laneStore';
+import { openLaneStore } from './laneStore';
 
 /** Every invariant of lanes finds what it is there for, planted by hand. */
 
+let shop: LaneStore;
 let database: TestDatabase;
 let client: Client;
 let first = 0;
 let second = 0;
 let other = 0;
 beforeAll(async () => {
-  database = await createDatabase();
-  client = createClient({
-    databaseUrl: database.url,
-    prefix: `t-${database.name}`,
-    temporal: { address: temporalAddress() },
-    handlers: [new Downstream().handler()],
-  });
+  shop = await openLaneStore();
+  ({ database, client } = shop);
   first = (await client.submitBatch('edits', 'po-1', items('po-1', 2))).batch;
   second = (await client.submitBatch('edits', 'po-1', items('po-1', 2))).batch;
   other = (await client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [first] })).batch;
@@ -28,14 +25,10 @@ beforeAll(async () => {
   );
   await database.pool.query(`update queuer set state = 1, wake_at = null, expires_at = clock() + interval '1 hour'`);
 });
-afterAll(async () => {
-  await client.close();
-  await database.drop();
-});
+afterAll(() => shop.stop());
 
 test('a store with batches in lanes is whole', async () => {
-  const { checks } = await client.verify();
-  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+  await expectWhole(client);
 });
 
 const lane = (service: string): string => `(select id from lane where service = '${service}')`;

@@ -27,13 +27,13 @@ export const executionScenarios: Scenario[] = [
     name: 'execution-done',
     handler: {},
     executions,
-    run: async (muster) => (await start(muster, 'echo', 5)).wait({ timeoutMs: 30_000 }),
+    run: async (muster) => (await start(muster, 'echo', 5)).wait({ timeoutMs: 60_000 }),
   },
   {
     name: 'execution-retry',
     handler: {},
     executions,
-    run: async (muster) => (await start(muster, 'twice', 3)).wait({ timeoutMs: 30_000 }),
+    run: async (muster) => (await start(muster, 'twice', 3)).wait({ timeoutMs: 60_000 }),
   },
   {
     // Fewer nodes than asked for, one of which takes nothing.
@@ -45,7 +45,7 @@ export const executionScenarios: Scenario[] = [
       const execution = await start(muster, 'echo', 6, { numberOfNodes: 3 });
       await eventually(async () => (await execution.status()).message?.includes('ghost'));
       await muster.database.pool.query(`delete from node where id = 'ghost'`);
-      return execution.wait({ timeoutMs: 30_000 });
+      return execution.wait({ timeoutMs: 60_000 });
     },
   },
   {
@@ -83,7 +83,7 @@ export const executionScenarios: Scenario[] = [
         taskQueue: muster.prefix,
         args: [{ executionId: id, resumeAfterMs: 200, turnsPerRun: 1 }],
       });
-      await muster.client.execution(id).wait({ timeoutMs: 30_000 });
+      await muster.client.execution(id).wait({ timeoutMs: 60_000 });
     },
   },
 ];

@@ -18,7 +18,7 @@ const submit = async (muster: TestMuster, service: string, n: number): Promise<n
   return batches;
 };
 const reaches = (muster: TestMuster, batch: number, status: string): Promise<unknown> =>
-  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, { timeoutMs: 40_000 });
+  eventually(async () => (await muster.client.batchStatus(batch))?.status === status, { timeoutMs: 60_000 });
 const committed = async (muster: TestMuster, batches: readonly number[]): Promise<void> => {
   for (const batch of batches) await reaches(muster, batch, 'committed');
 };

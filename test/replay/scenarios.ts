@@ -24,7 +24,7 @@ const task = (n: number, more: object = {}): { id: string; payload: Payload } =>
   ...more,
 });
 const tasks = (count: number): { id: string; payload: Payload }[] => Array.from({ length: count }, (_, n) => task(n));
-const done = (muster: TestMuster, count: number): Promise<unknown> => muster.client.waitFor(tasks(count).map(({ id }) => id), { timeoutMs: 30_000 }); // prettier-ignore
+const done = (muster: TestMuster, count: number): Promise<unknown> => muster.client.waitFor(tasks(count).map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
 const submitAndWait =
   (count: number) =>
   async (muster: TestMuster): Promise<unknown> => {

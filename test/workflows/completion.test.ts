@@ -32,7 +32,7 @@ const handler = defineHandler({
 
 beforeAll(async () => {
   muster = await startSkipping([handler]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 beforeEach(() => muster.begin());
 

@@ -47,7 +47,7 @@ const succeeded = (...ids: string[]): Promise<true> =>
       ]);
       return rows.length === ids.length;
     },
-    { timeoutMs: 40_000, what: `${ids.length} tasks, ${ids.slice(0, 3).join(', ')}..., to succeed` },
+    { timeoutMs: 60_000, what: `${ids.length} tasks, ${ids.slice(0, 3).join(', ')}..., to succeed` },
   );
 const terminate = async (handler: string): Promise<void> => {
   const { workflowId } = await muster.leaderOf(handler);
@@ -110,7 +110,7 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
       countOf(events, 'activityTaskCompletedEventAttributes'),
     );
   }
-}, 90_000);
+});
 
 test('A9: a leader terminated while its batch lingers: its lease passes, the sweeper wakes the next run, the batch goes', async () => {
   await muster.startNode();

@@ -47,11 +47,11 @@ const succeeded = (n: number): Promise<true> =>
       );
       return rows[0]!.n >= n ? true : null;
     },
-    { timeoutMs: 30_000, what: `${n} tasks to succeed` },
+    { timeoutMs: 60_000, what: `${n} tasks to succeed` },
   );
 const closed = (handler: string): Promise<true> =>
   eventually(async () => countOf(await muster.historyOf(handler), 'workflowExecutionCompletedEventAttributes') === 1, {
-    timeoutMs: 30_000,
+    timeoutMs: 60_000,
     what: `the leader of ${handler} to end`,
   });
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
@@ -110,11 +110,11 @@ test('A19: a submission that ends while a turn is held up is not waited for', as
   await eventually(
     async () => countOf(await muster.historyOf('slow'), 'workflowTaskCompletedEventAttributes') > heartbeats + 1,
     {
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
       what: 'two heartbeats of the workflow task',
     },
   );
   muster.failing.name = null;
   await closed('slow');
   expect((await muster.leaderOf('slow')).state).toBe(0);
-}, 90_000);
+});

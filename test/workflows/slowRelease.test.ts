@@ -49,7 +49,7 @@ test.each([
     await muster.client.cancel(`${id}-cancelled`); // its leader looks after the linger, finds nothing, and goes idle
     await slow;
     await muster.client.submit('echo', { id, payload: { to: id } });
-    await eventually(() => called.includes(id), { timeoutMs: 30_000, what: `${id} to be sent` });
+    await eventually(() => called.includes(id), { timeoutMs: 60_000, what: `${id} to be sent` });
     expect(called.filter((one) => one === id)).toEqual([id]);
   },
   60_000,

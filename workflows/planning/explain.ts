@@ -40,7 +40,7 @@ const ended = ({ state, attempts, error }: ExplainFacts): string => {
     case 'dead':
       return `Dead: its attempts are used up (${attempts})${because(error)}. It can be redriven.`;
     default:
-      return 'Cancelled before it was in a batch.';
+      return 'Cancelled: the downstream does not have it.';
   }
 };
 

@@ -16,7 +16,7 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
     return {
       waitsFor: 'poll',
       inMs: batch.pollInMs,
-      text: `The downstream accepted batch ${batch.id} as "${batch.reference}"${batch.pollInMs === null ? '' : `; its status is asked again in ${span(batch.pollInMs)}`}.`,
+      text: `The downstream accepted batch ${batch.id} as "${batch.reference}"${askedAgain(batch)}.`,
     };
   if (batch.refused)
     return {
@@ -25,6 +25,12 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
       text: `Its half of a split batch was refused${because(batch.error)}. What becomes of it depends on the other half, which has not ended yet.`,
     };
   return stopped(facts) ?? explainWaiting(facts, batch, called);
+};
+
+const askedAgain = ({ pollInMs, pollEndsInMs }: BatchPart): string => {
+  if (pollInMs === null) return '';
+  if (pollEndsInMs === null || pollInMs < pollEndsInMs) return `; its status is asked again in ${span(pollInMs)}`;
+  return `; nobody asks about it: it is parked if its completion is not told within ${span(pollEndsInMs)}`;
 };
 
 /** In the store, or in the hands of a submission that has not called yet. */

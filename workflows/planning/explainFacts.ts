@@ -100,6 +100,8 @@ export interface BatchPart {
   retryInMs: number | null;
   reference: string | null;
   pollInMs: number | null;
+  /** After this it is parked, however often it is asked about. */
+  pollEndsInMs: number | null;
   refused: boolean;
   refusals: number;
   error: string | null;

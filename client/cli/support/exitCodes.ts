@@ -24,6 +24,7 @@ export const EXIT_HELP = `Exit codes:
 const BY_CODE: Readonly<Record<string, number>> = {
   NOT_FOUND: EXIT.failed,
   NOT_UNKNOWN: EXIT.failed,
+  NOT_CANCELLABLE: EXIT.failed,
   REFUSED: EXIT.failed,
   DATABASE_UNAVAILABLE: EXIT.unavailable,
   TEMPORAL_UNAVAILABLE: EXIT.unavailable,

@@ -1,6 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import pg from 'pg';
+import { Findings, linesOf, readStore } from '../evidence';
 
 /**
  * The judge of the lanes: compares what the clients were promised, what the store says and what the downstream did, batch by batch. Knows
@@ -59,22 +57,17 @@ export interface LaneVerdict {
 }
 
 const COMMITTED = 10;
-const FINDINGS = 20;
 
 export const judge = ({ acked, stored, applied, calls, frozen }: Evidence): LaneVerdict => {
-  const findings: string[] = [];
-  const find = (what: string): void => void (findings.length < FINDINGS && findings.push(what));
+  const findings = new Findings();
+  const { find } = findings;
+  const known = new Set(stored.map(({ id }) => id));
   const verdict: LaneVerdict = {
     batches: stored.length, committed: 0, lost: 0, stuck: 0, failed: 0, inversions: 0, doubleEffects: 0, strangers: 0, overlaps: 0,
-    staleCalls: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings,
+    staleCalls: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings: findings.all,
   }; // prettier-ignore
-  const effects = judgeApplied(applied, new Set(stored.map(({ id }) => id)), verdict, find);
-  const byId = new Set(stored.map(({ id }) => id));
-  for (const id of acked)
-    if (!byId.has(id)) {
-      verdict.lost++;
-      find(`lost: ${id} was accepted and is not in the store`);
-    }
+  const effects = judgeApplied(applied, known, verdict, find);
+  verdict.lost = findings.lost(acked, known);
   for (const { id, status } of stored)
     if (status === COMMITTED) {
       verdict.committed++;
@@ -143,31 +136,20 @@ const judgeCalls = (calls: readonly LaneCall[], verdict: LaneVerdict, find: (wha
   }
 };
 
-const linesOf = <T>(file: string): T[] =>
-  existsSync(file)
-    ? readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as T) // prettier-ignore
-    : [];
-
 /** Reads the store (plain SQL) and the downstream's files. */
-export const gather = async (
+export const gather = (
   databaseUrl: string,
   runDir: string,
   acked: readonly string[],
-): Promise<Omit<Evidence, 'frozen'>> => {
-  const db = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=muster' });
-  await db.connect();
-  try {
+): Promise<Omit<Evidence, 'frozen'>> =>
+  readStore(databaseUrl, async (db) => {
     const stored = await db.query<{ id: string; service: string; status: number }>(`
 select t.id, l.service, s.status::int as status from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
 cross join lateral unnest(b.members) u (seq) join task t on t.seq = u.seq`);
-    const file = (name: string): string => path.join(runDir, name);
     return {
       acked,
       stored: stored.rows,
-      applied: linesOf(file('applied.ndjson')),
-      calls: linesOf(file('calls.ndjson')),
+      applied: linesOf(runDir, 'applied.ndjson'),
+      calls: linesOf(runDir, 'calls.ndjson'),
     };
-  } finally {
-    await db.end();
-  }
-};
+  });

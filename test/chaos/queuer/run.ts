@@ -1,26 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient } from '../../../client';
-import { bundleTo } from '../bundle';
-import { Harness } from '../harness';
-import type { Struck } from '../harness';
+import { inArena } from '../arena';
+import type { ArenaOptions } from '../arena';
+import type { Harness, Struck } from '../harness';
 import { planKills } from '../plan';
 import { LANE_POINTS } from '../points';
 import { LANES } from '../scenario';
-import { Servers } from '../servers';
+import type { Servers } from '../servers';
 import { gather, judge } from './checker';
 import { serviceOf } from './handlers';
 import { outcomeOf, tableOf } from './report';
 
-export interface LaneChaos {
+export interface LaneChaos extends ArenaOptions {
   batches: number;
   lanes: number;
   kills: number;
-  seed: number;
-  keep: boolean;
-  log: (line: string) => void;
 }
 
 /** Above what a stopped process, a lost batch and a mark's deadline may cost together; and in all. */
@@ -80,16 +73,9 @@ const ackedIds = (acked: ReadonlyMap<string, number>, lanes: number): string[] =
 };
 
 /** `npm run test:chaos -- --scenario queuer`: true where nothing was inverted, lost, doubled or stuck, and every kill was made. */
-export const runLaneChaos = async (options: LaneChaos): Promise<boolean> => {
-  const { lanes, kills, seed, log } = options;
-  const runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-chaos-'));
-  log(`seed ${seed}; files of the run: ${runDir}`);
-  const [servers, bundle] = await Promise.all([Servers.start(runDir), bundleTo(path.join(runDir, 'bundle.js'))]);
-  const client = createClient({ databaseUrl: servers.databaseUrl });
-  const harness = new Harness(servers, runDir, bundle, log, LANES(lanes));
-  let passed = false;
-  try {
-    await harness.start();
+export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
+  const { lanes, kills, seed } = options;
+  return inArena(LANES(lanes), options, async ({ servers, harness, client, runDir }) => {
     await client.setQueuer({ slots: SUBMITTERS, strategy: 'one-round' });
     const begun = performance.now();
     const { struck, batches } = await rampage(harness, servers, options);
@@ -99,18 +85,6 @@ export const runLaneChaos = async (options: LaneChaos): Promise<boolean> => {
     const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
     const verified = await client.verify();
     const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, seed, crashes: harness.crashes(), runtimeDeaths: harness.runtimeDeaths(), seconds }); // prettier-ignore
-    passed = outcome.passed;
-    log(tableOf(outcome));
-    process.stdout.write(`${JSON.stringify(outcome)}\n`);
-  } finally {
-    if (options.keep) {
-      log(`kept: ${servers.databaseUrl} and Temporal at ${servers.address}; Ctrl-C ends`);
-      await new Promise((resolve) => process.once('SIGINT', resolve));
-    }
-    await harness.close();
-    await client.close();
-    await servers.stop();
-    if (passed) rmSync(runDir, { recursive: true, force: true });
-  }
-  return passed;
+    return { outcome, table: tableOf(outcome) };
+  });
 };

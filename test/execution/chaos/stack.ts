@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { migrate } from '../../../postgres/migrate';
+import { createStore } from '../../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../../workers/embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../../../workers/embedded';
 import { Child } from '../../chaos/child';
+import { restartTemporal } from '../../chaos/restart';
 import { eventually } from '../../helpers/eventually';
 
 /** A node's process and its successors. */
@@ -73,14 +73,7 @@ export class Stack {
       startPostgres({ dataDir: path.join(folder, 'postgres'), settings: { fsync: 'off' } }),
       startTemporalDev({ dbFilename: path.join(folder, 'temporal.db') }),
     ]);
-    const admin = new pg.Client({ connectionString: postgres.url });
-    await admin.connect();
-    await admin.query('create database chaos');
-    await admin.end();
-    const url = new URL(postgres.url);
-    url.pathname = '/chaos';
-    await migrate(url.href);
-    const stack = new Stack(folder, postgres, temporal, url.href, nodes);
+    const stack = new Stack(folder, postgres, temporal, await createStore(postgres.url, 'chaos'), nodes);
     for (const node of stack.nodes) node.up();
     await eventually(() => stack.nodes.every((node) => node.isUp()), { timeoutMs: 120_000, what: 'the nodes' });
     return stack;
@@ -91,12 +84,7 @@ export class Stack {
   }
 
   async restartTemporal(awayMs: number): Promise<void> {
-    const port = Number(this.temporal.address.split(':')[1]);
-    this.temporal.kill();
-    await this.temporal.exited;
-    await this.temporal.stop();
-    await sleep(awayMs);
-    this.temporal = await startTemporalDev({ dbFilename: path.join(this.folder, 'temporal.db'), port });
+    this.temporal = await restartTemporal(this.temporal, path.join(this.folder, 'temporal.db'), awayMs);
   }
 
   async restartPostgres(awayMs: number): Promise<void> {

@@ -19,7 +19,7 @@ describe('statuses of a submission', () => {
 
   test('C11: an ended one never changes again, an invalid one least of all', () => {
     for (const from of all.filter(isEnded)) for (const to of all) expect(mayBecome(from, to)).toBe(false);
-    expect(all.filter(isEnded)).toEqual(['committed', 'invalid', 'skipped', 'failed-dependency']);
+    expect(all.filter(isEnded)).toEqual(['committed', 'invalid', 'skipped', 'failed-dependency', 'cancelled']);
     expect(() => checkTransition('invalid', 'unsubmitted')).toThrow(
       'submission status: after invalid expected nothing, it has ended; got unsubmitted',
     );

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { migrate } from '../../../postgres/migrate';
+import { createStore } from '../../../examples/support/database';
 import { startPostgres } from '../../../workers/embedded';
 import { createDatabase, TEMPLATE_DATABASE } from '../../helpers/database';
 import { stress } from './stress';
@@ -23,13 +22,7 @@ const main = async (): Promise<void> => {
   const [seconds, seed] = [numberOf('seconds'), numberOf('seed')];
   const server = await startPostgres({ settings: { fsync: 'off' } });
   try {
-    const admin = new pg.Client({ connectionString: server.url });
-    await admin.connect();
-    await admin.query(`create database ${TEMPLATE_DATABASE}`);
-    await admin.end();
-    const template = new URL(server.url);
-    template.pathname = `/${TEMPLATE_DATABASE}`;
-    await migrate(template.href);
+    await createStore(server.url, TEMPLATE_DATABASE);
     process.env['MUSTER_TEST_POSTGRES_URL'] = server.url;
     const database = await createDatabase({ max: 10 });
     const report = await stress(database, seed, seconds);

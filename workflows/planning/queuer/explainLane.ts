@@ -20,6 +20,14 @@ export interface LaneFacts {
   /** Why the lane was paused or halted; the batch's last error. */
   reason: string | null;
   error: string | null;
+  /** Of the batch's own target or handler; left out or null: as configured. */
+  reduced?: Reduced | null;
+}
+
+/** Calls at once that back pressure left a target or a handler (H5). */
+export interface Reduced {
+  calls: number;
+  of: string;
 }
 
 export type LaneWaitsFor =
@@ -180,7 +188,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
 };
 
 /** It may go, and has not been granted yet. */
-const next = ({ queuer, lane }: LaneFacts): LaneExplanation => {
+const next = ({ queuer, lane, reduced }: LaneFacts): LaneExplanation => {
   const { served, slots, slotsTaken, lanesBefore } = queuer;
   if (!served)
     return { waitsFor: 'worker', inMs: null, text: 'may go, but no live worker serves the queuer; start one' };
@@ -192,9 +200,14 @@ const next = ({ queuer, lane }: LaneFacts): LaneExplanation => {
     return {
       waitsFor: 'submitter',
       inMs: null,
-      text: `may go and waits for a limit of its handler: calls in flight or weight in flight`,
+      text: `may go and waits for a limit of its handler: calls in flight or weight in flight${fewer(reduced)}`,
     };
   if (slotsTaken >= slots)
     return { waitsFor: 'submitter', inMs: null, text: `may go and waits for one of ${slots} submitters${before}` };
   return { waitsFor: 'submitter', inMs: 0, text: `may go and is granted next${before}` };
 };
+
+const fewer = (reduced: Reduced | null | undefined): string =>
+  reduced == null
+    ? ''
+    : `; back pressure left ${reduced.of} ${reduced.calls} ${reduced.calls === 1 ? 'call' : 'calls'} at once, one more after each success`;

@@ -8,6 +8,7 @@
  *        └── absent ── unknown ◀──┘ no answer, lost, or past its deadline; the older one of a lane is granted, to be looked up
  *        refused ◀── alone of its halved batch, as first: the one after it tells whether it is a poison task (H4) ──▶ invalid · unsubmitted
  *                         └── parked: nobody may decide it but an operator (resend, applied, refused, skip)
+ *        cancelled ◀── what the downstream does not have: never sent, granted and not yet marked, refused for now or alone (`cancel.ts`)
  *
  * Below 10 a submission is open (`submission_open`), from 10 on it has ended and never changes again: an invalid one is never sent
  * again (C11). `pending` and `valid` are what a monitor polls; `submitted` is in flight: handed to a submitter, no status yet.
@@ -25,27 +26,40 @@ export const STATUSES = {
   invalid: 11,
   skipped: 12,
   'failed-dependency': 13,
+  cancelled: 14,
 } as const;
 export type SubmissionStatus = keyof typeof STATUSES;
 
 /** What may come after each status. Everything else is refused. */
 export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
-  unsubmitted: ['submitted', 'skipped', 'failed-dependency'],
+  unsubmitted: ['submitted', 'skipped', 'failed-dependency', 'cancelled'],
   // Its dependencies were committed when it was granted first, and what is committed stays so.
-  delayed: ['submitted', 'skipped'],
+  delayed: ['submitted', 'skipped', 'cancelled'],
   // Granted, to be looked up or sent again (C28); or an answer for it comes late.
   unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused'],
-  submitted: ['unsubmitted', 'delayed', 'unknown', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused'],
+  submitted: [
+    'unsubmitted',
+    'delayed',
+    'unknown',
+    'pending',
+    'valid',
+    'committed',
+    'invalid',
+    'parked',
+    'refused',
+    'cancelled',
+  ],
   pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused'],
   valid: ['committed', 'invalid', 'unknown', 'parked'],
   // By an operator: send again, it was applied, it was refused, go on without it; or a true answer comes late.
   parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
   // It blocks nothing: it was not applied, and the one after it is asked next.
-  refused: ['unsubmitted', 'invalid'],
+  refused: ['unsubmitted', 'invalid', 'cancelled'],
   committed: [],
   invalid: [],
   skipped: [],
   'failed-dependency': [],
+  cancelled: [],
 };
 
 const names = new Map(Object.entries(STATUSES).map(([name, code]) => [code as number, name as SubmissionStatus]));
@@ -94,4 +108,5 @@ export const TASK_STATE_OF = {
   // By an operator, who could not say that it was applied.
   skipped: 'failed',
   'failed-dependency': 'failed',
+  cancelled: 'cancelled',
 } as const satisfies Record<SubmissionStatus, string>;

@@ -11,7 +11,7 @@ export const UNLIMITED_CALLS = 10_000;
  */
 export interface HandlerTokens {
   id: number;
-  /** Null: no limit. */
+  /** Null: no limit. Of the handler: as back pressure left it (H5). */
   perTarget: number | null;
   perHandler: number | null;
   weightPerTarget: number | null;
@@ -22,7 +22,7 @@ export interface HandlerTokens {
   /** With submitters now, and the weight of what was sent and has not ended. */
   calls: number;
   weight: number;
-  targets: readonly { id: number; paces: readonly number[]; calls: number; weight: number }[];
+  targets: readonly { id: number; paces: readonly number[]; allowed?: number | null; calls: number; weight: number }[];
 }
 
 /** What a batch takes of them. */
@@ -43,7 +43,8 @@ export interface Held {
 
 export type Taken = { startInMs: number } | { held: Held };
 
-type Left = { calls: number; weight: number; paces: number[] };
+/** `allowed`: calls of a target after back pressure halved them (H5). */
+type Left = { calls: number; weight: number; paces: number[]; allowed?: number | null };
 
 /** The tokens as one plan takes them. */
 export class TokenBudget {
@@ -76,8 +77,8 @@ export class TokenBudget {
     const weight = batch.status === 'unknown' ? 0 : tokens.weight;
     if (isFull(handler, limits.perHandler, weight, limits.weightPerHandler))
       return { held: { inMs: null, handlerId: limits.id } };
-    if (isFull(target, limits.perTarget, weight, limits.weightPerTarget))
-      return { held: { inMs: null, handlerId: limits.id } };
+    const ofTarget = Math.min(limits.perTarget ?? Infinity, target.allowed ?? Infinity);
+    if (isFull(target, ofTarget, weight, limits.weightPerTarget)) return { held: { inMs: null, handlerId: limits.id } };
     const startInMs = this.pace(limits, tokens, handler, target);
     if (startInMs > PACE_HORIZON_MS) return { held: { inMs: startInMs - PACE_HORIZON_MS / 2, handlerId: null } };
     for (const left of [handler, target]) {

@@ -1,0 +1,76 @@
+import * as store from '../postgres/cancelBatch';
+import { withRetries } from '../postgres/errors';
+import { lockLaneStates } from '../postgres/lane';
+import { moveSubmission } from '../postgres/laneSettle';
+import { inTransaction } from '../postgres/pool';
+import { insertNotices } from '../postgres/settle';
+import { whyNotCancelled } from '../workflows/planning/queuer/cancel';
+import { STATUSES, statusName } from '../workflows/planning/queuer/statuses';
+import { checkWhole } from './arguments';
+import { wakeNotices } from './wakeNotices';
+import type { ClientContext } from './context';
+import { NotCancellableError, NotFoundError } from './errors';
+import { noticesOfEnds } from './notices';
+
+export interface CancelledBatch {
+  batch: number;
+  service: string;
+  /** Ids that ended with it, in member order; none when it was cancelled before. */
+  tasks: string[];
+}
+
+/** A mark or a settlement holds a batch for milliseconds. */
+const LOOK_AGAIN_MS = 20;
+const LOOKS = 100;
+
+/**
+ * Cancels a batch of a lane that the downstream does not have: never sent, or refused for now, also while it waits for its next try. All of
+ * its tasks end `cancelled`, the lane goes on without it, and what depends on it fails without being sent (C18). Calling it again is safe.
+ * `NotFoundError` where no lane has it; `NotCancellableError` says why not, and nothing was changed (G9).
+ */
+export const cancelBatch = async (client: ClientContext, batch: number): Promise<CancelledBatch> => {
+  checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
+  await client.ready();
+  for (let look = 1; look <= LOOKS; look++) {
+    const found = await store.readBatchInLane(client.pool, batch);
+    if (found === null)
+      throw new NotFoundError('batch of a lane', String(batch), 'It never was in one, or it was split, or its retention is over: see `muster batch`.'); // prettier-ignore
+    const { service } = found;
+    if (found.status === STATUSES.cancelled) return { batch, service, tasks: [] };
+    refuse(batch, found);
+    const ended = await withRetries(() => tryCancel(client, batch, found.laneId));
+    if (ended !== null) {
+      await client.ringLaneIds([found.laneId, ...ended.dependents]);
+      if (ended.members.some(({ initiatorId }) => initiatorId !== null)) await wakeNotices(client);
+      return { batch, service, tasks: ended.members.map(({ id }) => id) };
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+  throw new NotCancellableError(batch, 'held', 'another transaction holds it; try again');
+};
+
+const refuse = (batch: number, { status, ...facts }: store.BatchInLane): void => {
+  const name = statusName(status);
+  const why = whyNotCancelled({ status: name, ...facts });
+  if (why !== null) throw new NotCancellableError(batch, name, why);
+};
+
+interface Ended {
+  members: store.CancelledMember[];
+  dependents: number[];
+}
+
+/** Null: it is in other hands at this moment. */
+const tryCancel = (client: ClientContext, batch: number, laneId: number): Promise<Ended | null> =>
+  inTransaction(client.pool, async (tx) => {
+    await lockLaneStates(tx, [laneId]);
+    if (!(await store.lockFreeBatch(tx, batch))) return null;
+    const found = await store.readBatchInLane(tx, batch);
+    if (found === null || found.status === STATUSES.cancelled) return null; // as the next look finds it
+    refuse(batch, found);
+    const members = await store.cancelMembers(tx, batch);
+    await moveSubmission(tx, batch, STATUSES.cancelled);
+    const notices = noticesOfEnds(members, { state: 'cancelled' });
+    if (notices.length > 0) await insertNotices(tx, notices);
+    return { members, dependents: await store.findDependentLanes(tx, batch) };
+  });

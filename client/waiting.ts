@@ -1,0 +1,58 @@
+import { checkWhole } from './arguments';
+
+export interface WaitLimits {
+  /** Give up after this (ms); default: never. */
+  timeoutMs?: number;
+  /** Rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+const FIRST_MS = 25;
+const LONGEST_MS = 1_000;
+const GROWTH = 1.6;
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+export const checkTimeout = (timeoutMs: number | undefined): void => {
+  if (timeoutMs !== undefined) checkWhole('timeoutMs', timeoutMs, 0, MAX_TIMEOUT_MS);
+};
+
+/** Looks at the store again and again, the longer the rarer, every second at last, until the timeout; it begins when it is made. */
+export class Waiting {
+  private readonly deadline: number;
+  private readonly signal: AbortSignal | undefined;
+  private waitMs = FIRST_MS;
+  private lookedFrom = 0;
+
+  constructor({ timeoutMs, signal }: WaitLimits) {
+    this.deadline = performance.now() + (timeoutMs ?? Infinity);
+    this.signal = signal;
+  }
+
+  /** A look begins. */
+  look(): void {
+    this.lookedFrom = performance.now();
+  }
+
+  /** After a look: false when the time is up, true when the next look is due. */
+  async again(): Promise<boolean> {
+    const now = performance.now();
+    if (now >= this.deadline) return false;
+    // At least as long as the look took: looking must not be most of the load.
+    await pause(Math.min(Math.max(this.waitMs, now - this.lookedFrom), this.deadline - now), this.signal);
+    this.waitMs = Math.min(LONGEST_MS, this.waitMs * GROWTH);
+    return true;
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal!.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });

@@ -1,0 +1,26 @@
+import { leaderWorkflowId } from '../../workflows/naming';
+import type { TestMuster } from './muster';
+
+/** For the message of a test that waited in vain: the leader's row and the events of its last run, by what is true now. */
+export const leaderStory = async (muster: TestMuster, handler: string, name: string): Promise<string> => {
+  const { rows } = await muster.database.pool.query<{ id: number }>(
+    `select l.*, clock() as now, (select json_agg(q) from queue q join target t on t.id = q.target_id where t.leader_id = l.id) as queue,
+       (select json_agg(b) from batch b where b.leader_id = l.id and b.state in (1, 3)) as batches
+     from leader l join handler h on h.id = l.handler_id where h.name = $1 and l.name = $2`,
+    [handler, name],
+  );
+  const row = rows[0];
+  if (row === undefined) return `no leader ${handler}/${name}`;
+  const temporal = await muster.client.temporal();
+  const run = temporal.workflow.getHandle(leaderWorkflowId(muster.prefix, handler, name, row.id));
+  const events = await run.fetchHistory().then(
+    (history) => history.events ?? [],
+    (error: unknown) => String(error),
+  );
+  if (typeof events === 'string') return `${JSON.stringify(row)}\n${events}`;
+  const lines = events.map(({ eventId, eventType, eventTime }) => {
+    const at = new Date(Number(eventTime?.seconds ?? 0) * 1_000 + (eventTime?.nanos ?? 0) / 1e6).toISOString();
+    return `${Number(eventId)} ${at} ${eventType}`;
+  });
+  return [JSON.stringify(row), ...lines.slice(-40)].join('\n');
+};

@@ -1,0 +1,7 @@
+import type { Client } from '../../client';
+
+/** Nothing that must not be is in the store. */
+export const expectWhole = async (client: Client): Promise<void> => {
+  const { checks } = await client.verify();
+  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+};

@@ -1,0 +1,23 @@
+import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import { workflowTaskQueue } from './naming';
+
+/** Muster's activities for a user's own workflow: they run in Muster's workers, on their queue, and each may be repeated. */
+export const musterActivities = (
+  prefix: string,
+  startToCloseTimeout: '1 minute' | '5 minutes',
+): ReturnType<typeof proxyActivities<Activities>> =>
+  proxyActivities<Activities>({
+    taskQueue: workflowTaskQueue(prefix),
+    startToCloseTimeout,
+    retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  });
+
+/** The refusal itself, not an "activity task failed" around it. */
+export const orRefusal = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure ? error.cause : error;
+  }
+};

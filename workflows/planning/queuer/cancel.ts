@@ -1,0 +1,44 @@
+import type { SubmissionStatus } from './statuses';
+
+/** What a cancel knows of a batch in a lane, read under the locks that it is decided under. */
+export interface CancelFacts {
+  status: SubmissionStatus;
+  /** A call was marked and is not concluded. */
+  calling: boolean;
+  /** An earlier call of it may have been applied (H3). */
+  unsure: boolean;
+}
+
+/**
+ * Why a batch of a lane cannot be cancelled; null: it can, since the downstream does not have it: it was never sent, or surely not applied
+ * (refused for now, refused alone). Everything else has its own way: an answer, a look-up, an operator.
+ */
+export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): string | null => {
+  switch (status) {
+    case 'unsubmitted':
+    case 'delayed':
+    case 'refused':
+      return calling || unsure ? UNSURE : null;
+    case 'submitted':
+      // Granted is not sent: until its call is marked, nobody has it.
+      return calling ? 'a submitter is calling the downstream with it; wait for the answer' : unsure ? UNSURE : null;
+    case 'pending':
+    case 'valid':
+      return 'the downstream accepted it; wait until it says what became of it';
+    case 'unknown':
+      return 'nobody knows yet whether it was applied; it is looked up or sent again with the same key';
+    case 'parked':
+      return 'nobody knows whether it was applied, and its lane is halted: `lane skip` or `lane fix` it';
+    case 'committed':
+      return 'it was applied';
+    case 'invalid':
+      return 'the downstream refused it for good';
+    case 'skipped':
+      return 'an operator had its lane go on without it';
+    case 'failed-dependency':
+      return 'it failed without being sent: a batch on which it depends was not applied';
+    case 'cancelled':
+      return 'it is cancelled already';
+  }
+};
+const UNSURE = 'an earlier call of it may have been applied; it is sent again with the same key';
