@@ -12,7 +12,7 @@ import { granterOf } from './laneGranter';
 import { prepareGranted } from './lanePreparer';
 import { wakeQueuersOf } from './ringLanes';
 import type { CallerDeps, CallEnd } from './submission';
-import { concludeEarlier, makeCall, settleOutcome } from './submission';
+import { concludeEarlier, makeCall, mayStart, settleOutcome } from './submission';
 import { successWriterOf } from './successWriter';
 import type { Call } from './settlement';
 
@@ -115,7 +115,8 @@ export class LaneSubmission {
     const members = await prepareGranted(pool, node, mark);
     if (members === null) return null;
     // Stopped since the claim was looked at: whoever took over counts on a call that ends before the mark does.
-    if (performance.now() - markedAtMs > MARK_LATE_MS) return null;
+    const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS;
+    if (isLate() || !(await mayStart(callers, batch, isLate))) return null;
     return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs });
   }
 

@@ -17,6 +17,7 @@ import { resolveInLane } from './laneUnknown';
 import { isPlainSuccess, settleCall } from './settlement';
 import type { Call, Settled } from './settlement';
 import type { SuccessWriter } from './successWriter';
+import { callPaceOf } from './callPace';
 import { noticesOf } from './notices';
 
 /** A mark is made a little before its call: it may wait this long for a slot before it is given up. */
@@ -66,6 +67,17 @@ export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
 
 /** True: the mark is too old to be called under; it is given up, nothing was sent. */
 export const isStale = (carried: Carried): boolean => performance.now() - carried.markedAtMs > MARK_AHEAD_MS;
+
+/** Waits until the handler's rates let the call of this batch start (G1); false: given up before. */
+export const mayStart = async (
+  { pool, handler }: Pick<CallerDeps, 'pool' | 'handler'>,
+  { targetId, n, weight, aheadMs }: CarriedBatch,
+  givesUp: () => boolean,
+): Promise<boolean> => {
+  if (handler.rates.length === 0) return true;
+  const pace = callPaceOf(pool, handler);
+  return pace.turn(targetId, { calls: 1, items: n, weight }, pace.clock(aheadMs), givesUp);
+};
 
 /** Makes the call and says what it came to; an unknown outcome is looked up at once where the handler can (H3). */
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {

@@ -20,7 +20,7 @@ import { LaneSubmission } from './laneSubmission';
 import { TURNS_PER_EPOCH } from './reserve';
 import { ring, wake } from './ring';
 import { Schedule } from './schedule';
-import { concludeEarlier, isStale, makeCall, prepare, settleOutcome } from './submission';
+import { concludeEarlier, isStale, makeCall, mayStart, prepare, settleOutcome } from './submission';
 import type { CallerDeps, CallEnd, Carried } from './submission';
 import { successWriterOf } from './successWriter';
 import type { Call } from './settlement';
@@ -136,7 +136,8 @@ class Submission {
     const { batch } = carried;
     let ended: { call: Call; outcome: CallEnd };
     try {
-      if (isStale(carried)) {
+      const givesUp = (): boolean => this.stopping || isStale(carried);
+      if (isStale(carried) || !(await mayStart(this.deps, batch, givesUp))) {
         await unmarkAttempt(this.deps.pool, batch.id, carried.attempt);
         this.schedule.add({ ...batch, attempt: carried.attempt }, 0);
         return;

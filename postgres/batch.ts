@@ -7,6 +7,7 @@ export interface CarriedBatch {
   targetId: number;
   target: string;
   n: number;
+  weight: number;
   epoch: number;
   attempt: number;
   counted: number;
@@ -23,6 +24,8 @@ export interface CarriedBatch {
   startInMs: number;
   /** Since its first call; null: never called. */
   ageMs: number | null;
+  /** The database's clock when it was read, before this process's `performance.now()`. */
+  aheadMs: number;
   perTarget: number;
   reduced: boolean;
   handler: string;
@@ -31,12 +34,19 @@ export interface CarriedBatch {
 }
 
 export const CARRIED = `
-select b.id, b.target_id as "targetId", t.key as target, b.n, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
+select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
   coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane"
+  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane",
+  extract(epoch from clock())::float8 * 1000 as "aheadMs"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
+
+/** Read just now: its clock beside ours. */
+export const aheadOf = <T extends CarriedBatch>(rows: readonly T[]): T[] => {
+  const now = performance.now();
+  return rows.map((row) => ({ ...row, aheadMs: row.aheadMs - now }));
+};
 
 /** The batches of one submission, oldest first. */
 export const readDispatch = async (db: Queryable, leaderId: number, no: number): Promise<CarriedBatch[]> => {
@@ -45,7 +55,7 @@ export const readDispatch = async (db: Queryable, leaderId: number, no: number):
     text: `${CARRIED} where b.leader_id = $1 and b.state = 1 and b.dispatch = $2 order by b.id`,
     values: [leaderId, no],
   });
-  return rows;
+  return aheadOf(rows);
 };
 
 /** Accepted batches whose status is due to be asked, oldest check first. */

@@ -1,5 +1,5 @@
 import type { CarriedBatch } from './batch';
-import { CARRIED } from './batch';
+import { aheadOf, CARRIED } from './batch';
 import type { Client, Queryable } from './pool';
 
 /** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */
@@ -11,7 +11,7 @@ export const readGranted = async (db: Queryable, no: number): Promise<CarriedBat
     text: `${CARRIED} join submission s on s.batch_id = b.id where s.submitter = $1 and s.status = 3 and b.dispatch = $1 and b.state = 1 order by s.granted_at, b.id`,
     values: [no],
   });
-  return rows;
+  return aheadOf(rows);
 };
 
 /** Batches that were granted just now, in the granting transaction. */
@@ -21,7 +21,7 @@ export const readCarried = async (db: Queryable, ids: readonly number[]): Promis
     text: `${CARRIED} where b.id = any($1::bigint[])`,
     values: [ids],
   });
-  return rows;
+  return aheadOf(rows);
 };
 
 /** A call about to be made; `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */

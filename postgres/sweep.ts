@@ -55,7 +55,7 @@ from seen`,
 
 /**
  * Forgotten targets among those of the newest `limit` tasks with a seq from `fromSeq` on, and where the next look should begin: however
- * many targets have a backlog, what was just accepted is looked at within a round. A task whose transaction was open for long lies
+ * many targets have a backlog, what was just accepted is looked at within a round; a target that is due already costs no probe. A task whose transaction was open for long lies
  * further back: `sweepQueued` finds it.
  */
 export const sweepRecent = async (
@@ -69,8 +69,8 @@ export const sweepRecent = async (
 with newest as materialized (select k.seq, k.target_id from task k where k.seq >= $1 order by k.seq desc limit $2),
 seen as (
   select t.id, t.due_at, greatest(t.hold_until, q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms') as bound
-  from (select distinct target_id from newest) n join target t on t.id = n.target_id and not t.busy and not t.paused join handler h on h.id = t.handler_id
-  cross join lateral (select q.ready_at from queue q where q.target_id = t.id order by q.priority, q.seq limit 1) q)
+  from (select distinct target_id from newest) n join target t on t.id = n.target_id and not t.busy and not t.paused and (t.due_at is null or t.due_at > clock())
+  join handler h on h.id = t.handler_id cross join lateral (select q.ready_at from queue q where q.target_id = t.id order by q.priority, q.seq limit 1) q)
 select coalesce((select max(seq) from newest), $1) as "newestSeq",
   coalesce((select array_agg(id) from seen where due_at is null or due_at > bound + interval '1 s'), '{}') as forgotten`,
     values: [fromSeq, limit],
