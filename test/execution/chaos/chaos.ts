@@ -140,6 +140,6 @@ main().then(
   (passed) => process.exit(passed ? 0 : 1),
   (error: unknown) => {
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(2);
+    process.exit(1);
   },
 );
