@@ -1,8 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from '../postgres/pool';
+import type { ExecutionMeters } from './executionMeters';
 import type { ExecutionSettings } from './executionSettings';
 import type { Handler } from './handlers/types';
+import type { Pulse } from './pulse';
 
 /** What activities close over (style.md 12): tests pass the same with their own pool and handlers. */
 export interface ActivityDeps {
@@ -20,6 +22,9 @@ export interface ActivityDeps {
   softDeadlineMs: number;
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
+  /** Keeps the chunks that this process holds, from a thread of its own. */
+  pulse: Pulse;
+  meters: ExecutionMeters;
   /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
   callbackUrl?: (batchId: number) => string;
   /** Aborted when this process begins to shut down: submissions hand back what they have not started. */

@@ -1,6 +1,9 @@
 import { DEFAULT_MAX_ATTEMPTS } from '../workflows/planning/execution/attempts';
 import type { ExecutorSource, OutputLimits } from './executors';
 
+/** Of executions as of tasks: 7 days. */
+export const DEFAULT_RETENTION_MS = 604_800_000;
+
 /** What an operator says about executions on a node, all with defaults. */
 export interface ExecutionSettings extends ExecutorSource {
   /** Answers roll calls (`batch_support`): on where there is something to run. */
@@ -21,6 +24,8 @@ export interface ExecutionSettings extends ExecutorSource {
   /** Items of a chunk at once, and time of one run, where the template says nothing. */
   concurrency: number;
   timeoutMs: number;
+  /** An execution that is over is deleted so long after its end, with its items and results. */
+  retentionMs: number;
   limits: OutputLimits;
 }
 
@@ -39,5 +44,6 @@ export const DEFAULT_EXECUTION_SETTINGS: ExecutionSettings = {
   leaseMs: 15_000,
   concurrency: 1,
   timeoutMs: 60_000,
+  retentionMs: DEFAULT_RETENTION_MS,
   limits: { stdoutBytes: 65_536, stderrBytes: 65_536 },
 };

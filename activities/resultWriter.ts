@@ -3,7 +3,8 @@ import { isRetryable } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import { recordResults } from '../postgres/workItem';
 import type { ItemResult, Recorded } from '../postgres/workItem';
-import type { HeldChunk } from './chunkLease';
+import type { ExecutionMeters } from './executionMeters';
+import type { HeldChunk } from './pulse';
 
 /** Results of one write, and how long the first may wait for others. */
 const WRITE = 200;
@@ -30,6 +31,7 @@ export class ResultWriter {
     private readonly chunk: HeldChunk,
     private readonly signal: AbortSignal,
     private readonly log: Logger,
+    private readonly meters: ExecutionMeters,
   ) {}
 
   /** Resolves when there is room for another. */
@@ -80,10 +82,11 @@ export class ResultWriter {
   }
 
   private count(results: readonly ItemResult[], recorded: Recorded | null): void {
-    const accepted = recorded?.accepted ?? 0;
-    this.counts.refused += results.length - accepted;
-    this.counts.done += Math.min(accepted, results.filter(({ ok }) => ok).length);
-    this.counts.failed += Math.max(0, accepted - results.filter(({ ok }) => ok).length);
-    if (recorded !== null) this.last = recorded;
+    this.counts.refused += results.length - (recorded?.accepted ?? 0);
+    if (recorded === null) return;
+    this.counts.done += recorded.done;
+    this.counts.failed += recorded.failed + recorded.dead;
+    this.last = recorded;
+    this.meters.recorded(recorded);
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeChunk, giveBackItems, openChunks } from '../postgres/chunk';
-import type { OpenChunk } from '../postgres/chunk';
+import type { CloseReason, OpenChunk } from '../postgres/chunk';
 import { withRetries } from '../postgres/errors';
 import * as turns from '../postgres/executionTurn';
 import type { ExecutionFacts } from '../postgres/executionTurn';
@@ -28,7 +28,7 @@ const SLACK_MS = 30_000;
  */
 export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const { pool } = deps;
-  await giveBackLost(pool, input, false);
+  await giveBackLost(deps, input, false);
   const turn = await withRetries(() => inTransaction(pool, (db) => takeAndPlan(deps, db, input)));
   if (turn === null) return repeated(deps, input);
   const chunks = await openChunks(pool, input.executionId);
@@ -91,13 +91,15 @@ const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly Ope
 };
 
 /** Chunks that nobody runs any more; of an execution that was cancelled, all. A crash on the way leaves a closed chunk with items: the next turn goes on. */
-const giveBackLost = async (db: Queryable, input: RollCall, cancelled: boolean): Promise<void> => {
+const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall, cancelled: boolean): Promise<void> => {
+  const close = async (id: string, reason: CloseReason): Promise<void> => {
+    if (await closeChunk(db, id, reason)) meters.gaveBack(reason);
+  };
   for (const chunk of await openChunks(db, input.executionId)) {
     const running = input.running.includes(chunk.id);
-    if (cancelled) await closeChunk(db, chunk.id, 'cancelled');
-    else if (chunk.state === CHUNK.ready && input.undelivered.includes(chunk.id))
-      await closeChunk(db, chunk.id, 'undelivered');
-    else if (chunk.state === CHUNK.taken && chunk.expired && !running) await closeChunk(db, chunk.id, 'expired');
+    if (cancelled) await close(chunk.id, 'cancelled');
+    else if (chunk.state === CHUNK.ready && input.undelivered.includes(chunk.id)) await close(chunk.id, 'undelivered');
+    else if (chunk.state === CHUNK.taken && chunk.expired && !running) await close(chunk.id, 'expired');
     else if (chunk.state !== CHUNK.closed) continue;
     while ((await withRetries(() => giveBackItems(db, chunk.id))) > 0);
   }
@@ -108,7 +110,7 @@ const repeated = async (deps: ActivityDeps, input: RollCall): Promise<RollCallRe
   const facts = await turns.readTurn(deps.pool, input.executionId);
   if (facts === null) return answer(deps, input, NOTHING, { kind: 'over' }, []);
   if (isOver(facts.state)) {
-    await giveBackLost(deps.pool, input, true);
+    await giveBackLost(deps, input, true);
     return answer(deps, input, facts, { kind: 'over' }, []);
   }
   const chunks = await openChunks(deps.pool, input.executionId);

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { closeChunk, giveBackItems, takeChunk } from '../postgres/chunk';
 import type { TakenChunk } from '../postgres/chunk';
@@ -8,16 +10,19 @@ import type { GivenItem } from '../postgres/workItem';
 import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../workflows/contracts';
 import { succeeded } from '../workflows/planning/execution/attempts';
 import { isOver, pendingOf } from '../workflows/planning/execution/states';
-import { ChunkLease } from './chunkLease';
-import type { HeldChunk } from './chunkLease';
 import type { ActivityDeps } from './deps';
 import { cutOutput, makeExecutor, nodeFailure } from './executors';
 import type { Executor, RunOutcome } from './executors';
 import { HostPace } from './hostPace';
+import { interruption } from './interruption';
+import { nowNs } from './pulse';
+import type { ChunkLease, HeldChunk } from './pulse';
 import { ResultWriter } from './resultWriter';
 
 /** Items read at once. */
 const PAGE = 500;
+/** Functions that never wait still leave the event loop a turn after this, or no result would be written before the last item. */
+const LOOP_MS = 20;
 
 const NOT_TAKEN: WorkOrderBatchResponse = {
   taken: false,
@@ -36,21 +41,34 @@ export const workOrderBatch = async (
 ): Promise<WorkOrderBatchResponse> => {
   const { pool, node, executions } = deps;
   const context = Context.current();
-  const takenAt = performance.now();
+  const takenAt = nowNs();
   const taken = await withRetries(() => takeChunk(pool, chunkId, node, executions.leaseMs));
   // Closed, or taken by an execution of this activity whose answer was lost.
   if (taken === null) return NOT_TAKEN;
   const chunk = { id: chunkId, nodeId: node, epoch: taken.epoch };
-  const lease = new ChunkLease(pool, chunk, executions.leaseMs, takenAt, deps.log);
+  const { timeoutMs, concurrency } = settingsOf(taken, deps);
+  const hold = { chunk, leaseMs: executions.leaseMs, itemMs: timeoutMs };
+  const lease = deps.pulse.hold(hold, concurrency, takenAt);
   const heartbeat = setInterval(() => context.heartbeat(), Math.max(100, executions.leaseMs / 5));
-  const run = new ChunkRun(deps, chunk, taken, lease, context.cancellationSignal);
+  const interrupted = AbortSignal.any([interruption(context, deps.draining), lease.lost]);
+  setMaxListeners(0, interrupted);
+  const run = new ChunkRun(deps, chunk, taken, lease, interrupted);
   try {
     await run.run();
     return await run.conclude();
   } finally {
     clearInterval(heartbeat);
-    await lease.end();
+    lease.end();
   }
+};
+
+/** What the template says, or else the operator. */
+const settingsOf = ({ config, n }: TakenChunk, { executions }: ActivityDeps) => {
+  const { concurrency, timeoutMs } = config as ExecutionTemplate['config'];
+  return {
+    concurrency: Math.min(concurrency ?? executions.concurrency, n),
+    timeoutMs: timeoutMs ?? executions.timeoutMs,
+  };
 };
 
 class ChunkRun {
@@ -59,6 +77,8 @@ class ChunkRun {
   private readonly pace: HostPace;
   /** Nothing new is begun: this process stops, or the execution was cancelled. */
   private readonly stop: AbortSignal;
+  private readonly timeoutMs: number;
+  private readonly concurrency: number;
 
   constructor(
     private readonly deps: ActivityDeps,
@@ -68,7 +88,8 @@ class ChunkRun {
     private readonly cancelled: AbortSignal,
   ) {
     this.config = taken.config;
-    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log);
+    ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
+    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters);
     this.stop = AbortSignal.any([cancelled, deps.draining]);
     // The rate is one over all nodes of the round.
     this.pace = new HostPace((this.config.ratePerHost ?? Infinity) / taken.siblings);
@@ -76,19 +97,23 @@ class ChunkRun {
 
   async run(): Promise<void> {
     const { executions } = this.deps;
+    const { concurrency } = this;
     const { functionId, method } = this.taken;
-    const concurrency = this.config.concurrency ?? executions.concurrency;
     const executor = await makeExecutor(executions, { functionId, method, concurrency, limits: executions.limits });
     try {
       const items = this.items();
-      const lane = async (): Promise<void> => {
+      let turnAt = performance.now();
+      const lane = async (_: unknown, place: number): Promise<void> => {
         for (let item = await items.next(); item.done !== true; item = await items.next()) {
           await this.pace.turn(item.value.arguments, this.stop);
           if (!(await this.lease.check(this.stop))) break;
+          this.lease.begin(place, item.value.position);
           await this.one(executor, item.value);
+          this.lease.done(place);
+          if (performance.now() - turnAt > LOOP_MS) turnAt = await turnOfTheLoop(performance.now());
         }
       };
-      await Promise.all(Array.from({ length: Math.min(concurrency, this.taken.n) }, lane));
+      await Promise.all(Array.from({ length: concurrency }, lane));
     } finally {
       await executor.close();
     }
@@ -101,6 +126,7 @@ class ChunkRun {
     const { counts, last } = this.writer;
     let returned = 0;
     if (last?.open !== false && (await withRetries(() => closeChunk(pool, this.chunk.id, 'returned', node)))) {
+      this.deps.meters.gaveBack('returned');
       returned = this.taken.n - counts.done - counts.failed;
       while ((await withRetries(() => giveBackItems(pool, this.chunk.id))) > 0);
     }
@@ -125,9 +151,11 @@ class ChunkRun {
 
   private async one(executor: Executor, item: GivenItem): Promise<void> {
     const { executions } = this.deps;
-    const outcome = await this.bounded(executor, item, this.config.timeoutMs ?? executions.timeoutMs);
+    const begun = performance.now();
+    const outcome = await this.bounded(executor, item, this.timeoutMs);
     // Interrupted from outside: no attempt, it is given back.
     if (outcome === null) return;
+    this.deps.meters.ran(performance.now() - begun);
     const exitCode = outcome.exitCode;
     await this.writer.add({
       position: item.position,

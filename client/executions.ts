@@ -169,7 +169,8 @@ const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
   [CHUNK.closed]: 'closed',
 };
 
-const notFound = (id: string): Error => new NotFoundError('execution', id);
+const RETENTION = 'One that is over is deleted after its retention: 7 days, or executions.retentionMs of the workers.';
+const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
 const closeCancelled = async (pool: Pool, id: string): Promise<void> => {
   for (const chunk of await openChunks(pool, id)) {

@@ -26,7 +26,7 @@ const COLUMNS = `id, function_id as "functionId", method, config, topic, state, 
 export const readExecution = async (db: Queryable, id: string): Promise<ExecutionRow | null> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'read-execution',
-    text: `select ${COLUMNS} from execution where id = $1`,
+    text: `select ${COLUMNS} from execution where id = $1 and state <> -4`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -36,7 +36,7 @@ export const readExecution = async (db: Queryable, id: string): Promise<Executio
 export const listExecutions = async (db: Queryable, limit: number): Promise<ExecutionRow[]> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions',
-    text: `select ${COLUMNS} from execution order by created_at desc, id limit $1`,
+    text: `select ${COLUMNS} from execution where state <> -4 order by created_at desc, id limit $1`,
     values: [limit],
   });
   return rows;

@@ -113,3 +113,24 @@ from lane_state s`,
   });
   return rows[0]!;
 };
+
+/** Executions that are not over, and the items of those that were accepted; by the words for their states. */
+export interface ExecutionGauges {
+  executions: Record<'staging' | 'created' | 'in-progress', number>;
+  items: Record<'created' | 'in-progress' | 'done' | 'failed' | 'permanently-failed', number>;
+  waiting: number;
+}
+
+export const readExecutionGauges = async (client: Client): Promise<ExecutionGauges> => {
+  const { rows } = await client.query<ExecutionGauges>({
+    name: 'read-execution-gauges',
+    text: `
+select json_build_object('staging', (select count(*) from execution where state = 2), 'created', count(*) filter (where state = 0),
+    'in-progress', count(*) filter (where state = 1)) as executions,
+  json_build_object('created', coalesce(sum(n_created), 0), 'in-progress', coalesce(sum(n_running), 0), 'done', coalesce(sum(n_done), 0),
+    'failed', coalesce(sum(n_failed), 0), 'permanently-failed', coalesce(sum(n_dead), 0)) as items,
+  (count(*) filter (where wants_nodes))::float8 as waiting
+from execution where state in (0, 1)`,
+  });
+  return rows[0]!;
+};

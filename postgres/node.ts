@@ -13,14 +13,14 @@ export interface NodeRow {
   functions?: readonly string[];
 }
 
-/** A sign of life. Inserts the row where it is not there: at the start, and after a sweeper took the process for dead. */
+/** A sign of life; who drains does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for dead. */
 export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
   await db.query({
     name: 'touch-node',
     text: `
 insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions)
 values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8)
-on conflict (id) do update set seen_at = excluded.seen_at, draining = excluded.draining, functions = excluded.functions`,
+on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining, functions = excluded.functions`,
     values: [
       node.id,
       node.taskQueue,

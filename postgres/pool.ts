@@ -15,6 +15,8 @@ export interface PoolOptions {
   /** Most connections. Default 10. */
   max?: number;
   applicationName?: string;
+  /** A statement without an answer for so long fails here, and its connection is given up. Default: as long as the server takes. */
+  queryTimeoutMs?: number;
 }
 
 // int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and counts are far smaller.
@@ -46,6 +48,7 @@ export const createPool = (options: PoolOptions): Pool => {
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    ...(options.queryTimeoutMs === undefined ? {} : { query_timeout: options.queryTimeoutMs }),
     types,
     options: [
       `-c search_path=${schema}`,
@@ -62,7 +65,17 @@ export const createPool = (options: PoolOptions): Pool => {
   pool.on('error', () => undefined);
   // Nor one that is checked out, between two statements of a transaction: the next statement fails, and says so.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  created.set(pool, options);
   return pool;
+};
+
+const created = new WeakMap<Pool, PoolOptions>();
+
+/** What a pool of `createPool` was made with: for another like it in another thread. */
+export const poolOptions = (pool: Pool): PoolOptions => {
+  const options = created.get(pool);
+  if (options === undefined) throw new Error('pool: expected one that createPool made, got another');
+  return options;
 };
 
 /** Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it back. */

@@ -192,7 +192,7 @@ create table execution (
   constraint execution_attempts_limit_check CHECK (attempts_limit > 0),
   constraint execution_check CHECK (LEAST(n_created, n_running, n_done, n_failed, n_dead) >= 0),
   constraint execution_check1 CHECK ((n_created + n_running + n_done + n_failed + n_dead) = items),
-  constraint execution_check2 CHECK ((state = ANY (ARRAY[100, '-3'::integer])) = (finished_at IS NOT NULL)),
+  constraint execution_check2 CHECK ((state = ANY (ARRAY[100, '-3'::integer, '-4'::integer])) = (finished_at IS NOT NULL)),
   constraint execution_check3 CHECK (state <> 100 OR (n_done + n_dead) = items),
   constraint execution_check4 CHECK ((state <> ALL (ARRAY[0, 1])) OR (n_done + n_dead) < items),
   constraint execution_check5 CHECK ((state = ANY (ARRAY[0, 1])) OR NOT wants_nodes),
@@ -200,7 +200,7 @@ create table execution (
   constraint execution_items_check CHECK (items >= 0),
   constraint execution_max_attempts_check CHECK (max_attempts >= 0),
   constraint execution_method_check CHECK (octet_length(method) >= 1 AND octet_length(method) <= 512),
-  constraint execution_state_check CHECK (state = ANY (ARRAY['-3'::integer, 0, 1, 2, 100]))
+  constraint execution_state_check CHECK (state = ANY (ARRAY['-4'::integer, '-3'::integer, 0, 1, 2, 100]))
 ) with (fillfactor=50);
 
 create table fanout (
@@ -638,6 +638,8 @@ CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);
 CREATE INDEX dispatch_handler ON dispatch USING btree (handler_id);
 CREATE INDEX execution_created ON execution USING btree (created_at, id);
+CREATE INDEX execution_deleted ON execution USING btree (finished_at) WHERE state = '-4'::integer;
+CREATE INDEX execution_ended ON execution USING btree (finished_at) WHERE state = ANY (ARRAY[100, '-3'::integer]);
 CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = ANY (ARRAY[0, 1]);
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);

@@ -32,6 +32,10 @@ export interface ItemResult {
 export interface Recorded {
   /** Results that counted. Fewer than given: the others were refused, and changed nothing. */
   accepted: number;
+  /** Of those: done, failed, and permanently failed. */
+  done: number;
+  failed: number;
+  dead: number;
   /** The chunk is still open for its node. */
   open: boolean;
   /** State of the execution after it, and what a new round would take. */
@@ -76,7 +80,7 @@ with c as (select id, execution_id, n_open from chunk where id = $1 and node_id 
    note = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.note end,
    resume_at = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.resume_at end
   from n, c where e.id = c.execution_id returning e.state, e.n_created + e.n_failed as pending)
-select n.n as accepted, coalesce((select d.state from d), 1) = 1 as open, x.state, x.pending from n, x`,
+select n.n as accepted, n.done, n.failed, n.dead, coalesce((select d.state from d), 1) = 1 as open, x.state, x.pending from n, x`,
     values: [
       chunk.id,
       chunk.nodeId,

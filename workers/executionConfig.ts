@@ -27,6 +27,7 @@ export const executionShape = {
   leaseMs: whole(1_000, 600_000).optional(),
   concurrency: whole(1, 1_000).optional(),
   timeoutMs: whole(1, DAY_MS).optional(),
+  retentionMs: whole(60_000, 3_650 * DAY_MS).optional(),
   stdoutBytes: whole(0, 16 * 1_048_576).optional(),
   stderrBytes: whole(0, 16 * 1_048_576).optional(),
   memoryBytes: whole(65_536, 4 * 1_073_741_824).optional(),
@@ -45,6 +46,7 @@ export interface ExecutionFileSettings {
   leaseMs?: number | undefined;
   concurrency?: number | undefined;
   timeoutMs?: number | undefined;
+  retentionMs?: number | undefined;
   stdoutBytes?: number | undefined;
   stderrBytes?: number | undefined;
   memoryBytes?: number | undefined;

@@ -1,6 +1,9 @@
 import type { ActivityDeps } from '../activities/deps';
+import { DEFAULT_RETENTION_MS } from '../activities/executionSettings';
 import { deleteAbandonedStaging, dueExecutions, executionsWantingNodes } from '../postgres/execution';
 import { wakeExecutions } from '../workflows/wake';
+import { ExecutionReaper } from './executionReaper';
+import type { SweepCounts } from './sweepCounts';
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 
@@ -20,7 +23,13 @@ export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Dep
 /** Of one round of the sweeper; the next one takes the next. */
 const PER_ROUND = 200;
 const AGAIN_MS = 30_000;
-const STAGED_ITEMS = 10_000;
+const STAGED_ITEMS = 2_000;
+
+interface ExecutionSweepSettings {
+  startupDelayMs: number;
+  /** Default 7 days. */
+  retentionMs?: number;
+}
 
 /**
  * The sweeper's part: executions whose workflow did not look when it should have, which after a restart of everything are all that are open
@@ -29,10 +38,21 @@ const STAGED_ITEMS = 10_000;
 export class ExecutionSweep {
   private readonly startedAt = performance.now();
 
+  private readonly startupDelayMs: number;
+  private readonly reaper: ExecutionReaper;
+
   constructor(
     private readonly deps: Deps,
-    private readonly startupDelayMs: number,
-  ) {}
+    { startupDelayMs, retentionMs = DEFAULT_RETENTION_MS }: ExecutionSweepSettings = { startupDelayMs: 0 },
+  ) {
+    this.startupDelayMs = startupDelayMs;
+    this.reaper = new ExecutionReaper(deps.pool, retentionMs);
+  }
+
+  /** What ended longer ago than its retention. */
+  reap(counts: Pick<SweepCounts, 'deletedExecutions' | 'deletedItems'>): Promise<void> {
+    return this.reaper.look(counts);
+  }
 
   async round(): Promise<void> {
     const { pool, temporal, prefix, log } = this.deps;

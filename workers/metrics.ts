@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
+import type { ExecutionMeters } from '../activities/executionMeters';
 import type { Pool } from '../postgres/pool';
 import { StoreMetrics } from './storeMetrics';
 import type { SweepCounts } from './sweepCounts';
@@ -16,6 +17,8 @@ export interface MetricsOptions {
   host?: string;
   /** `node.sweepCounts`, where a worker runs in this process. */
   sweepCounts?: Readonly<SweepCounts>;
+  /** `node.deps.meters`, where a worker runs in this process. */
+  meters?: ExecutionMeters;
   log?: Logger;
 }
 export interface MetricsServer {
@@ -28,11 +31,13 @@ const HEALTH_MS = 2_000;
 
 /**
  * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz` (200, or 503 while Postgres does not answer). All values but
- * the sweeper's are the store's and so the same from every process: aggregate with `max`, not with `sum`.
+ * the sweeper's, those of item runs and of chunks given back are the store's and so the same from every process: aggregate with `max`, not
+ * with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const registry = new Registry();
   const metrics = new StoreMetrics(registry, options);
+  options.meters?.register(registry);
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
     const answer =

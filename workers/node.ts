@@ -7,10 +7,12 @@ import type { WorkerDeploymentOptions, WorkflowBundleOption, NativeConnection } 
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
+import { ExecutionMeters } from '../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executionSettings';
 import type { ExecutionSettings } from '../activities/executionSettings';
 import { servedFunctions } from '../activities/executors';
 import type { Handler } from '../activities/handlers/types';
+import { Pulse } from '../activities/pulse';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
@@ -94,12 +96,14 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     ...(callback === undefined
       ? {}
       : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
+    pulse: new Pulse({ pool, log }),
+    meters: new ExecutionMeters(),
     draining: draining.signal,
     log,
   };
   await registerSearchAttributes(connection, namespace, log);
   const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves);
-  const registry = new Registry({ pool, log, node: await nodeRow(deps, options.versioning) });
+  const registry = await registryOf(deps, options.versioning);
   const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs, fanouts: options.fanouts });
   const shutdown = (): void => {
     draining.abort();
@@ -133,6 +137,12 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     },
     shutdown,
   };
+};
+
+/** A function may block this process for as long as an item may take; then it is no node any more. */
+const registryOf = async (deps: ActivityDeps, versioning: Versioning | undefined): Promise<Registry> => {
+  const { timeoutMs, leaseMs } = deps.executions;
+  return new Registry({ ...deps, node: await nodeRow(deps, versioning), silenceMs: timeoutMs + leaseMs });
 };
 
 /** What this process says of itself: the handlers it serves, and what it answers to roll calls (E3). */

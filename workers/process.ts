@@ -22,7 +22,7 @@ export interface WorkerOptions {
   shutdownGraceMs?: number;
   /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
   startTimeoutMs?: number;
-  /** Most database connections of this process. Default 20. */
+  /** Most database connections of this process, and one more for its pulse thread. Default 20. */
   maxConnections?: number;
   versioning?: Versioning;
   /** With versioning: new runs go to this version once it polls. */
@@ -128,7 +128,13 @@ const callbackOf = (
 const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOptions): Promise<MetricsServer | null> => {
   if (metrics === undefined) return null;
   try {
-    const server = await startMetrics({ ...metrics, pool, log, sweepCounts: node.sweepCounts });
+    const server = await startMetrics({
+      ...metrics,
+      pool,
+      log,
+      sweepCounts: node.sweepCounts,
+      meters: node.deps.meters,
+    });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');
     return server;
   } catch (error) {

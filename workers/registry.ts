@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Pulse } from '../activities/pulse';
 import { removeNode, touchNode } from '../postgres/node';
 import type { NodeRow } from '../postgres/node';
 import type { Pool } from '../postgres/pool';
@@ -8,10 +9,14 @@ export const HEARTBEAT_MS = 3_000;
 
 export interface RegistryOptions {
   pool: Pool;
+  /** Gives the signs of life after the first one: from a thread that work cannot block. */
+  pulse: Pulse;
   node: Omit<NodeRow, 'draining'>;
   log: Logger;
   /** Default 3 s. */
   everyMs?: number;
+  /** The main thread may be silent for so long before the node is. */
+  silenceMs: number;
 }
 
 /**
@@ -19,56 +24,33 @@ export interface RegistryOptions {
  * followed by the next one; while Postgres is away nobody can read the row either.
  */
 export class Registry {
-  private timer: NodeJS.Timeout | undefined;
-  private beating: Promise<void> = Promise.resolve();
-  private draining = false;
-  private stopped = false;
-  private failing = false;
-
   constructor(private readonly options: RegistryOptions) {}
 
-  async start(): Promise<void> {
-    await this.beat();
-    this.next();
+  start(): Promise<void> {
+    return this.say(false);
   }
 
   /** It takes no new work from now on. */
-  async drain(): Promise<void> {
-    this.draining = true;
-    await this.beat();
+  drain(): Promise<void> {
+    return this.say(true);
   }
 
   /** A clean stop: the row goes. */
   async stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.beating;
-    await removeNode(this.options.pool, this.options.node.id).catch((error: unknown) => this.failed(error));
+    const { pulse, pool, node } = this.options;
+    await pulse.stop();
+    await removeNode(pool, node.id).catch((error: unknown) => this.failed(error));
   }
 
-  private next(): void {
-    if (this.stopped) return;
-    this.timer = setTimeout(() => void this.beat().then(() => this.next()), this.options.everyMs ?? HEARTBEAT_MS);
-    this.timer.unref();
-  }
-
-  /** One after the other, so that an older one never overwrites the draining flag. */
-  private beat(): Promise<void> {
-    this.beating = this.beating.then(async () => {
-      if (this.stopped) return;
-      try {
-        await touchNode(this.options.pool, { ...this.options.node, draining: this.draining });
-        this.failing = false;
-      } catch (error) {
-        this.failed(error);
-      }
-    });
-    return this.beating;
+  /** At once, and from then on. */
+  private async say(draining: boolean): Promise<void> {
+    const { pulse, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
+    const row = { ...node, draining };
+    pulse.beat(row, everyMs, silenceMs);
+    await touchNode(pool, row).catch((error: unknown) => this.failed(error));
   }
 
   private failed(error: unknown): void {
-    if (!this.failing)
-      this.options.log.warn({ err: error, node: this.options.node.id }, 'node: no sign of life written');
-    this.failing = true;
+    this.options.log.warn({ err: error, node: this.options.node.id }, 'node: no sign of life written');
   }
 }

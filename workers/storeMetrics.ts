@@ -5,6 +5,7 @@ import * as store from '../postgres/metrics';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../workflows/planning/states';
+import { ExecutionGauges } from './executionGauges';
 import type { SweepCounts } from './sweepCounts';
 
 /** Scrapes that come together share one reading. */
@@ -47,6 +48,7 @@ export class StoreMetrics {
   private readonly leaders: Gauge<'handler' | 'state'>;
   private readonly batches: Counter<'handler' | 'reason'>;
   private readonly failures: Counter;
+  private readonly executions: ExecutionGauges;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
   private counted: number | null = null;
@@ -66,6 +68,7 @@ export class StoreMetrics {
     this.lanes = Object.fromEntries(
       Object.entries(OF_LANES).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers })]),
     ) as typeof this.lanes;
+    this.executions = new ExecutionGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -101,6 +104,7 @@ export class StoreMetrics {
         for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
+        await this.executions.read(client);
         await this.countBatches(client);
       });
       this.readAt = performance.now();

@@ -16,6 +16,9 @@ export interface SweepCounts {
   deletedDispatches: number;
   expiredFanouts: number;
   deletedFanouts: number;
+  deletedExecutions: number;
+  /** Work items of executions. */
+  deletedItems: number;
 }
 
 export const noCounts = (): SweepCounts => ({
@@ -35,4 +38,6 @@ export const noCounts = (): SweepCounts => ({
   deletedDispatches: 0,
   expiredFanouts: 0,
   deletedFanouts: 0,
+  deletedExecutions: 0,
+  deletedItems: 0,
 });

@@ -40,7 +40,7 @@ export interface SweeperOptions {
   everyMs?: number;
   /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
-  executions?: { startupDelayMs: number };
+  executions?: { startupDelayMs: number; retentionMs?: number };
   /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
   fanouts?: ReapIntervals | undefined;
 }
@@ -84,7 +84,6 @@ export class Sweeper {
   private readonly executions: ExecutionSweep;
   /** One line an outage, not one a round. */
   private readonly failing = new Set<string>();
-
   private readonly retention = new Retention();
   private readonly stuck: StuckLeaders;
   private readonly fanouts: FanoutReaper;
@@ -93,7 +92,7 @@ export class Sweeper {
     this.stuck = new StuckLeaders(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
-    this.executions = new ExecutionSweep(options, options.executions?.startupDelayMs ?? 0);
+    this.executions = new ExecutionSweep(options, options.executions);
   }
 
   start(): void {
@@ -144,6 +143,7 @@ export class Sweeper {
     await this.step('executions', () => this.executions.round());
     await this.step('retention', () => this.clean());
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
+    await this.step('ended executions', () => this.executions.reap(this.counts));
   }
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {

@@ -9,7 +9,7 @@ export const executions: readonly Invariant[] = [
   {
     name: 'an execution counts its items by state',
     text: `
-select e.id as execution, e.items, count(w.position)::int as found from execution e left join work_item w on w.execution_id = e.id
+select e.id as execution, e.items, count(w.position)::int as found from execution e left join work_item w on w.execution_id = e.id where e.state <> -4
 group by e.id having e.items <> count(w.position) or e.n_created <> count(*) filter (where w.state = 0) or e.n_running <> count(*) filter (where w.state = 1)
   or e.n_done <> count(*) filter (where w.state = 100) or e.n_failed <> count(*) filter (where w.state = -1) or e.n_dead <> count(*) filter (where w.state = -2)
 order by e.id limit 20`,
@@ -17,7 +17,7 @@ order by e.id limit 20`,
   {
     name: 'a chunk counts its items in progress',
     text: `
-select c.id as chunk, c.n_open as open, count(w.position)::int as found from chunk c left join work_item w on w.chunk_id = c.id and w.state = 1
+select c.id as chunk, c.n_open as open, count(w.position)::int as found from chunk c join execution e on e.id = c.execution_id and e.state <> -4 left join work_item w on w.chunk_id = c.id and w.state = 1
 group by c.id having c.n_open <> count(w.position) order by c.id limit 20`,
   },
   {
@@ -29,7 +29,7 @@ where w.chunk_id is not null and c.execution_id is distinct from w.execution_id 
   {
     name: 'items are numbered without gaps',
     text: `
-select e.id as execution, e.items, max(w.position) as last from execution e join work_item w on w.execution_id = e.id
+select e.id as execution, e.items, max(w.position) as last from execution e join work_item w on w.execution_id = e.id where e.state <> -4
 group by e.id having max(w.position) <> e.items - 1 order by e.id limit 20`,
   },
   {

@@ -1,6 +1,7 @@
 -- Up Migration
 -- Batch execution: one function, many argument lists, split over nodes (README, "Executions").
--- States of an execution: 2 staging (its list is not complete, nothing of it runs), 0 created, 1 in progress, 100 done, -3 cancelled.
+-- States of an execution: 2 staging (its list is not complete, nothing of it runs), 0 created, 1 in progress, 100 done, -3 cancelled,
+-- -4 deleted: nobody sees it any more, its rows are going.
 -- States of an item: 0 created, 1 in progress, 100 done, -1 failed, -2 permanently failed: workflows/planning/execution/states.ts is the one list.
 
 create table execution (
@@ -8,7 +9,7 @@ create table execution (
   function_id text not null check (octet_length(function_id) between 1 and 512),
   method text not null check (octet_length(method) between 1 and 512),
   config json not null, topic text,
-  state smallint not null default 2 check (state in (-3, 0, 1, 2, 100)),
+  state smallint not null default 2 check (state in (-4, -3, 0, 1, 2, 100)),
   max_attempts int not null default 0 check (max_attempts >= 0),   -- asked for; 0: the operator's
   attempts_limit int check (attempts_limit > 0),     -- the lower of that and the operator's (E10): written by each turn
   items int not null default 0 check (items >= 0),
@@ -20,11 +21,13 @@ create table execution (
   created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check (least(n_created, n_running, n_done, n_failed, n_dead) >= 0),
   check (n_created + n_running + n_done + n_failed + n_dead = items),
-  check ((state in (100, -3)) = (finished_at is not null)),
+  check ((state in (100, -3, -4)) = (finished_at is not null)),
   check (state <> 100 or n_done + n_dead = items), check (state not in (0, 1) or n_done + n_dead < items),   -- E9, both ways
   check (state in (0, 1) or not wants_nodes)) with (fillfactor = 50);
 create index execution_open on execution (resume_at) where state in (0, 1);
 create index execution_staging on execution (resume_at) where state = 2;
+create index execution_ended on execution (finished_at) where state in (100, -3);      -- retention
+create index execution_deleted on execution (finished_at) where state = -4;
 create index execution_created on execution (created_at, id);
 
 -- What one node was given in one round. The lease is by clock(); whoever closes a chunk fences its node out: results of it are refused.

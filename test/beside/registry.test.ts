@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { Pulse } from '../../activities/pulse';
 import { deleteStaleNodes, servedHandlers } from '../../postgres/node';
 import { Registry } from '../../workers/registry';
 import type { TestDatabase } from '../helpers/database';
@@ -15,7 +16,9 @@ afterAll(() => database.drop());
 
 const register = async (id: string, everyMs = 20): Promise<Registry> => {
   const node = { id, taskQueue: 'queue', handlers: ['orders', 'mails'], version: '1.2.3' };
-  const registry = new Registry({ pool: database.pool, node, log: pino({ level: 'silent' }), everyMs });
+  const log = pino({ level: 'silent' });
+  const pulse = new Pulse({ pool: database.pool, log });
+  const registry = new Registry({ pool: database.pool, pulse, node, log, everyMs, silenceMs: 3_000 });
   running.push(registry);
   await registry.start();
   return registry;
@@ -74,6 +77,23 @@ test('heartbeats survive connections that the server closes', async () => {
     const before = await eventually(() => read('c').catch(() => null));
     await eventually(async () => ((await read('c').catch(() => undefined))?.seen ?? '') > before.seen);
   }
+});
+
+test('heartbeats go on while work blocks the process, and end where it hangs for longer than any work may take', async () => {
+  await database.pool.query(`create table beats (at timestamptz default clock_timestamp());
+create function note_beat() returns trigger language plpgsql as $$ begin insert into beats default values; return null; end $$;
+create trigger note_beat after update on node for each row when (new.id = 'busy') execute function note_beat()`);
+  await register('busy', 100);
+  await eventually(async () => (await database.pool.query('select from beats')).rowCount! > 0); // its thread runs
+  await database.pool.query('delete from beats');
+  const until = Date.now() + 6_000;
+  while (Date.now() < until); // nothing else of this thread runs
+  const { rows } = await database.pool.query<{ n: number; last: number }>(
+    `select count(*)::int as n, extract(epoch from clock_timestamp() - max(at))::float8 as last from beats`,
+  );
+  expect(rows[0]!.n).toBeGreaterThan(10);
+  expect(rows[0]!.last).toBeGreaterThan(1.5); // 3 s of silence, then none; looks that came late do not count
+  await eventually(async () => (await read('busy'))!.age < 1); // and it is back with the main thread
 });
 
 test('only nodes silent for longer than the limit are removed', async () => {

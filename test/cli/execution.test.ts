@@ -87,7 +87,9 @@ test('bad input: exit code 2, the line is named, nothing was accepted', async ()
   expect(bad.stderr).toContain('standard input, line 2: expected a JSON array of texts such as ["--id", "17"], got [2]. Nothing was accepted.'); // prettier-ignore
   expect((await run(['execute', '--function', 'greet'])).code).toBe(2);
   expect((await run(['execution', 'nine'])).code).toBe(2);
-  expect((await run(['execution', '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b12'])).code).toBe(1);
+  const none = await run(['execution', '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b12']);
+  expect(none.code).toBe(1);
+  expect(none.stderr).toContain('there is none. One that is over is deleted after its retention: 7 days, or executions.retentionMs'); // prettier-ignore
 });
 
 test('settings: every problem of executions and functions is named; without any, a node answers no roll call', async () => {

@@ -12,7 +12,8 @@ const ITEM_NAMES: Readonly<Record<number, ItemState>> = {
 };
 export const itemStateName = (state: number): ItemState => nameOf(ITEM_NAMES, state, 'work item');
 
-export const EXECUTION = { created: 0, inProgress: 1, staging: 2, done: 100, cancelled: -3 } as const;
+export const EXECUTION = { created: 0, inProgress: 1, staging: 2, done: 100, cancelled: -3, deleted: -4 } as const;
+/** `deleted` has no name: its rows are going, and nobody sees it. */
 export type ExecutionState = 'staging' | 'created' | 'in-progress' | 'done' | 'cancelled';
 
 const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
@@ -24,7 +25,8 @@ const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
 };
 export const executionStateName = (state: number): ExecutionState => nameOf(EXECUTION_NAMES, state, 'execution');
 /** Nothing of it runs any more, for good. */
-export const isOver = (state: number): boolean => state === EXECUTION.done || state === EXECUTION.cancelled;
+export const isOver = (state: number): boolean =>
+  state === EXECUTION.done || state === EXECUTION.cancelled || state === EXECUTION.deleted;
 
 export const CHUNK = { filling: 2, ready: 0, taken: 1, done: 100, closed: -1 } as const;
 

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChunkMemory } from './shared';
+
+/**
+ * The lease of a chunk, as its node holds it: renewed by the pulse thread at a third of its time, whatever the items do. The node takes itself
+ * for out when its own monotonic clock passes the expiry, counted from before the statement was sent: so a process that was stopped and wakes
+ * starts nothing before it has been renewed.
+ */
+export class ChunkLease {
+  private readonly ended = new AbortController();
+
+  constructor(
+    private readonly memory: ChunkMemory,
+    private readonly signOfLife: () => void,
+    private readonly drop: () => void,
+  ) {}
+
+  /** Aborted when another may run the items of this chunk: what still runs of it is for nothing. */
+  get lost(): AbortSignal {
+    return this.ended.signal;
+  }
+
+  /** Before every item. True when it is held; waits for the renewal where it ran out. */
+  async check(signal: AbortSignal): Promise<boolean> {
+    while (!this.memory.isHeld() && !this.memory.isLost() && !signal.aborted)
+      await sleep(50, undefined, { signal }).catch(() => undefined);
+    if (this.memory.isLost()) this.lose();
+    return !this.memory.isLost() && !signal.aborted;
+  }
+
+  /** A lane begins an item, and ends it: what the pulse thread must know should the item never come back. */
+  begin(lane: number, position: number): void {
+    this.signOfLife();
+    this.memory.begin(lane, position);
+  }
+  done(lane: number): void {
+    this.memory.end(lane);
+  }
+
+  lose(): void {
+    this.memory.lose();
+    this.ended.abort(new Error('its chunk was taken from this node'));
+  }
+
+  /** Renewed no more. */
+  end(): void {
+    this.memory.lose();
+    this.drop();
+  }
+}

@@ -1,0 +1,4 @@
+export { ChunkLease } from './chunkLease';
+export type { HeldChunk } from './messages';
+export { Pulse } from './pulse';
+export { nowNs } from './shared';

@@ -1,0 +1,68 @@
+/**
+ * What a process's main thread and its pulse thread tell each other through shared memory, since a main thread that is blocked neither reads
+ * nor sends a message. Times are of `process.hrtime`: the one monotonic clock that all threads have in common.
+ */
+
+export const nowNs = (): bigint => process.hrtime.bigint();
+export const toNs = (ms: number): bigint => BigInt(Math.round(ms)) * 1_000_000n;
+
+/** A count that the main thread raises whenever it comes to do so. */
+export class SignOfLife {
+  private readonly count: Int32Array;
+  constructor(readonly buffer = new SharedArrayBuffer(4)) {
+    this.count = new Int32Array(buffer);
+  }
+  give(): void {
+    Atomics.add(this.count, 0, 1);
+  }
+  read(): number {
+    return Atomics.load(this.count, 0);
+  }
+}
+
+const LOST = 0n;
+const IDLE = -1;
+
+/** One chunk: until when its lease holds for certain, written by the pulse thread, and the items that run, written by the main thread. */
+export class ChunkMemory {
+  private readonly lease: BigInt64Array;
+  private readonly lanes: Int32Array;
+
+  constructor(readonly buffer: SharedArrayBuffer) {
+    this.lease = new BigInt64Array(buffer, 0, 1);
+    this.lanes = new Int32Array(buffer, 8);
+  }
+
+  /** `lanes`: items that may run at once. */
+  static create(lanes: number, untilNs: bigint): ChunkMemory {
+    const memory = new ChunkMemory(new SharedArrayBuffer(8 + 4 * lanes));
+    memory.lanes.fill(IDLE);
+    memory.holds(untilNs);
+    return memory;
+  }
+
+  holds(untilNs: bigint): void {
+    Atomics.store(this.lease, 0, untilNs);
+  }
+  lose(): void {
+    Atomics.store(this.lease, 0, LOST);
+  }
+  isLost(): boolean {
+    return Atomics.load(this.lease, 0) === LOST;
+  }
+  /** Not lost, and not past the time for which it was renewed. */
+  isHeld(): boolean {
+    return nowNs() < Atomics.load(this.lease, 0);
+  }
+
+  begin(lane: number, position: number): void {
+    Atomics.store(this.lanes, lane, position);
+  }
+  end(lane: number): void {
+    Atomics.store(this.lanes, lane, IDLE);
+  }
+  /** Positions of the items that run. */
+  running(): number[] {
+    return [...this.lanes.keys()].map((lane) => Atomics.load(this.lanes, lane)).filter((position) => position !== IDLE);
+  }
+}

@@ -1,0 +1,109 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Child } from '../chaos/child';
+import { temporalAddress } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+import type { BlockingSettings } from './blockingNode';
+import type { Fleet } from './helpers';
+import { ended, functionsOf, openFleet } from './helpers';
+
+/** A registered function that blocks its process (DESIGN section 5: heartbeats from a timer that work cannot block), in a node's real process. */
+
+const LEASE_MS = 1_000;
+const folder = mkdtempSync(path.join(tmpdir(), 'muster-blocked-'));
+const script = path.join('..', '..', 'dist', 'test', 'execution', 'blockingNode.js');
+const children: Child[] = [];
+let started = 0;
+let fleet: Fleet;
+let leading: () => Promise<void>;
+beforeAll(async () => {
+  fleet = await openFleet({}, { leaseMs: LEASE_MS });
+  // Leads, and answers no roll call.
+  leading = await fleet.startNode({ executions: { leaseMs: LEASE_MS, retryBaseMs: 10, rollCallMs: 500, requeueMs: 2_000 } }); // prettier-ignore
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.signal('SIGCONT');
+    child.signal('SIGKILL');
+    await child.exited;
+  }
+  await fleet.database.pool.query('delete from node where batch');
+});
+afterAll(async () => {
+  await leading();
+  await fleet.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A node in a process of its own; resolves with what it ran, line by line. */
+const startChild = async (timeoutMs: number): Promise<{ child: Child; ran: () => string[] }> => {
+  const runs = path.join(folder, `runs-${++started}`);
+  const settings: BlockingSettings = { databaseUrl: fleet.database.url, address: temporalAddress(), prefix: fleet.prefix, runs, leaseMs: LEASE_MS, timeoutMs }; // prettier-ignore
+  let ready = false;
+  const child = new Child(script, [JSON.stringify(settings)], path.join(folder, 'log'), () => (ready = true));
+  children.push(child);
+  await eventually(() => ready && fleet.nodeIds().then((ids) => ids.some((id) => id.includes(`-${child.pid}-`))), { timeoutMs: 40_000, what: () => `a node: ${readFileSync(path.join(folder, 'log'), 'utf8')}` }); // prettier-ignore
+  return {
+    child,
+    ran: () => {
+      try {
+        return readFileSync(runs, 'utf8').trim().split('\n');
+      } catch {
+        return [];
+      }
+    },
+  };
+};
+const itemsOf = async (id: string) => {
+  const found = [];
+  for await (const { state, attempts, stdout, stderr } of fleet.client.execution(id).items())
+    found.push({ state, attempts, stdout, stderr });
+  return found;
+};
+const expectWhole = async (): Promise<void> => {
+  const { checks } = await fleet.client.verify();
+  expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
+};
+
+test('a function that blocks its process for 3 leases, twice in a row, keeps its chunk: one round, one run and one attempt each', async () => {
+  const { child, ran } = await startChild(60_000);
+  const execution = await fleet.client.execute({ functionId: 'block', method: 'run' }, [[`${3 * LEASE_MS}`], [`${3 * LEASE_MS}`], ['0'], ['0']], { maxAttempts: 3 }); // prettier-ignore
+  expect(await ended(execution)).toMatchObject({ state: 'done', round: 1, counts: { done: 4 }, message: null });
+  expect(await execution.chunks()).toMatchObject([{ state: 'done', reason: null, items: 4 }]);
+  for (const item of await itemsOf(execution.id))
+    expect(item).toMatchObject({ state: 'done', attempts: 1, stdout: String(child.pid) });
+  expect(ran()).toEqual(['0', '1', '2', '3']);
+  await expectWhole();
+});
+
+test('a function that never comes back: its item has failed with its time, and the others go to another node without an attempt', async () => {
+  const hanging = await startChild(1_000);
+  const execution = await fleet.client.execute({ functionId: 'block', method: 'run' }, [['for-ever'], ['0'], ['0']], { maxAttempts: 1 }); // prettier-ignore
+  await eventually(() => hanging.ran().length === 1);
+  const other = await fleet.node(functionsOf({ block: () => 'elsewhere' }));
+  expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 2, permanentlyFailed: 1 } });
+  const [hung, ...rest] = await itemsOf(execution.id);
+  expect(hung).toMatchObject({ state: 'permanently-failed', attempts: 1, stderr: expect.stringContaining('no answer within 1000 ms, and its node hangs') }); // prettier-ignore
+  expect(rest).toMatchObject([1, 2].map(() => ({ state: 'done', attempts: 1, stdout: 'elsewhere' })));
+  expect(hanging.ran()).toEqual(['0']);
+  const silent = `select extract(epoch from clock() - seen_at)::float8 as s from node where id like $1`;
+  const age = async () => (await fleet.database.pool.query<{ s: number }>(silent, [`%-${hanging.child.pid}-%`])).rows[0]!.s; // prettier-ignore
+  await eventually(async () => (await age()) > 4, { what: 'the hanging node to go silent' }); // heartbeats come every 3 s
+  await other();
+  await expectWhole();
+});
+
+test('a process that is stopped gives no sign of life from any thread: its chunk is taken, and what it ran counts no attempt', async () => {
+  const stopped = await startChild(60_000);
+  const execution = await fleet.client.execute({ functionId: 'block', method: 'run' }, [['600'], ['0']]);
+  await eventually(() => stopped.ran().length === 1);
+  stopped.child.signal('SIGSTOP');
+  const other = await fleet.node(functionsOf({ block: () => 'elsewhere' }));
+  expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 2 } });
+  expect(await execution.chunks()).toContainEqual(expect.objectContaining({ state: 'closed', reason: 'expired' }));
+  stopped.child.signal('SIGCONT');
+  for (const item of await itemsOf(execution.id)) expect(item).toMatchObject({ attempts: 1, stdout: 'elsewhere' });
+  await other();
+  await expectWhole();
+});
