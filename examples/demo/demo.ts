@@ -12,13 +12,20 @@ import { startStack, type Stack } from './stack';
 import { endedIn, statesOf } from './states';
 
 /** `npm run demo`: every city as a task of its own, through real servers, with a table at the end. Exit code 1 if a figure is wrong. */
-const flags = processFlags({
-  /** How many of the cities. */
-  limit: numberFlag(CITY_COUNT, { min: 1, max: CITY_COUNT }),
-  workers: numberFlag(2, { min: 1, max: 8 }),
-  /** Stay up afterwards, until Ctrl-C. */
-  keep: switchFlag(),
-});
+const flags = processFlags(
+  {
+    name: 'npm run demo --',
+    summary:
+      'Every city of the world as a task of its own, grouped by country into a bulk index: real servers, started here, with a table at the end.',
+    result: 'The table goes to stdout, progress to stderr. Exit code 1 if a figure is wrong, 130 after Ctrl-C.',
+    examples: ['', '--limit 5000', '--keep'],
+  },
+  {
+    limit: numberFlag(CITY_COUNT, { text: 'how many of the cities', min: 1, max: CITY_COUNT }),
+    workers: numberFlag(2, { text: 'worker processes', min: 1, max: 8 }),
+    keep: switchFlag('stay up afterwards, with the Temporal Web UI, until Ctrl-C'),
+  },
+);
 const POLL_MS = 500;
 const STUCK_MS = 60_000;
 /** As a shell has it: 128 + SIGINT. */

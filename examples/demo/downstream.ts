@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Pool } from 'pg';
 import { z } from 'zod';
-import { numberFlag, processFlags, textFlag } from '../support/flags';
+import { neededTextFlag, numberFlag, portFlag, processFlags, seedFlag, shareFlag, textFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { CityStore, type IndexItem } from './cityStore';
@@ -13,20 +13,27 @@ import { rejection } from './rejection';
  * A bulk index as a process of its own, with its own schema in Postgres: at most `--limit` items a call (413 above), an answer kept
  * per `Idempotency-Key`, 429 with Retry-After now and then, and a few records that it never accepts.
  */
-const flags = processFlags({
-  port: numberFlag(0, { max: 65_535 }),
-  /** Or CITY_INDEX_DATABASE_URL in the environment. */
-  'database-url': textFlag(process.env['CITY_INDEX_DATABASE_URL']),
-  schema: textFlag('city_index'),
-  seed: numberFlag(1),
-  /** Time a call takes, besides the database. */
-  'latency-ms': numberFlag(5),
-  /** Items a call. */
-  limit: numberFlag(500, { min: 1 }),
-  /** Share of calls that are answered 429. */
-  'busy-rate': numberFlag(0.03, { max: 1 }),
-  'retry-after-s': numberFlag(1),
-});
+const flags = processFlags(
+  {
+    name: 'node dist/examples/demo/downstream.js',
+    summary: 'A bulk index on 127.0.0.1, with its own schema in Postgres. Prints {"ready":true,"port":N}.',
+    examples: ['--port 4455 --database-url postgres://user:password@host/database'],
+  },
+  {
+    port: portFlag(),
+    'database-url': neededTextFlag({
+      text: 'the Postgres database to index into',
+      as: 'url',
+      env: 'CITY_INDEX_DATABASE_URL',
+    }),
+    schema: textFlag('city_index', { text: 'schema of its tables', as: 'name' }),
+    seed: seedFlag(1),
+    'latency-ms': numberFlag(5, { text: 'time a call takes besides the database, in milliseconds', unit: 'ms' }),
+    limit: numberFlag(500, { text: 'most items of a call; above: 413', min: 1 }),
+    'busy-rate': shareFlag(0.03, 'share of calls that are answered 429'),
+    'retry-after-s': numberFlag(1, { text: 'Retry-After of these answers, in seconds', unit: 's' }),
+  },
+);
 
 const bulkBody = z.object({
   items: z.array(z.object({ id: z.string().min(1), doc: z.record(z.string(), z.unknown()) })).min(1),
@@ -88,11 +95,7 @@ async function bulk(store: CityStore, country: string, request: IncomingMessage,
 }
 
 async function main(): Promise<void> {
-  const connectionString = flags['database-url'];
-  if (connectionString === undefined) {
-    throw new Error('--database-url: expected the URL of the Postgres database to index into, got none');
-  }
-  const pool = new Pool({ connectionString, max: 8 });
+  const pool = new Pool({ connectionString: flags['database-url'], max: 8 });
   pool.on('error', (error) => process.stderr.write(`database connection lost: ${error.message}\n`));
   const store = new CityStore(pool, flags.schema);
   await store.prepare();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { numberFlag, processFlags } from '../support/flags';
+import { numberFlag, portFlag, processFlags, seedFlag, shareFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { readBulkBody, type BulkAction } from './bulkBody';
@@ -10,16 +10,24 @@ import { Documents, type ItemAnswer } from './documents';
  * An Elasticsearch-style `_bulk` endpoint: NDJSON in, results by position, 429 for single items when its queue is full,
  * 413 above `--max-bytes`, 400 for a body that cannot be read.
  */
-const flags = processFlags({
-  port: numberFlag(0, { max: 65_535 }),
-  seed: numberFlag(1),
-  /** Share of items that are answered 429. */
-  'busy-rate': numberFlag(0.02, { max: 1 }),
-  /** Share of calls that are answered 429 as a whole; like the real one, without Retry-After. */
-  'call-busy-rate': numberFlag(0.02, { max: 1 }),
-  'max-bytes': numberFlag(10_000_000, { min: 1 }),
-  'latency-ms': numberFlag(5),
-});
+const flags = processFlags(
+  {
+    name: 'node dist/examples/elasticsearch-bulk/downstream.js',
+    summary: 'An Elasticsearch-style _bulk endpoint on 127.0.0.1. Prints {"ready":true,"port":N}.',
+    examples: ['--port 4477 --busy-rate 0.1'],
+  },
+  {
+    port: portFlag(),
+    seed: seedFlag(1),
+    'busy-rate': shareFlag(0.02, 'share of items that are answered 429'),
+    'call-busy-rate': shareFlag(
+      0.02,
+      'share of calls that are answered 429 as a whole; like the real one, without Retry-After',
+    ),
+    'max-bytes': numberFlag(10_000_000, { text: 'largest body, in bytes; above: 413', min: 1, unit: 'bytes' }),
+    'latency-ms': numberFlag(5, { text: 'time a call takes, in milliseconds', unit: 'ms' }),
+  },
+);
 const documents = new Documents();
 const random = seededRandom(flags.seed);
 const counters = { calls: 0, busyCalls: 0, items: 0, busyItems: 0, writes: 0, failedItems: 0, largestBytes: 0 };

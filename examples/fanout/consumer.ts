@@ -1,5 +1,5 @@
 import { createClient } from '../../client';
-import { numberFlag, processFlags, textFlag } from '../support/flags';
+import { numberFlag, processFlags, seedFlag, shareFlag, temporalFlag, textFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { onEnd, runMain } from '../support/server';
 
@@ -7,13 +7,21 @@ import { onEnd, runMain } from '../support/server';
  * A consumer process: receives messages, acks their items, deletes them from the queue. It may be killed between any two of these; and it
  * is careless: it acks much of what it has twice, and some of what it had before once more.
  */
-const flags = processFlags({
-  queue: textFlag('http://127.0.0.1:1'),
-  temporal: textFlag('localhost:7233'),
-  batch: numberFlag(500, { min: 1, max: 10_000 }),
-  'twice-share': numberFlag(0.2, { max: 1 }),
-  seed: numberFlag(1),
-});
+const flags = processFlags(
+  {
+    name: 'node dist/examples/fanout/consumer.js',
+    summary:
+      'A consumer of the fan-out example: receives messages, acks their items, deletes them. The store comes from MUSTER_DATABASE_URL.',
+    examples: ['--queue http://127.0.0.1:4499 --temporal localhost:7233'],
+  },
+  {
+    queue: textFlag('http://127.0.0.1:1', { text: 'where the queue is', as: 'url' }),
+    temporal: temporalFlag(),
+    batch: numberFlag(500, { text: 'most messages of one receive', min: 1, max: 10_000 }),
+    'twice-share': shareFlag(0.2, 'share of batches that are acked again'),
+    seed: seedFlag(1),
+  },
+);
 
 async function call<T>(path: string, body: object): Promise<T> {
   const response = await fetch(`${flags.queue}/${path}`, { method: 'POST', body: JSON.stringify(body) });

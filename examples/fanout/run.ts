@@ -10,7 +10,7 @@ import type { Victim } from '../ledger/killer';
 import { Killer } from '../ledger/killer';
 import { startChild } from '../support/child';
 import type { Cleanup } from '../support/cleanup';
-import { durationFlag, numberFlag, processFlags, switchFlag } from '../support/flags';
+import { durationFlag, numberFlag, processFlags, seedFlag, shareFlag, switchFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { runTrial, startServers } from '../support/trial';
 import { Hub } from './hub';
@@ -20,17 +20,32 @@ import { Queue } from './queue';
  * A million items through an at-least-once queue to consumers that are killed in turns and ack twice: all real, started here. Nobody counts;
  * exactly one message says that it is complete. Ends by itself with a table, and with exit code 1 if that was not so.
  */
-const flags = processFlags({
-  items: numberFlag(1_000_000, { min: 1 }),
-  consumers: numberFlag(8, { min: 1, max: 64 }),
-  'segment-size': numberFlag(8_000, { min: 1, max: 8_000 }),
-  /** `2s`; 0: nobody is killed. */
-  'kill-every': durationFlag(300),
-  'visibility-ms': numberFlag(3_000),
-  'twice-share': numberFlag(0.2, { max: 1 }),
-  seed: numberFlag(1),
-  json: switchFlag(),
-});
+const flags = processFlags(
+  {
+    name: 'npm run example:fanout --',
+    summary:
+      'Items through an at-least-once queue to consumers that are killed in turns and ack twice; exactly one message says that all is complete.',
+    result:
+      'A table on stdout, progress on stderr. Exit code 1 if it was not complete exactly once, or the store is not whole.',
+    examples: ['', '--items 100000 --consumers 4 --kill-every 1s --json'],
+  },
+  {
+    items: numberFlag(1_000_000, { text: 'items of the fan-out', min: 1 }),
+    consumers: numberFlag(8, { text: 'consumer processes', min: 1, max: 64 }),
+    'segment-size': numberFlag(8_000, { text: 'items a segment holds', min: 1, max: 8_000 }),
+    'kill-every': durationFlag(
+      300,
+      'the next consumer is killed so long after the last one is back; 0: nobody is killed',
+    ),
+    'visibility-ms': numberFlag(3_000, {
+      text: 'a message that was not deleted comes back after so many milliseconds',
+      unit: 'ms',
+    }),
+    'twice-share': shareFlag(0.2, 'share of batches that a consumer acks again'),
+    seed: seedFlag(1),
+    json: switchFlag('one line of JSON on stdout in place of the table'),
+  },
+);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function run(cleanup: Cleanup) {

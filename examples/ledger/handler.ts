@@ -7,6 +7,8 @@ import { editSchema, readsOf, writesOf } from './edits';
 export const orderEditSchema = z.strictObject({ service: z.string().min(1), edit: editSchema });
 export type OrderEdit = z.infer<typeof orderEditSchema>;
 
+export const APPROACHES: readonly LaneRules['approach'][] = ['unconstrained', 'serial', 'parallel'];
+
 export interface LedgerOptions {
   url: string;
   approach: LaneRules['approach'];

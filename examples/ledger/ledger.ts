@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { numberFlag, processFlags, switchFlag, textFlag } from '../support/flags';
+import { numberFlag, portFlag, processFlags, seedFlag, shareFlag, switchFlag, textFlag } from '../support/flags';
 import { seededRandom } from '../support/random';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { Book } from './book';
@@ -19,21 +19,28 @@ import { type Entry, Journal } from './journal';
  *     GET  /batches/:key                {outcome: done | accepted | absent, ...}   by idempotency key
  *     GET  /state · GET /order?service= · GET /stats
  */
-const flags = processFlags({
-  port: numberFlag(0, { max: 65_535 }),
-  file: textFlag(undefined),
-  'commit-ms': numberFlag(250),
-  /** 0.5: a commit takes between half and one and a half of `--commit-ms`, so that order is not kept by chance. */
-  jitter: numberFlag(0.5, { max: 1 }),
-  seed: numberFlag(1),
-  /** Per service. */
-  'pending-limit': numberFlag(1_000, { min: 1 }),
-  'retry-after-s': numberFlag(1),
-  /** Guaranteed order: a service's batches are applied as they were accepted. */
-  'keep-order': switchFlag(),
-  /** A batch that comes twice is applied twice. */
-  'no-dedupe': switchFlag(),
-});
+const flags = processFlags(
+  {
+    name: 'node dist/examples/ledger/ledger.js',
+    summary:
+      'The ledger on 127.0.0.1: takes batches, commits them later, forgets what was pending when it dies. Prints {"ready":true,"port":N}.',
+    examples: ['--file ledger.ndjson --commit-ms 250', '--keep-order'],
+  },
+  {
+    port: portFlag(),
+    file: textFlag(undefined, { text: 'its journal', as: 'file', unset: 'a temporary one' }),
+    'commit-ms': numberFlag(250, { text: 'time to a commit, in milliseconds', unit: 'ms' }),
+    jitter: shareFlag(
+      0.5,
+      'a commit takes --commit-ms times 1 - jitter to 1 + jitter: so that order is not kept by chance',
+    ),
+    seed: seedFlag(1),
+    'pending-limit': numberFlag(1_000, { text: 'batches of one service that are pending at once; above: 429', min: 1 }),
+    'retry-after-s': numberFlag(1, { text: 'Retry-After of these answers, in seconds', unit: 's' }),
+    'keep-order': switchFlag("guaranteed order: a service's batches are applied as they were accepted"),
+    'no-dedupe': switchFlag('a batch that comes twice is applied twice'),
+  },
+);
 
 const batchBody = z.object({ items: z.array(editSchema).min(1).max(10_000), callback: z.url().optional() });
 const statusBody = z.object({ references: z.array(z.string()).min(1).max(10_000) });

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '../../client';
 import type { Client, StrategyName } from '../../client';
-import type { LaneRules } from '../../activities/handlers';
 import { startChild } from '../support/child';
 import type { Cleanup } from '../support/cleanup';
-import { durationFlag, numberFlag, processFlags, switchFlag, textFlag } from '../support/flags';
+import { choiceFlag, durationFlag, numberFlag, processFlags, seedFlag, switchFlag } from '../support/flags';
 import { runTrial, startServers } from '../support/trial';
-import { ledgerHandler } from './handler';
+import { APPROACHES, ledgerHandler } from './handler';
 import type { Victim } from './killer';
 import { Killer } from './killer';
 import type { PlannedBatch } from './workload';
@@ -19,19 +18,38 @@ import { BATCHES_PER_CALL, compare, planBatches } from './workload';
  * services go through few submitters while the ledger and the workers are killed in turns; then the ledger's own account is compared with
  * what one submitter alone would have come to. Ends with exit code 1 if they differ.
  */
-const flags = processFlags({
-  services: numberFlag(50, { min: 1 }),
-  batches: numberFlag(5_000, { min: 1 }),
-  submitters: numberFlag(8, { min: 1, max: 1_000 }),
-  approach: textFlag('serial'),
-  strategy: textFlag('one-round'),
-  /** `2s`; 0: nobody is killed. */
-  'kill-every': durationFlag(0),
-  workers: numberFlag(2, { min: 2, max: 8 }),
-  'commit-ms': numberFlag(250),
-  seed: numberFlag(1),
-  json: switchFlag(),
-});
+const STRATEGIES: readonly StrategyName[] = ['single', 'per-service', 'one-round', 'multi-round'];
+
+const flags = processFlags(
+  {
+    name: 'npm run example:ledger --',
+    summary:
+      'Price edits in a ledger that forgets what it accepted when it dies: batches of many services through few submitters, then its account is compared with what one submitter alone would have come to.',
+    result: 'The comparison goes to stdout, progress to stderr. Exit code 1 if they differ, or the store is not whole.',
+    examples: [
+      '--services 50 --batches 5000 --submitters 8 --approach serial --strategy one-round --kill-every 2s',
+      '--batches 500 --approach parallel --json',
+    ],
+  },
+  {
+    services: numberFlag(50, { text: 'services, each with a lane of its own', min: 1 }),
+    batches: numberFlag(5_000, { text: 'batches of all services together', min: 1 }),
+    submitters: numberFlag(8, { text: 'batches that are sent at once', min: 1, max: 1_000 }),
+    approach: choiceFlag(APPROACHES, 'serial', "how a service's batches are sent"),
+    strategy: choiceFlag(STRATEGIES, 'one-round', 'whose batch is next'),
+    'kill-every': durationFlag(
+      0,
+      'the ledger or a worker is killed so long after the last victim is back; 0: nobody is killed',
+    ),
+    workers: numberFlag(2, { text: 'worker processes', min: 2, max: 8 }),
+    'commit-ms': numberFlag(250, {
+      text: 'time the ledger takes to a commit, in milliseconds, half more or less',
+      unit: 'ms',
+    }),
+    seed: seedFlag(1),
+    json: switchFlag('one line of JSON on stdout in place of the text'),
+  },
+);
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -39,11 +57,11 @@ async function run(cleanup: Cleanup) {
   const stack = await startStack(cleanup);
   const client = createClient({
     databaseUrl: stack.databaseUrl,
-    handlers: [ledgerHandler({ url: stack.ledger.current.url, approach: approach() })],
+    handlers: [ledgerHandler({ url: stack.ledger.current.url, approach: flags.approach })],
     temporal: { address: stack.temporal },
   });
   cleanup.add('client', () => client.close());
-  await client.setQueuer({ slots: flags.submitters, strategy: flags.strategy as StrategyName });
+  await client.setQueuer({ slots: flags.submitters, strategy: flags.strategy });
   const planned = planBatches(flags.services, flags.batches, flags.seed);
   const killer = new Killer([stack.ledger, ...stack.workers].flatMap((victim, i) => (i === 0 ? [] : [stack.ledger, victim])), flags['kill-every'], say); // prettier-ignore
   const startedAt = performance.now();
@@ -65,7 +83,7 @@ async function run(cleanup: Cleanup) {
     services: flags.services,
     batches: planned.length,
     submitters: flags.submitters,
-    approach: approach(),
+    approach: flags.approach,
     strategy: flags.strategy,
     kills: killer.kills,
     tookS,
@@ -78,7 +96,6 @@ async function run(cleanup: Cleanup) {
   };
 }
 
-const approach = (): LaneRules['approach'] => flags.approach as LaneRules['approach'];
 const seconds = (since: number): string => ((performance.now() - since) / 1_000).toFixed(1);
 
 const submit = async (client: Client, planned: readonly PlannedBatch[]): Promise<number[]> => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { numberFlag, processFlags, textFlag } from '../support/flags';
+import { numberFlag, portFlag, processFlags, shareFlag, textFlag } from '../support/flags';
 import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/server';
 import { BatchJobs } from './batchJobs';
 import { FileStore } from './fileStore';
@@ -15,15 +15,28 @@ import { readUpload } from './multipart';
  * An OpenAI-style batch server: files in, batches of requests, polled until they end, files out. Everything is on disk
  * (`--data-dir`; without it in a temporary folder that goes with the process) and streamed; memory stays flat.
  */
-const flags = processFlags({
-  port: numberFlag(0, { max: 65_535 }),
-  'data-dir': textFlag(undefined),
-  'delay-ms': numberFlag(2_000),
-  'expire-after': numberFlag(0),
-  'error-rate': numberFlag(0, { max: 1 }),
-  'max-requests': numberFlag(50_000, { min: 1 }),
-  'max-bytes': numberFlag(200_000_000, { min: 1 }),
-});
+const flags = processFlags(
+  {
+    name: 'node dist/examples/openai-batch/downstream.js',
+    summary: 'An OpenAI-style batch server on 127.0.0.1. Prints {"ready":true,"port":N}.',
+    examples: ['--port 4466 --delay-ms 5000 --expire-after 400 --error-rate 0.05'],
+  },
+  {
+    port: portFlag(),
+    'data-dir': textFlag(undefined, {
+      text: 'keeps files and batches there, and goes on with them',
+      as: 'dir',
+      unset: 'a temporary one',
+    }),
+    'delay-ms': numberFlag(2_000, { text: 'time a batch takes, in milliseconds', unit: 'ms' }),
+    'expire-after': numberFlag(0, {
+      text: 'a batch with more requests expires when so many are done; 0: none expires',
+    }),
+    'error-rate': shareFlag(0, 'share of requests that are answered 500'),
+    'max-requests': numberFlag(50_000, { text: 'most requests of a batch', min: 1 }),
+    'max-bytes': numberFlag(200_000_000, { text: 'largest file, in bytes', min: 1, unit: 'bytes' }),
+  },
+);
 
 const createBody = z.object({
   input_file_id: z.string(),

@@ -6,7 +6,18 @@ import { numberFlag, processFlags } from '../support/flags';
  * Prints questions as NDJSON for `muster submit chat-batch --file -`: `--count` of them, each with `--bytes` of text, and with `--empty-every n`
  * an empty question in every nth, which the downstream refuses.
  */
-const flags = processFlags({ count: numberFlag(1_000), bytes: numberFlag(200), 'empty-every': numberFlag(0) });
+const flags = processFlags(
+  {
+    name: 'node dist/examples/openai-batch/tasks.js',
+    summary: 'Prints questions as NDJSON for `muster submit chat-batch --file -`.',
+    examples: ['--count 1000 --empty-every 250'],
+  },
+  {
+    count: numberFlag(1_000, { text: 'questions' }),
+    bytes: numberFlag(200, { text: 'length of each, in bytes', unit: 'bytes' }),
+    'empty-every': numberFlag(0, { text: 'every so many is empty, which the downstream refuses; 0: none' }),
+  },
+);
 
 function* questions(): Generator<string> {
   for (let n = 1; n <= flags.count; n += 1) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
-import { numberFlag, processFlags, textFlag } from '../support/flags';
+import { portFlag, processFlags, textFlag } from '../support/flags';
 import { lines } from '../support/lines';
 import { onEnd, runMain } from '../support/server';
 import { createSqsClient } from './handler';
@@ -23,7 +23,14 @@ sys.stdin.read()
  * `--queues a,b` and prints `{"ready":true,"port":N}`.
  */
 async function main(): Promise<void> {
-  const flags = processFlags({ port: numberFlag(0, { max: 65_535 }), queues: textFlag('orders,mails') });
+  const flags = processFlags(
+    {
+      name: 'node dist/examples/sqs/server.js',
+      summary: 'An SQS-compatible server (moto, installed on first use) on 127.0.0.1. Prints {"ready":true,"port":N}.',
+      examples: ['--port 4488 --queues orders,mails'],
+    },
+    { port: portFlag(), queues: textFlag('orders,mails', { text: 'queues it begins with', as: 'name,name,...' }) },
+  );
   const { python, packages } = await installMoto();
   const moto = spawn(python, ['-c', MOTO_MAIN, String(flags.port)], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { finished, pipeline } from 'node:stream/promises';
-import { numberFlag, processFlags, textFlag } from './flags';
+import { neededTextFlag, numberFlag, portFlag, processFlags, textFlag } from './flags';
 import { HttpProblem, runMain, sendJson, serve } from './server';
 
 /**
@@ -9,13 +9,23 @@ import { HttpProblem, runMain, sendJson, serve } from './server';
  * A call matches where `<X-Amz-Target> <method> <path>` contains `--match`; the default is all of them.
  * `GET /_proxy/stats` answers how many matched and how many were lost.
  */
-const flags = processFlags({
-  port: numberFlag(0, { max: 65_535 }),
-  target: textFlag(undefined),
-  /** 0 loses none. */
-  every: numberFlag(5),
-  match: textFlag(''),
-});
+const flags = processFlags(
+  {
+    name: 'node dist/examples/support/lossyProxy.js',
+    summary:
+      'A proxy on 127.0.0.1 that loses answers: the call was made, its client cannot know. Prints {"ready":true,"port":N}.',
+    examples: ['--port 4456 --target http://127.0.0.1:4455 --every 5'],
+  },
+  {
+    port: portFlag(),
+    target: neededTextFlag({ text: 'the server behind it', as: 'url' }),
+    every: numberFlag(5, { text: 'of every so many matching calls one answer is lost; 0: none' }),
+    match: textFlag('', {
+      text: 'a call matches where `<X-Amz-Target> <method> <path>` contains this; empty: all',
+      as: 'text',
+    }),
+  },
+);
 const counters = { calls: 0, lost: 0 };
 
 /** The client's headers go on unchanged, Host too: an answer that names a URL then names the proxy's. */
@@ -48,9 +58,6 @@ async function pass(origin: URL, request: IncomingMessage, response: ServerRespo
 }
 
 async function main(): Promise<void> {
-  if (flags.target === undefined) {
-    throw new Error('--target: expected the URL of the server behind the proxy, got none');
-  }
   const origin = new URL(flags.target);
   await serve(async (request, response, url) => {
     if (url.pathname === '/_proxy/stats') {

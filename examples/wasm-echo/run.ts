@@ -15,7 +15,18 @@ import { assemble, storeModule } from './build';
  * A WebAssembly module, made here from its text, run once for each of 20 URLs on 4 node processes, all real. The result document goes to stdout
  * (E13), what a person wants to know to stderr. Ends with exit code 1 unless every exit code is 0.
  */
-const flags = processFlags({ nodes: numberFlag(4, { min: 1, max: 16 }), items: numberFlag(20, { min: 1 }) });
+const flags = processFlags(
+  {
+    name: 'npm run example:wasm-echo --',
+    summary: 'A WebAssembly module, made here from its text, run once for each item on node processes, all real.',
+    result: 'The result document (JSON) goes to stdout, progress to stderr. Exit code 1 unless every exit code is 0.',
+    examples: ['', '--nodes 2 --items 8'],
+  },
+  {
+    nodes: numberFlag(4, { text: 'node processes', min: 1, max: 16 }),
+    items: numberFlag(20, { text: 'items, each one run of the module', min: 1 }),
+  },
+);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** The module's text lies beside this file's source: dist/ holds what was compiled only. */

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import { defineFunction } from '../../activities/functions';
 import { createClient } from '../../client';
 import { createStore } from '../../examples/support/database';
+import { numberFlag, numbersFlag, processFlags, switchFlag } from '../../examples/support/flags';
 import { createPool } from '../../postgres/pool';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { createNode } from '../../workers/node';
@@ -15,16 +15,22 @@ import { actionsOf } from '../workflows/histories';
  * `npm run bench:execution -- --items 20000`: what an execution costs over calling its function directly, an item, at 1, 4 and 16 nodes; how many
  * chunks a second; how many Temporal actions an item. All nodes are in this process and on its cores: more nodes bring more chunks, not more power.
  */
-const { values } = parseArgs({
-  options: {
-    items: { type: 'string', default: '20000' },
-    chunks: { type: 'string', default: '20' },
-    nodes: { type: 'string', default: '1,4,16' },
-    json: { type: 'boolean', default: false },
+const flags = processFlags(
+  {
+    name: 'npm run bench:execution --',
+    summary:
+      'What an execution costs over calling its function directly: microseconds and Temporal actions an item, chunks a second. All nodes are in this process and on its cores.',
+    result: 'A table on stdout, a line of JSON a measure on stderr. Exit code 1 if it could not be measured.',
+    examples: ['', '--items 2000 --nodes 1,4 --json'],
   },
-});
-const items = Number(values.items);
-const rounds = Number(values.chunks);
+  {
+    items: numberFlag(20_000, { text: 'items of an execution', min: 1 }),
+    chunks: numberFlag(20, { text: 'executions of one item a node, for chunks a second', min: 1 }),
+    nodes: numbersFlag([1, 4, 16], { text: 'how many nodes, one measure each; from few to many', min: 1 }),
+    json: switchFlag('one line of JSON on stdout in place of the table'),
+  },
+);
+const { items, chunks: rounds } = flags;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Some microseconds of work, the same whoever calls it. */
@@ -49,12 +55,12 @@ const main = async (): Promise<void> => {
     const directMs = await directly();
     const results = [];
     let running = 0;
-    for (const nodes of values.nodes.split(',').map(Number)) {
+    for (const nodes of flags.nodes) {
       for (; running < nodes; running++) stops.unshift(await startNode(databaseUrl, temporal.address));
       results.push(await measure(client, nodes, directMs));
       say(JSON.stringify(results.at(-1)));
     }
-    if (values.json)
+    if (flags.json)
       process.stdout.write(`${JSON.stringify({ items, directMicrosAnItem: micros(directMs), results })}\n`); // prettier-ignore
     else console.table(results);
   } finally {

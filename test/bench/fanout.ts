@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { createStore } from '../../examples/support/database';
+import { numberFlag, processFlags, switchFlag } from '../../examples/support/flags';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import { startPostgres } from '../../workers/embedded';
@@ -12,14 +12,21 @@ import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
  * item with a counter query, and how soon a completion is known. On a real Postgres that flushes to disk, without Temporal. One JSON line a
  * measure on stdout, a table on stderr; exit code 1 if more than half a byte an item is stored at 8,000.
  */
-const { values } = parseArgs({
-  options: { items: { type: 'string', default: '1000000' }, short: { type: 'boolean', default: false } },
-});
-const items = values.short ? 100_000 : Number(values.items);
-if (!Number.isInteger(items) || items < 10_000) {
-  process.stderr.write(`--items: expected a whole number from 10,000 on, got "${values.items}"\n`);
-  process.exit(2);
-}
+const flags = processFlags(
+  {
+    name: 'npm run bench:fanout --',
+    summary:
+      'What an item of a fan-out costs in time and bytes at segment sizes 64, 512 and 8,000, against a row an item with a counter query, and how soon a completion is known. On a real Postgres, without Temporal.',
+    result:
+      'One line of JSON a measure on stdout, a table on stderr. Exit code 1 if more than half a byte an item is stored at 8,000.',
+    examples: ['', '--short'],
+  },
+  {
+    items: numberFlag(1_000_000, { text: 'items of each measure', min: 10_000 }),
+    short: switchFlag('100,000 items, whatever --items says, and 40 completions instead of 200'),
+  },
+);
+const items = flags.short ? 100_000 : flags.items;
 
 const SIZES = [64, 512, 8_000];
 const MOST_BYTES = 0.5;
@@ -52,7 +59,7 @@ async function main(): Promise<void> {
     }
     measures.push(await withDatabase(postgres.url, 'rows', (pool) => rowsOf(pool, items)));
     print(measures.at(-1)!);
-    const latency = await withDatabase(postgres.url, 'latency', (pool) => latencyOf(pool, values.short ? 40 : 200));
+    const latency = await withDatabase(postgres.url, 'latency', (pool) => latencyOf(pool, flags.short ? 40 : 200));
     print(latency);
     say(show(measures));
     say(`completion: the last ack says so after ${latency.answerMs.p50} ms (p99 ${latency.answerMs.p99}), a waiting client knows after ${latency.waitingMs.p50} ms (p99 ${latency.waitingMs.p99})`); // prettier-ignore

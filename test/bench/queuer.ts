@@ -4,6 +4,7 @@ import type { LaneRules } from '../../activities/handlers';
 import { createClient } from '../../client';
 import type { Client, StrategyName } from '../../client';
 import { createStore } from '../../examples/support/database';
+import { processFlags } from '../../examples/support/flags';
 import { startPostgres } from '../../workers/embedded';
 import type { Measure } from './queuerMeasure';
 import { tableOf } from './queuerMeasure';
@@ -15,6 +16,17 @@ import { throughTemporal } from './queuerThrough';
  * process and Temporal, batches a second and actions a batch at 1, 8 and 64 submitters. Prints one JSON line a measure on stdout and a table
  * on stderr; exit code 1 if a promise of the spec is broken.
  */
+
+processFlags(
+  {
+    name: 'npm run bench:queuer --',
+    summary:
+      'What a grant costs and how fairly it is made, on a real Postgres; then batches a second and actions a batch through a real worker and Temporal.',
+    result: 'One line of JSON a measure on stdout, a table on stderr. Exit code 1 if a promise of the spec is broken.',
+    examples: [''],
+  },
+  {},
+);
 
 class Bench {
   no = 0;

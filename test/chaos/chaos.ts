@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { choiceFlag, numberFlag, processFlags, seedFlag, switchFlag } from '../../examples/support/flags';
 import { inArena } from './arena';
 import { gather, judge } from './checker';
 import type { Harness, Struck } from './harness';
@@ -15,23 +15,24 @@ import { GROUPING } from './scenario';
  * line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or disordered, or a kill could not be made.
  */
 
-const { values } = parseArgs({
-  options: {
-    scenario: { type: 'string', default: 'grouping' },
-    tasks: { type: 'string', default: '10000' },
-    batches: { type: 'string', default: '100000' },
-    lanes: { type: 'string', default: '100' },
-    kills: { type: 'string', default: '100' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    keep: { type: 'boolean', default: false },
+const flags = processFlags(
+  {
+    name: 'npm run test:chaos --',
+    summary: 'Kills everything everywhere while tasks arrive, then counts.',
+    result:
+      'One line of JSON on stdout, a table on stderr. Exit code 1 if anything was lost, stuck, doubled or disordered, or a kill could not be made.',
+    examples: ['--tasks 1500 --kills 20 --seed 1', '--scenario queuer --batches 10000 --lanes 100 --kills 20'],
   },
-});
-const numberOf = (name: 'tasks' | 'batches' | 'lanes' | 'kills' | 'seed', least: number): number => {
-  const n = Number(values[name]);
-  if (Number.isInteger(n) && n >= least) return n;
-  process.stderr.write(`--${name}: expected a whole number of at least ${least}, got "${values[name]}"\n`);
-  process.exit(2);
-};
+  {
+    scenario: choiceFlag(['grouping', 'queuer'], 'grouping', 'tasks that become batches, or batches in serial lanes'),
+    tasks: numberFlag(10_000, { text: 'of grouping: tasks submitted', min: 1 }),
+    batches: numberFlag(100_000, { text: 'of queuer: batches submitted', min: 1 }),
+    lanes: numberFlag(100, { text: 'of queuer: lanes', min: 2 }),
+    kills: numberFlag(100, { text: 'kills; 0: nobody is killed' }),
+    seed: seedFlag(),
+    keep: switchFlag('servers stay up afterwards, until Ctrl-C'),
+  },
+);
 
 /** Above what a stopped process, a lost task and a mark's deadline may cost together; and in all. */
 const STILL_MS = 45_000;
@@ -76,9 +77,9 @@ const rampage = async (harness: Harness, tasks: number, kills: number, seed: num
 };
 
 const main = (): Promise<boolean> => {
-  const [tasks, kills, seed] = [numberOf('tasks', 1), numberOf('kills', 0), numberOf('seed', 0)];
+  const { tasks, kills, seed, keep } = flags;
   const begun = performance.now();
-  return inArena(GROUPING, { seed, keep: values.keep, log }, async ({ servers, harness, client, runDir }) => {
+  return inArena(GROUPING, { seed, keep, log }, async ({ servers, harness, client, runDir }) => {
     const struck = await rampage(harness, tasks, kills, seed);
     const killedFor = performance.now() - begun;
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
@@ -92,14 +93,11 @@ const main = (): Promise<boolean> => {
 };
 
 const run = (): Promise<boolean> => {
-  switch (values.scenario) {
+  switch (flags.scenario) {
     case 'grouping':
       return main();
     case 'queuer':
-      return runLaneChaos({ batches: numberOf('batches', 1), lanes: numberOf('lanes', 2), kills: numberOf('kills', 0), seed: numberOf('seed', 0), keep: values.keep, log }); // prettier-ignore
-    default:
-      process.stderr.write(`--scenario: expected grouping or queuer, got "${values.scenario}"\n`);
-      process.exit(2);
+      return runLaneChaos({ ...flags, log });
   }
 };
 

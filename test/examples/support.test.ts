@@ -4,7 +4,6 @@ import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
 import { readUpload } from '../../examples/openai-batch/multipart';
 import { call, retryAfterMs } from '../../examples/support/call';
-import { numberFlag, readFlags, textFlag } from '../../examples/support/flags';
 import { lines } from '../../examples/support/lines';
 import { collectText, rejection } from './helpers';
 
@@ -113,21 +112,5 @@ describe('call', () => {
     expect(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now)).toBe(9_000);
     expect(retryAfterMs('Wed, 31 Dec 2025 00:00:00 GMT', now)).toBe(0);
     expect([retryAfterMs(null, now), retryAfterMs('soon', now)]).toEqual([undefined, undefined]);
-  });
-});
-
-describe('readFlags', () => {
-  const flags = { port: numberFlag(0, { max: 65_535 }), name: textFlag('a') };
-
-  it('reads what is given and fills in the rest', () => {
-    expect(readFlags(flags, ['--port', '80'])).toEqual({ port: 80, name: 'a' });
-  });
-
-  it.each([
-    [['--port', '70000'], '--port: expected a number from 0 to 65535, got "70000"'],
-    [['--port', 'x'], '--port: expected a number from 0 to 65535, got "x"'],
-    [['--prot', '1'], "Unknown option '--prot'"],
-  ])('refuses %j', (argv, message) => {
-    expect(() => readFlags(flags, argv)).toThrow(message);
   });
 });

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { createClient } from '../../../client';
 import type { Client } from '../../../client';
+import { numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
 import { isRetryable } from '../../../postgres/errors';
 import { Stack } from './stack';
 
@@ -13,19 +13,25 @@ import { Stack } from './stack';
  * of Temporal, and of nodes that are stopped past their lease and wake. Then every item must be 100 or -2, no attempt above the limit or
  * uncounted by a run, and no result may stand under a chunk of another node than the one that ran it.
  */
-const { values } = parseArgs({
-  options: {
-    items: { type: 'string', default: '20000' },
-    kills: { type: 'string', default: '40' },
-    nodes: { type: 'string', default: '4' },
-    seed: { type: 'string', default: '1' },
+const { items, kills, nodes, seed } = processFlags(
+  {
+    name: 'npm run test:execution --',
+    summary:
+      'An execution under kills of nodes, of Postgres and of Temporal, and of nodes that are stopped past their lease and wake; then every item and every attempt is accounted for.',
+    result: 'One line of JSON on stdout, progress on stderr. Exit code 1 if anything is wrong.',
+    examples: ['', '--items 1500 --kills 6 --nodes 3 --seed 3'],
   },
-});
-const [items, kills, nodes] = [values.items, values.kills, values.nodes].map(Number) as [number, number, number];
+  {
+    items: numberFlag(20_000, { text: 'items of the execution', min: 1 }),
+    kills: numberFlag(40, { text: 'kills, every tenth of Postgres, every tenth of Temporal; 0: nobody is killed' }),
+    nodes: numberFlag(4, { text: 'node processes; one is always left up', min: 2 }),
+    seed: seedFlag(1),
+  },
+);
 const MAX_ATTEMPTS = 3;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-let state = Number(values.seed) >>> 0;
+let state = seed >>> 0;
 const random = (): number => {
   state = (state + 0x6d2b79f5) | 0;
   let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -134,6 +140,6 @@ main().then(
   (passed) => process.exit(passed ? 0 : 1),
   (error: unknown) => {
     say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(2);
+    process.exit(1);
   },
 );

@@ -1,25 +1,21 @@
-import { parseArgs } from 'node:util';
 import { createStore } from '../../../examples/support/database';
+import { numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
 import { startPostgres } from '../../../workers/embedded';
 import { createDatabase, TEMPLATE_DATABASE } from '../../helpers/database';
 import { stress } from './stress';
 
 /** `npm run test:protocol -- --seconds 400 --seed 1`: the stress of the ring protocol. One JSON line on stdout; exit 1 on any finding. */
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+const { seconds, seed } = processFlags(
+  {
+    name: 'npm run test:protocol --',
+    summary: 'Strains the ring protocol with every death and repeat, on real connections.',
+    result: 'One line of JSON on stdout. Exit code 1 on any finding.',
+    examples: ['', '--seconds 400 --seed 1'],
   },
-});
-const numberOf = (name: 'seconds' | 'seed'): number => {
-  const n = Number(values[name]);
-  if (Number.isInteger(n) && n >= 0) return n;
-  process.stderr.write(`--${name}: expected a whole number of at least 0, got "${values[name]}"\n`);
-  process.exit(2);
-};
+  { seconds: numberFlag(60, { text: 'how long, in seconds', unit: 's' }), seed: seedFlag() },
+);
 
 const main = async (): Promise<void> => {
-  const [seconds, seed] = [numberOf('seconds'), numberOf('seed')];
   const server = await startPostgres({ settings: { fsync: 'off' } });
   try {
     await createStore(server.url, TEMPLATE_DATABASE);
