@@ -43,7 +43,8 @@ const submitUnrung = async (id: string, to: string, dueTarget?: number): Promise
   try {
     await client.query('begin');
     await muster.client.submit('jobs', { id, payload: { to } }, { tx: client });
-    if (dueTarget !== undefined) await client.query('update target set due_at = clock() where id = $1', [dueTarget]);
+    if (dueTarget !== undefined)
+      await client.query('update muster.target set due_at = now() where id = $1', [dueTarget]);
     await client.query('commit');
   } finally {
     await client.end();
