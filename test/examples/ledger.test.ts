@@ -89,7 +89,8 @@ describe('the ledger', () => {
   test('C28: a key that comes again has one effect, also after a kill; without dedupe it has two', async () => {
     const file = newFile();
     const add: Edit = { id: 'e', key: 'price', plus: 1, of: 'price' };
-    const first = await start('--file', file, '--commit-ms', '30');
+    // Long enough for the second to come before the commit.
+    const first = await start('--file', file, '--commit-ms', '1500');
     const one = await submit(first, 'po-1', 'b1', [add]);
     const again = await submit(first, 'po-1', 'b1', [add]);
     expect(again.body).toEqual({ status: 'accepted', reference: one.body['reference'], repeated: true });
