@@ -32,7 +32,7 @@ const orderOf = async (ledger: ExampleProcess, service: string) =>
 
 describe('the ledger', () => {
   test('accepts, and commits after its delay; status of many in one call', async () => {
-    const ledger = await start('--commit-ms', '150', '--jitter', '0');
+    const ledger = await start('--commit-ms', '1500', '--jitter', '0');
     const one = await submit(ledger, 'po-1', 'b1', [price(2.75)]);
     const two = await submit(ledger, 'po-2', 'b2', [price(9)]);
     expect([one.code, one.body['status']]).toEqual([202, 'accepted']);
@@ -170,7 +170,7 @@ describe('the ledger', () => {
   test('C16: applies what is pending together in any order, unless it keeps the order: then as it was accepted', async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `b${at}`);
     const run = async (...args: string[]): Promise<string[]> => {
-      const ledger = await start('--commit-ms', '100', '--jitter', '1', ...args);
+      const ledger = await start('--commit-ms', '400', '--jitter', '1', ...args);
       for (const [at, key] of keys.entries()) await submit(ledger, 'po-1', key, [price(at)]);
       const order = await until(
         () => orderOf(ledger, 'po-1'),
