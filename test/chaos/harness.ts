@@ -175,6 +175,8 @@ export class Harness {
       if (n !== last) moved = performance.now();
       last = n;
     }
+    const left = await this.servers.store.query<{ row: string }>(this.scenario.leftSql);
+    for (const { row } of left.rows) this.log(row);
     this.log(
       `not drained, ${last} tasks, batches and leaders are left; the run's files are in ${path.resolve(this.runDir)}`,
     );

@@ -12,6 +12,8 @@ export interface Scenario {
   waitingSql: string;
   /** `n`: all that is not at its end. */
   openSql: string;
+  /** What that is, a JSON text a row: for people, when it does not come to its end. */
+  leftSql: string;
 }
 
 /** Leaders that group tasks. */
@@ -24,6 +26,11 @@ export const GROUPING: Scenario = {
   openSql: `
 select ((select count(*) from queue) + (select count(*) from delayed) + (select count(*) from batch where state = 1)
   + (select count(*) from leader where state <> 0))::int as n`,
+  leftSql: `
+select json_build_object('leader', l)::text as row from leader l where l.state <> 0
+union all select json_build_object('batch', b)::text from (select id, target_id, leader_id, n, n_left, attempt, attempt_until, dispatch, retry_at, reference, refused, error from batch where state = 1 order by id limit 20) b
+union all select json_build_object('queue', q)::text from (select target_id, count(*), min(ready_at) from queue group by 1 limit 20) q
+union all select json_build_object('now', clock())::text`,
 };
 
 /** The submission queuer over serial lanes. */
@@ -38,4 +45,9 @@ export const LANES = (lanes: number): Scenario => ({
   openSql: `
 select ((select count(*) from submission where status < 10) + (select count(*) from batch where state = 1) + (select count(*) from submitter)
   + (select count(*) from queuer where state <> 0))::int as n`,
+  leftSql: `
+select json_build_object('queuer', q)::text as row from queuer q where q.state <> 0
+union all select json_build_object('submission', s)::text from (select * from submission where status < 10 order by batch_id limit 20) s
+union all select json_build_object('submitter', s)::text from (select * from submitter limit 20) s
+union all select json_build_object('now', clock())::text`,
 });

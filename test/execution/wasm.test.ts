@@ -66,7 +66,7 @@ describe('WebAssembly with WASI', () => {
     for (const body of ['(func (export "_start") (loop $on (br $on)))', sleep]) {
       const begun = performance.now();
       expect(await ran(body, { ms: 300 })).toMatchObject({ exitCode: null, nodeError: expect.stringContaining('interrupted') }); // prettier-ignore
-      expect(performance.now() - begun).toBeLessThan(3_000);
+      expect(performance.now() - begun).toBeLessThan(30_000);
     }
   });
 

@@ -165,15 +165,18 @@ test('C18: a batch waits for those that it needs, of other lanes; one that needs
   expect(callsOf('top-1')).toHaveLength(0);
   open();
   await ended(waits.batch, 10);
+  let refuse = (): void => undefined;
+  const refusing = new Promise<void>((resolve) => (refuse = resolve));
   downstream.answer = async (batch) => {
     if (batch.target !== 'base-2') return okay(batch);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await refusing;
     throw new RejectedError('no');
   };
   const doomed = await client.submitBatch('edits', 'base-2', items('base-2'));
   const onIt = items('top-2');
   const fails = await client.submitBatch('edits', 'top-2', onIt, { dependsOn: [doomed.batch] });
   const deeper = await client.submitBatch('edits', 'top-3', items('top-3'), { dependsOn: [fails.batch] });
+  refuse();
   await ended(deeper.batch, 13);
   expect([await statusOf(doomed.batch), await statusOf(fails.batch)]).toEqual([11, 13]);
   expect([...callsOf('top-2'), ...callsOf('top-3')]).toEqual([]);
