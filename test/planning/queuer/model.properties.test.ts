@@ -7,7 +7,7 @@ import { REAL } from './model/simulation';
 const seed = Number(process.env['QUEUER_SEED'] ?? Date.now() % 2 ** 31);
 const numRuns = Number(process.env['QUEUER_RUNS'] ?? 10_000);
 
-test('C1, C9, C10, C11, C17, C18, C25, C28: whatever happens, order, conflicts and ends hold (10,000 runs of the model)', () => {
+test('C1, C9, G9, C10, C11, C17, C18, C25, C28: whatever happens, order, conflicts and ends hold (10,000 runs of the model)', () => {
   const entered = new Map<SubmissionStatus, number>();
   let batches = 0;
   const count = queuerProperty(REAL, (simulation) => {
@@ -19,7 +19,7 @@ test('C1, C9, C10, C11, C17, C18, C25, C28: whatever happens, order, conflicts a
   expect(batches / numRuns).toBeGreaterThan(2);
   for (const status of ['unsubmitted', 'delayed', 'unknown', 'submitted', 'pending', 'valid', 'parked'] as const)
     expect([status, (entered.get(status) ?? 0) > numRuns / 100]).toEqual([status, true]);
-  for (const status of ['committed', 'invalid', 'failed-dependency'] as const)
+  for (const status of ['committed', 'invalid', 'failed-dependency', 'cancelled'] as const)
     expect([status, (entered.get(status) ?? 0) > numRuns / 20]).toEqual([status, true]);
   expect(entered.get('skipped')).toBeGreaterThan(0);
 });

@@ -96,6 +96,15 @@ export const BROKEN: readonly { bug: string; breaks: RegExp; planner: Planner }[
     planner: { ...REAL, planGrants: (state, slots) => ({ ...planGrants(state, slots), failures: [], again: false }) },
   },
   {
+    bug: 'a batch of unknown outcome is cancelled',
+    breaks: /C10: batch \d+ is cancelled and was applied|G9: batch \d+ is cancelled and may be applied/,
+    planner: {
+      ...REAL,
+      whyNotCancelled: (facts) => (facts.calling ? 'in a call' : null),
+      checkTransition: () => undefined,
+    },
+  },
+  {
     bug: 'a lane that was full stays full',
     breaks: /C9, C10: after \d+ calm steps still open/,
     planner: {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { isEnded } from '../../../../workflows/planning/queuer/statuses';
 import { STRATEGIES, type StrategyName } from '../../../../workflows/planning/queuer/types';
 import { KEYS } from './downstream';
-import { answer, ANSWERS, applyNow, crash, operate, refuseNow, restart, tell } from './happenings';
+import { answer, ANSWERS, applyNow, cancel, crash, operate, refuseNow, restart, tell } from './happenings';
 import { checkAlways } from './invariants';
 import type { LaneOptions, SimulatedBatch, SimulatedLane, Simulation } from './simulation';
 
@@ -105,6 +105,14 @@ const crashes = fc
       new Happening(`crash(${bits})`, (simulation) => crash(simulation, ({ id }) => ((bits >> (id % 3)) & 1) === 1)),
   );
 
+const cancels = pick.map(
+  (at) =>
+    new Happening(`cancel(${at})`, (simulation) => {
+      const batch = pickOf(simulation.batches.filter(({ status }) => !isEnded(status)), at); // prettier-ignore
+      if (batch !== undefined) cancel(simulation, batch);
+    }),
+);
+
 const restarts = fc.constant(0).map(() => new Happening('restart downstream', restart));
 const passes = fc
   .constantFrom(500, 2_000, 15_000)
@@ -149,6 +157,7 @@ export const anyCommands = fc.commands(
     tells,
     overdue,
     crashes,
+    cancels,
     restarts,
     passes,
     operates,

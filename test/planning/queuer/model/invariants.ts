@@ -74,6 +74,8 @@ export const checkEnd = (simulation: Simulation): void => {
     const isApplied = batch.lane.downstream.applied.includes(batch.id);
     if (isApplied !== (batch.status === 'committed'))
       fail(`C10: batch ${batch.id} is ${batch.status} and was ${isApplied ? '' : 'not '}applied`);
+    if (batch.status === 'cancelled' && mayBeApplied(batch))
+      fail(`G9: batch ${batch.id} is cancelled and may be applied`);
     if (batch.status === 'failed-dependency' && batch.sends > 0) fail(`C18: batch ${batch.id} failed and was sent`);
   }
   for (const lane of simulation.lanes) checkState(lane);

@@ -10,6 +10,7 @@ import type {
   QueuedBatch,
   StrategyName,
 } from '../../../../workflows/planning/queuer/types';
+import { whyNotCancelled } from '../../../../workflows/planning/queuer/cancel';
 import { decideUnknown, type UnknownDecision, type UnknownFacts } from '../../../../workflows/planning/queuer/unknown';
 import { ServiceState, type Truth } from './downstream';
 
@@ -17,12 +18,13 @@ import { ServiceState, type Truth } from './downstream';
 export interface Planner {
   planGrants: PlanGrants;
   decideUnknown: (facts: UnknownFacts) => UnknownDecision;
+  whyNotCancelled: typeof whyNotCancelled;
   /** What the store gives to a plan as a lane's open batches. */
   openOf?: (batches: readonly SimulatedBatch[]) => readonly SimulatedBatch[];
   /** How a status is written. */
   checkTransition?: (from: SubmissionStatus, to: SubmissionStatus) => void;
 }
-export const REAL: Planner = { planGrants, decideUnknown };
+export const REAL: Planner = { planGrants, decideUnknown, whyNotCancelled };
 
 export interface SimulatedBatch extends QueuedBatch {
   lane: SimulatedLane;
@@ -33,6 +35,8 @@ export interface SimulatedBatch extends QueuedBatch {
   lookUps: number;
   refusedKnown: boolean;
   sends: number;
+  /** An earlier call may have been applied, for all that the queuer knows. */
+  unsure: boolean;
 }
 export interface LaneOptions extends Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'pendingLimit'> {
   idempotent: boolean;
@@ -107,7 +111,7 @@ export class Simulation {
       failedOn: null,
     } as const;
     const made = { ...fresh, ...batch, id, sequence: id, lane, needs, notBeforeAt: 0, resolving: false };
-    const full: SimulatedBatch = { ...made, lookUps: 0, refusedKnown: false, sends: 0 };
+    const full: SimulatedBatch = { ...made, lookUps: 0, refusedKnown: false, sends: 0, unsure: false };
     this.batches.push(full);
     lane.batches.push(full);
     this.ring(lane);
@@ -143,7 +147,8 @@ export class Simulation {
     this.entered.set(to, (this.entered.get(to) ?? 0) + 1);
     batch.notBeforeAt = this.now + notBeforeMs;
     if (to === 'invalid') batch.refusedKnown = true;
-    if (to === 'parked' || (lane.onInvalid === 'halt' && isEnded(to) && to !== 'committed' && to !== 'skipped'))
+    if (to === 'unknown') batch.unsure = true;
+    if (to === 'parked' || (lane.onInvalid === 'halt' && (to === 'invalid' || to === 'failed-dependency')))
       lane.haltedBy = batch.id;
     this.ring(lane);
     if (isEnded(to)) for (const other of this.batches) if (other.needs.includes(batch)) this.ring(other.lane);
