@@ -27,7 +27,7 @@ test.each([
       '--services',
       '6',
       '--batches',
-      '60',
+      '36',
       '--submitters',
       '4',
       '--commit-ms',
@@ -38,7 +38,7 @@ test.each([
     const result = await runTrial<Result>('ledger', [...size, '--approach', approach, '--strategy', strategy]);
     expect(result).toMatchObject({ lost: [], twice: [], inversions: [], wrongPrices: [], violations: [], isEqual: true, isWhole: true }); // prettier-ignore
     expect(result.kills).toBeGreaterThan(0);
-    expect(Object.values(result.ends).reduce((sum, n) => sum + n, 0)).toBe(60);
+    expect(Object.values(result.ends).reduce((sum, n) => sum + n, 0)).toBe(36);
   },
   240_000,
 );
