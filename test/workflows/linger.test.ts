@@ -37,12 +37,12 @@ const timers = async (handler: string): Promise<number[]> =>
 
 /**
  * One wait of so long, however slow the machine: the server's clock goes on while something works, so the timer may fire while the stepped
- * clock of the database is not there yet; then the leader waits for exactly the rest of it, once more or several times.
+ * clock of the database is not there yet; then the leader waits for exactly the rest of it (`rests`: what it may be), once more or several times.
  */
 const expectOneWait = async (handler: string, ms: number, ...rests: number[]): Promise<void> => {
   const [first, ...more] = await timers(handler);
   expect(first).toBe(ms);
-  expect(rests).toEqual(expect.arrayContaining(more));
+  expect([ms, ...rests]).toEqual(expect.arrayContaining(more));
   expect(more).toEqual([...more].sort((a, b) => b - a));
 };
 
@@ -193,13 +193,14 @@ describe('linger and quiet period', () => {
     expect(second.calls.flatMap((call) => call.ids)).toEqual(['m-0', 'm-2']);
     await muster.skipTo(30 * DAY_MS);
     expect(second.calls.at(-1)).toEqual({ at: 30 * DAY_MS, target: 'month', ids: ['m-1'] });
-    expect((await timers('second')).length).toBeLessThanOrEqual(40);
+    // About 35; each may be repeated while the stepped clock is not there yet. Looks of an hour would be over 700.
+    expect((await timers('second')).length).toBeLessThanOrEqual(120);
   });
 
   test('G1: notBefore in 30 days is skipped to as well', async () => {
     await muster.client.submit('pairs', { id: 'n-0', payload: { to: 'month' }, notBefore: muster.unixMs(30 * DAY_MS) });
     await muster.skipTo(31 * DAY_MS);
     expect(pairs.calls).toEqual([{ at: 30 * DAY_MS + 100, target: 'month', ids: ['n-0'] }]);
-    expect(await timers('pairs')).toEqual([30 * DAY_MS, 100]);
+    await expectOneWait('pairs', 30 * DAY_MS, 100);
   });
 });
