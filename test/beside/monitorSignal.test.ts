@@ -119,7 +119,13 @@ test('H7: more than 1,000 results by signal are refused, with where to send them
 test('H7: with no monitor running, the signal starts it; before the acceptance is written it is tried again until it counts', async () => {
   gates.set('early', lateAnswer());
   const ids = await submit('alone', 'early');
-  await eventually(async () => (await muster.client.getTask(ids[0]!))!.state === 'in-progress');
+  // In its call: before it nobody can tell, and what is told then is told of an unknown batch.
+  await eventually(async () => {
+    const { rows } = await muster.database.pool.query(
+      `select from batch b join target t on t.id = b.target_id where t.key = 'early' and b.attempt_until is not null`,
+    );
+    return rows.length > 0;
+  });
   await expect(temporal.workflow.getHandle(monitorId('alone')).describe()).rejects.toThrow(/not found/i);
   await signal('alone', { reference: 'early/1', results: oks(ids) });
   await eventually(async () => {
