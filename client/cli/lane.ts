@@ -28,7 +28,7 @@ async function show(session: Session<{ batches: number }>, service: string): Pro
   session.out.answer(found, () => [table(LANE_HEAD, [laneRow(found)]), ...found.batches.map(line)].join('\n'));
 }
 const line = ({ batch, n, attempts, explanation }: LaneBatchView): string =>
-  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts} ${attempts === 1 ? 'call' : 'calls'}): ${explanation}`;
+  `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts} counted ${attempts === 1 ? 'attempt' : 'attempts'}): ${explanation}`;
 
 const pause = (): Command =>
   command('pause', 'Send nothing more of a service; what is in flight ends.', ['muster lane pause po-17 --reason "stock-taking"']) // prettier-ignore

@@ -36,7 +36,7 @@ const show = (list: readonly LaneView[], limit: number): string => {
   return `${table(LANE_HEAD, list.map(laneRow))}${more}`;
 };
 
-export const LANE_HEAD = ['service', 'state', 'batches', 'tasks', 'oldest', 'in flight', 'weight', 'share', 'approach', 'why']; // prettier-ignore
+export const LANE_HEAD = ['service', 'state', 'batches', 'unbatched tasks', 'oldest', 'in flight', 'weight', 'share', 'approach', 'why']; // prettier-ignore
 export const laneRow = (lane: LaneView): (string | number)[] => [
   lane.service,
   lane.state,

@@ -11,7 +11,7 @@ import { targetKey } from './tasks';
 
 /** The floor's worker process: hand-written SQL, no leader, no durability of decisions; the yardstick of DESIGN section 7. */
 
-export type FloorKind = 'target' | 'set' | 'poller';
+export type FloorKind = 'target' | 'set' | 'one' | 'poller';
 export interface FloorStart {
   kind: FloorKind;
   run: string;
@@ -44,6 +44,21 @@ const byTarget = (port: number): Promise<unknown> =>
 const one = async (port: number, job: Job): Promise<void> => {
   const rows = await claimTarget(pool, job.target, job.n);
   if (rows.length > 0) await complete(pool, await call(port, job.target, rows));
+};
+
+/** One target at a time, as a plain script does it: as many calls in flight as that one gives. */
+const oneAtATime = async (port: number): Promise<void> => {
+  const flying = new Set<Promise<void>>();
+  let target: string | null = null;
+  for (let next = await jobs.take(0); next.length > 0; next = await jobs.take(0)) {
+    const job = next[0]!;
+    if (job.target !== target) await Promise.all(flying);
+    else if (flying.size >= CALLS_IN_FLIGHT) await Promise.race(flying);
+    target = job.target;
+    const work: Promise<void> = one(port, job).finally(() => flying.delete(work));
+    flying.add(work);
+  }
+  await Promise.all(flying);
 };
 
 /** Set-based: one loop claims ahead for all callers, and answers that come while a completing statement runs share the next. */
@@ -139,6 +154,19 @@ const byPolling = async (start: FloorStart): Promise<void> => {
   await calls;
 };
 
+const run = (start: FloorStart): Promise<unknown> => {
+  switch (start.kind) {
+    case 'target':
+      return byTarget(start.port);
+    case 'set':
+      return bySet(start.port);
+    case 'one':
+      return oneAtATime(start.port);
+    case 'poller':
+      return byPolling(start);
+  }
+};
+
 serve(
   {
     open: (databaseUrl: string) => {
@@ -147,8 +175,7 @@ serve(
     start: (start: FloorStart) => {
       jobs = new FloorJobs(Array.from({ length: start.targets }, (_, i) => targetKey(start.run, i)), start.maxItems); // prettier-ignore
       arriving = true;
-      finished =
-        start.kind === 'target' ? byTarget(start.port) : start.kind === 'set' ? bySet(start.port) : byPolling(start);
+      finished = run(start);
       finished.catch(() => undefined); // told by `finish`
     },
     progress: ({ tasks, ended, live }: { tasks: number; ended: boolean; live: boolean }) => {

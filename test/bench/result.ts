@@ -14,6 +14,8 @@ export interface CaseResult {
   /** Muster's tasks/s against the floor that goes target by target, and against the set-based one. */
   ratioToFloor?: number;
   ratioToSetFloor?: number;
+  /** Against the one that has one target in its hands at a time, and so fewer calls in flight; measured once. */
+  ratioToOneAtATime?: number;
   /** The same from the lowest to the highest run: how far to trust the medians. */
   ratioToFloorRange?: [number, number];
   calls: number;
@@ -71,6 +73,7 @@ export const resultOf = (benchCase: BenchCase, runs: Runs): CaseResult => {
       : {
           ratioToFloor: round(mid(floor, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
           ratioToSetFloor: round(mid(set!, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
+          ratioToOneAtATime: round(mid(runs.get('one')!, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
           ratioToFloorRange: [round(Math.min(...ratios)), round(Math.max(...ratios))],
         }),
     calls,

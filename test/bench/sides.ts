@@ -29,7 +29,7 @@ export interface Sides {
 }
 
 export const openSides = async (servers: Servers, benchCase: BenchCase, nodeArgs: string[] = []): Promise<Sides> => {
-  const kinds: FloorKind[] = benchCase.overMs === undefined ? ['target', 'set'] : ['poller'];
+  const kinds: FloorKind[] = benchCase.overMs === undefined ? ['target', 'set', 'one'] : ['poller'];
   const { sides: floors, stop: stopFloors } = await openFloors(servers, kinds);
   const { side: muster, stop: stopMuster } = await openMuster(servers, benchCase, nodeArgs);
   return {
