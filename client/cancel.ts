@@ -11,7 +11,7 @@ import { checkIds } from './arguments';
 import { cancelBatch } from './cancelBatch';
 import type { ClientContext } from './context';
 import { chunksOf, IDS_PER_STATEMENT } from './context';
-import { NotCancellableError } from './errors';
+import { NotCancellableError, NotFoundError } from './errors';
 import { noticesOfEnds } from './notices';
 import type { Cancellation } from './views';
 import { wakeNotices } from './wakeNotices';
@@ -77,6 +77,8 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
     return null;
   } catch (error) {
     if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
+    // What others came to is not lost over it.
+    if (error instanceof NotFoundError) return `batch ${batch} was split meanwhile; cancel again`;
     throw error;
   }
 };

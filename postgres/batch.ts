@@ -42,10 +42,11 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   extract(epoch from clock())::float8 * 1000 as "aheadMs"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
 
-/** Read just now: its clock beside ours. */
-export const aheadOf = <T extends CarriedBatch>(rows: readonly T[]): T[] => {
+/** Right after a statement with `CARRIED`: the database's clock, which it read, beside ours. */
+export const aheadOf = <T extends CarriedBatch>(rows: T[]): T[] => {
   const now = performance.now();
-  return rows.map((row) => ({ ...row, aheadMs: row.aheadMs - now }));
+  for (const row of rows) row.aheadMs -= now;
+  return rows;
 };
 
 /** The batches of one submission, oldest first. */
@@ -76,7 +77,7 @@ select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as o
   and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
     values: [handler, limit],
   });
-  return rows;
+  return aheadOf(rows);
 };
 
 export interface MemberTask {

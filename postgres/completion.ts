@@ -1,5 +1,5 @@
 import type { CarriedBatch } from './batch';
-import { CARRIED } from './batch';
+import { aheadOf, CARRIED } from './batch';
 import type { Queryable } from './pool';
 
 /** Completion from outside (H7): somebody tells what became of a batch that the downstream has, and nobody need ask. */
@@ -35,7 +35,7 @@ export const findToldByReference = async (db: Queryable, handler: string, refere
     text: told('b.reference = $2'),
     values: [handler, reference],
   });
-  return rows;
+  return aheadOf(rows);
 };
 
 /** The batch of this id; null: there is none of it with this handler. */
@@ -45,7 +45,7 @@ export const findToldById = async (db: Queryable, handler: string, batchId: numb
     text: told('b.id = $2'),
     values: [handler, batchId],
   });
-  return rows[0] ?? null;
+  return aheadOf(rows)[0] ?? null;
 };
 
 /** The attempt number under which the results are read now; null: someone else has taken it, or it is over. Asked about again after the lease. */
