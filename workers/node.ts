@@ -12,7 +12,7 @@ import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executionSettings';
 import type { ExecutionSettings } from '../activities/executionSettings';
 import { servedFunctions } from '../activities/executors';
 import type { Handler } from '../activities/handlers/types';
-import { Pulse } from '../activities/pulse';
+import { Heartbeat } from '../activities/heartbeat';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
@@ -96,7 +96,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     ...(callback === undefined
       ? {}
       : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
-    pulse: new Pulse({ pool, log }),
+    heartbeat: new Heartbeat({ pool, log }),
     meters: new ExecutionMeters(),
     draining: draining.signal,
     log,

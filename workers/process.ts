@@ -22,7 +22,7 @@ export interface WorkerOptions {
   shutdownGraceMs?: number;
   /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
   startTimeoutMs?: number;
-  /** Most database connections of this process, and one more for its pulse thread. Default 20. */
+  /** Most database connections of this process, and one more for its heartbeat thread. Default 20. */
   maxConnections?: number;
   versioning?: Versioning;
   /** With versioning: new runs go to this version once it polls. */

@@ -1,6 +1,6 @@
 import { ExecutionMeters } from '../../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
-import { Pulse } from '../../activities/pulse';
+import { Heartbeat } from '../../activities/heartbeat';
 import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
 import { claimBatches } from '../../activities/claim';
@@ -68,7 +68,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       softDeadlineMs: 10_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      pulse: new Pulse({ pool: database.pool, log: pino({ level: 'silent' }) }),
+      heartbeat: new Heartbeat({ pool: database.pool, log: pino({ level: 'silent' }) }),
       meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { claimBatches } from '../../../activities/claim';
 import { ExecutionMeters } from '../../../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../../activities/executionSettings';
-import { Pulse } from '../../../activities/pulse';
+import { Heartbeat } from '../../../activities/heartbeat';
 import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../activities/handlers';
 import { ring, wake } from '../../../activities/ring';
@@ -98,7 +98,7 @@ export class World {
       softDeadlineMs: 60_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      pulse: new Pulse({ pool: this.submissions, log: pino({ level: 'silent' }) }),
+      heartbeat: new Heartbeat({ pool: this.submissions, log: pino({ level: 'silent' }) }),
       meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),

@@ -17,7 +17,7 @@ interface Held extends Due, Hold {
 /** After a write that failed. */
 const AGAIN_MS = 300;
 
-/** The work of the pulse thread: keeps what this process holds for as long as its main thread may be busy, and no longer. */
+/** The work of the heartbeat thread: keeps what this process holds for as long as its main thread may be busy, and no longer. */
 export class Keeper {
   private beat: (Beat & Due) | null = null;
   private readonly held = new Map<number, Held>();

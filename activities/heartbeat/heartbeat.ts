@@ -20,7 +20,7 @@ const QUERY_MS = 4_000;
 /** One line so often while Postgres is away. */
 const SAY_MS = 30_000;
 
-export interface PulseOptions {
+export interface HeartbeatOptions {
   /** Its settings are used, none of its connections. */
   pool: Pool;
   log: Logger;
@@ -30,7 +30,7 @@ export interface PulseOptions {
  * What proves that this process lives and holds its chunks, from a thread of its own that no function can block. The thread dies and stops
  * with the process, and gives up what the process holds when its main thread has given no sign of life for longer than an item may take.
  */
-export class Pulse {
+export class Heartbeat {
   private readonly signOfLife = new SignOfLife();
   private readonly held = new Map<number, { hold: Hold; memory: ChunkMemory; lease: ChunkLease }>();
   private beating: ToThread | null = null;
@@ -40,7 +40,7 @@ export class Pulse {
   private stopped = false;
   private saidAt = -Infinity;
 
-  constructor(private readonly options: PulseOptions) {}
+  constructor(private readonly options: HeartbeatOptions) {}
 
   /** The node's sign of life, from now on every `everyMs`; called again to say something new of it. */
   beat(row: NodeRow, everyMs: number, silenceMs: number): void {
@@ -88,14 +88,14 @@ export class Pulse {
     if (this.stopped) return;
     const { pool } = this.options;
     const data: ThreadData = {
-      pool: { ...poolOptions(pool), max: 1, applicationName: 'muster pulse', queryTimeoutMs: QUERY_MS },
+      pool: { ...poolOptions(pool), max: 1, applicationName: 'muster heartbeat', queryTimeoutMs: QUERY_MS },
       signOfLife: this.signOfLife.buffer,
     };
     const worker = startThread(data);
     this.worker = worker;
     worker.unref();
     worker.on('message', (message: FromThread) => this.heard(message));
-    worker.on('error', (error) => this.options.log.error({ err: error }, 'the pulse thread failed'));
+    worker.on('error', (error) => this.options.log.error({ err: error }, 'the heartbeat thread failed'));
     worker.on('exit', () => {
       this.worker = null;
       if (!this.stopped) setTimeout(() => this.worker ?? this.start(), RESTART_MS).unref();

@@ -1,7 +1,7 @@
 import type { NodeRow } from '../../postgres/node';
 import type { PoolOptions } from '../../postgres/pool';
 
-/** What goes between a process's main thread and its pulse thread. */
+/** What goes between a process's main thread and its heartbeat thread. */
 
 export interface HeldChunk {
   id: string;

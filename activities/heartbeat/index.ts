@@ -1,4 +1,4 @@
 export { ChunkLease } from './chunkLease';
 export type { HeldChunk } from './messages';
-export { Pulse } from './pulse';
+export { Heartbeat } from './heartbeat';
 export { nowNs } from './shared';
