@@ -7,11 +7,14 @@ import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
 import { countBacklog, isDueEarlier, lockLeader, lockLeaderAndHandler, wakeForFreeSlots } from '../postgres/leader';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
+import type { Serving } from '../postgres/partition';
+import { readServing } from '../postgres/partition';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
 import type { WokenLeader } from '../postgres/ring';
 import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
+import type { NodeSettings } from './nodeSettings';
 import type { Claimed, Turn } from './publish';
 import { deposed, publish, repeated } from './publish';
 import type { Reservation } from './reserve';
@@ -33,6 +36,8 @@ const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
 export interface ClaimDeps {
   pool: Pool;
   leaseMs: number;
+  /** Of partitions. */
+  nodes: Pick<NodeSettings, 'leaseMs'>;
   /** Sends `signalWithStart` to leaders that another statement has already written as working. */
   wake: (leaders: readonly WokenLeader[]) => Promise<void>;
 }
@@ -90,7 +95,8 @@ const takeTurn = async (
   const kept = reserved === null ? live : [...live, reserved.no];
   const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
-  const claimed = await claimDue(client, leader, input, epoch, reserved);
+  const serving = leader.partitions === 0 ? null : await readServing(client, leader.handlerId, leader.name);
+  const claimed = await claimDue(client, leader, input, epoch, reserved, serving === null ? null : { ...serving, leaseMs: deps.nodes.leaseMs }); // prettier-ignore
   const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
   return { ...published, touched, handlerId: leader.handlerId };
@@ -102,10 +108,12 @@ const claimDue = async (
   input: TurnInput,
   epoch: number,
   reserved: Reservation | null,
+  serving: (Serving & { leaseMs: number }) | null,
 ): Promise<Claimed> => {
-  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: reserved?.wanting !== true };
+  const unserved = serving !== null && serving.node === null;
+  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: reserved?.wanting !== true, unserved };
   if (reserved === null || reserved.slots === 0) return nothing;
-  if (leader.paused || leader.handlerHoldMs !== null) {
+  if (leader.paused || leader.handlerHoldMs !== null || unserved) {
     await useDispatch(client, input.leaderId, reserved.no, 0);
     return nothing;
   }
@@ -115,12 +123,19 @@ const claimDue = async (
   const { plan, heads } = await planDue(client, leader, targets, maxBatches);
   const count = plan.take.length + plan.cut.length;
   const slots = Math.min(reserved.slots, count);
-  const dispatch = count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots };
+  const dispatch =
+    count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots, ...servedBy(serving) };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
     throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
   await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
   return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
 };
+
+/** The node that holds the partition: the work goes to its own queue, under that epoch. */
+const servedBy = (
+  serving: (Serving & { leaseMs: number }) | null,
+): Pick<NonNullable<TurnAnswer['dispatch']>, 'serving'> =>
+  serving === null || serving.node === null ? {} : { serving: { ...serving, node: serving.node } };
 
 const planDue = async (
   client: Client,

@@ -35,7 +35,10 @@ export type { ActivityDeps } from './deps';
 /** All activities, over their dependencies; workflows see only the type. */
 export const createActivities = (deps: ActivityDeps) => ({
   claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
-    claimBatches({ pool: deps.pool, leaseMs: deps.leaseMs, wake: (leaders) => wake(deps, leaders) }, input),
+    claimBatches(
+      { pool: deps.pool, leaseMs: deps.leaseMs, nodes: deps.nodes, wake: (leaders) => wake(deps, leaders) },
+      input,
+    ),
   grantLanes: (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),

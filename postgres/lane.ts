@@ -20,6 +20,8 @@ export const registerLanes = async (
   handlerId: number,
   services: readonly string[],
   rules: LaneRules,
+  /** Of each service, where the handler has affinity; null: any node serves it. */
+  partitions: readonly string[] | null,
 ): Promise<LaneRow[]> => {
   await db.query({
     name: 'register-lanes',
@@ -35,6 +37,14 @@ insert into lane_state (lane_id, queuer_id, served)
 select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id = l.queuer_id where l.service = any($1::text[]) order by l.id on conflict do nothing`,
     values: [services],
   });
+  if (partitions !== null)
+    await db.query({
+      name: 'bind-partitions',
+      text: `
+update lane l set partition = u.partition from unnest($1::text[], $2::text[]) u (service, partition)
+where l.service = u.service and l.handler_id = $3 and l.partition is null`,
+      values: [services, partitions, handlerId],
+    });
   return findLanes(db, services);
 };
 

@@ -6,7 +6,7 @@ import type { NodeRow } from '../../postgres/node';
 import { poolOptions } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { ChunkLease } from './chunkLease';
-import type { FromThread, Hold, ThreadData, ToThread } from './messages';
+import type { FromThread, Hold, PartitionTerms, SeenPartition, ThreadData, ToThread } from './messages';
 import { ChunkMemory, SignOfLife, toNs } from './shared';
 
 /** Between two signs of life of the main thread; far below any lease. */
@@ -26,6 +26,12 @@ export interface HeartbeatOptions {
   log: Logger;
 }
 
+export interface PartitionHearer {
+  /** `atNs`: when they were asked for, by `nowNs`. */
+  held(seen: readonly SeenPartition[], atNs: bigint): void;
+  silentNode(): void;
+}
+
 /**
  * What proves that this process lives and holds its chunks, from a thread of its own that no function can block. The thread dies and stops
  * with the process, and gives up what the process holds when its main thread has given no sign of life for longer than an item may take.
@@ -34,6 +40,7 @@ export class Heartbeat {
   private readonly signOfLife = new SignOfLife();
   private readonly held = new Map<number, { hold: Hold; memory: ChunkMemory; lease: ChunkLease }>();
   private beating: ToThread | null = null;
+  private keeping: { message: ToThread; hear: PartitionHearer } | null = null;
   private worker: Worker | null = null;
   private timer: NodeJS.Timeout | undefined;
   private keys = 0;
@@ -46,6 +53,12 @@ export class Heartbeat {
   beat(row: NodeRow, everyMs: number, silenceMs: number): void {
     this.beating = { kind: 'beat', beat: { row, everyMs, silenceMs } };
     this.post(this.beating);
+  }
+
+  /** Keeps the partitions that the node is given, and tells what they are; after the first `beat`. */
+  partitions(terms: PartitionTerms, hear: PartitionHearer): void {
+    this.keeping = { message: { kind: 'partitions', terms }, hear };
+    this.post(this.keeping.message);
   }
 
   /** Keeps a chunk that was asked for at `takenAtNs`, until its lease is ended. `lanes`: items at once. */
@@ -101,6 +114,7 @@ export class Heartbeat {
       if (!this.stopped) setTimeout(() => this.worker ?? this.start(), RESTART_MS).unref();
     });
     if (this.beating !== null) worker.postMessage(this.beating);
+    if (this.keeping !== null) worker.postMessage(this.keeping.message);
     for (const [key, { hold, memory }] of this.held)
       worker.postMessage({ kind: 'hold', key, hold, memory: memory.buffer } satisfies ToThread);
     this.timer ??= setInterval(() => this.signOfLife.give(), SIGN_MS).unref();
@@ -108,6 +122,8 @@ export class Heartbeat {
 
   private heard(message: FromThread): void {
     if (message.kind === 'lost') this.held.get(message.key)?.lease.lose();
+    else if (message.kind === 'partitions') this.keeping?.hear.held(message.seen, message.atNs);
+    else if (message.kind === 'silent-node') this.keeping?.hear.silentNode();
     else if (performance.now() - this.saidAt > SAY_MS) {
       this.saidAt = performance.now();
       this.options.log.warn({ what: message.what, reason: message.message }, 'no sign of life written; tried again');
