@@ -87,12 +87,14 @@ export class Partitions {
     this.giveUpIdle();
   }
 
-  /** The process stops now: whatever is left is given up. */
-  async stop(): Promise<void> {
+  /** The process stops now: whatever is left is given up. True: there was something. */
+  async stop(): Promise<boolean> {
     this.draining = true;
     await this.look().catch(() => undefined);
     this.uses.clear();
-    await this.giveUp([...this.held.values()]);
+    const left = [...this.held.values()];
+    await this.giveUp(left);
+    return left.length > 0;
   }
 
   private isOpen(id: string, epoch: number | null): boolean {

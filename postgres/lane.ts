@@ -152,6 +152,20 @@ export const lockLaneStates = async (client: Client, laneIds: readonly number[])
   });
 };
 
+/** Lanes of partitions that a node holds now are worth a look; answers their queuers. */
+export const markServedLanes = async (db: Queryable, partitions: readonly string[]): Promise<number[]> => {
+  const { rows } = await db.query<{ queuerId: number }>({
+    name: 'mark-served-lanes',
+    text: `
+update lane_state s set ready = true from (
+  select s.lane_id from lane_state s join lane l on l.id = s.lane_id where l.partition = any($1::text[])
+    and (s.due_at is not null or exists (select from submission o where o.lane_id = s.lane_id and o.status < 10)) order by s.lane_id for no key update of s) l
+where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
+    values: [partitions],
+  });
+  return [...new Set(rows.map(({ queuerId }) => queuerId))];
+};
+
 /**
  * R1 of lanes: worth a look. Without a condition, so that it waits for a grant that holds the row and is about to clear what it read before
  * this caller's commit.

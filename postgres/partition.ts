@@ -39,6 +39,7 @@ export interface PartitionRow {
   holder: string | null;
   epoch: number;
   expired: boolean;
+  leftMs: number;
   heldMs: number;
   /** Since it was asked to give it up. */
   revokedMs: number | null;
@@ -49,14 +50,16 @@ export interface PartitionRow {
 }
 
 /** The assignor's own lease, locked to the end of the transaction: so rounds come one after another, whoever runs them (B1). */
-export const lockAssignor = async (db: Queryable, holder: string): Promise<void> => {
-  await db.query({
+export const lockAssignor = async (db: Queryable, holder: string): Promise<number> => {
+  const { rows } = await db.query<{ epoch: number }>({
     name: 'lock-assignor',
     text: `
 insert into lease as l (resource, holder, epoch, acquired_at, expires_at) values ('assignor', $1, 1, clock(), clock())
-on conflict (resource) do update set holder = excluded.holder, epoch = l.epoch + (l.holder is distinct from excluded.holder)::int, expires_at = clock()`,
+on conflict (resource) do update set holder = excluded.holder, epoch = l.epoch + (l.holder is distinct from excluded.holder)::int, expires_at = clock()
+returning epoch`,
     values: [holder],
   });
+  return rows[0]!.epoch;
 };
 
 /**
@@ -69,7 +72,7 @@ export const readPartitions = async (db: Queryable, leaseMs: number): Promise<Pa
     text: `
 select p.resource as id, h.name as handler, h.needs, l.holder, l.epoch,
   l.expires_at <= clock() and clock() > pg_postmaster_start_time() + $1 * interval '1 ms' as expired,
-  extract(epoch from clock() - l.acquired_at)::float8 * 1000 as "heldMs", extract(epoch from clock() - l.revoked_at)::float8 * 1000 as "revokedMs",
+  extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",  extract(epoch from clock() - l.acquired_at)::float8 * 1000 as "heldMs", extract(epoch from clock() - l.revoked_at)::float8 * 1000 as "revokedMs",
   l.wanted_by as "wantedBy", l.kept_for as "keptFor", extract(epoch from l.kept_until - clock())::float8 * 1000 as "keptLeftMs", p.pinned_to as "pinnedTo"
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id order by p.resource`,
     values: [leaseMs],
@@ -181,6 +184,24 @@ from lease l where l.resource = any($1::text[]) order by l.resource for share`,
     values: [ids],
   });
   return new Map(rows.map((row) => [row.id, row]));
+};
+
+/**
+ * Whether the balancer has something to do that nobody told it: a partition whose lease passed a second ago or that was to be given up
+ * `overdueMs` ago, while a live node is able to have it. As `readPartitions`, nothing has passed just after the server started.
+ */
+export const hasLostPartitions = async (db: Queryable, leaseMs: number, overdueMs: number): Promise<boolean> => {
+  const { rows } = await db.query<{ lost: boolean }>({
+    name: 'has-lost-partitions',
+    text: `
+select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
+  select from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
+  where (l.expires_at < clock() - interval '1 s' and (l.kept_until is null or l.kept_until < clock()) or l.revoked_at < clock() - $2 * interval '1 ms')
+    and exists (select from node n where n.seen_at > clock() - $1 * interval '1 ms' and not n.draining and not n.drained
+      and h.name = any(n.handlers) and n.attributes @> h.needs)) as lost`,
+    values: [leaseMs, overdueMs],
+  });
+  return rows[0]!.lost;
 };
 
 /** An admin's word on where a partition is to be; null: wherever. False: there is no such partition. */

@@ -93,6 +93,7 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   log: options.log,
   callbacks: settings.callbacks,
   executions: settings.executions,
+  nodes: settings.nodes,
   fanouts: settings.fanouts,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
   ...(options.versioning === undefined ? {} : { versioning: options.versioning }),

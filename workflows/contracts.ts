@@ -105,6 +105,42 @@ export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, b
 });
 export type GrantAnswer = z.infer<typeof grantAnswer>;
 
+export const balancerInput = z.object({
+  /** What the runs before did last, for people. */
+  recent: z.array(z.string()).default([]),
+  /** Rounds after which the run continues as new; tests lower it. */
+  turnsPerRun: z.number().int().positive().default(500),
+});
+export type BalancerInput = z.input<typeof balancerInput>;
+
+/** One round of the balancer (B1). */
+export const balanceInput = z.object({ runId: z.string(), turn: z.number().int().positive() });
+export type BalanceInput = z.infer<typeof balanceInput>;
+
+export const balanceAnswer = z.object({
+  epoch: z.number().int(),
+  partitions: z.number().int(),
+  nodes: z.number().int(),
+  held: z.number().int(),
+  /** Asked back and not yet given up. */
+  waiting: z.number().int(),
+  /** The first of them; `moved` counts all. */
+  moves: z.array(
+    z.object({
+      partition: z.string(),
+      kind: z.enum(['revoke', 'assign']),
+      from: z.string().nullable(),
+      to: z.string().nullable(),
+      reason: z.string(),
+      words: z.string(),
+    }),
+  ),
+  moved: z.number().int(),
+  /** Look again after so long; null: when somebody says so. */
+  dueInMs: z.number().nullable(),
+});
+export type BalanceAnswer = z.infer<typeof balanceAnswer>;
+
 /** Batch execution: the messages of `spec/execution.md`, each with its response. `ExecuteBatch` comes from a caller, the others stay inside. */
 
 /** What is run: one function, on nodes with these attributes, with these variables (E1). */

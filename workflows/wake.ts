@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
 import {
+  balancerWorkflowId,
   executionWorkflowId,
   leaderWorkflowId,
   monitorWorkflowId,
@@ -103,6 +104,9 @@ const wakeOne = async (
 
 export const wakeNotifier = (temporal: Client, prefix: string): Promise<Error | null> =>
   wakeOne(temporal, 'notifier', notifierWorkflowId(prefix), prefix, [], 'Delivers callbacks');
+
+export const wakeBalancer = (temporal: Client, prefix: string): Promise<Error | null> =>
+  wakeOne(temporal, 'balancer', balancerWorkflowId(prefix), prefix, [{}], 'Spreads partitions over the nodes');
 
 export const wakeMonitor = (temporal: Client, prefix: string, handler: string): Promise<Error | null> =>
   wakeOne(

@@ -1,3 +1,5 @@
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodeSettings';
+import { noPartitions } from '../../helpers/noPartitions';
 import type { Client as TemporalClient } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -99,6 +101,7 @@ export class World {
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
       heartbeat: new Heartbeat({ pool: this.submissions, log: pino({ level: 'silent' }) }),
+      ...noPartitions(this.submissions, 'simulated'),
       meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
@@ -186,7 +189,10 @@ export class World {
   }
 
   takeTurn(input: TurnInput): Promise<TurnAnswer> {
-    return claimBatches({ pool: this.leaders, leaseMs: LEASE_MS, wake: (woken) => wake(this.deps, woken) }, input);
+    return claimBatches(
+      { pool: this.leaders, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake: (woken) => wake(this.deps, woken) },
+      input,
+    );
   }
 
   private async signal(type: string, [input]: unknown[]): Promise<void> {

@@ -47,7 +47,7 @@ const itemOf = (facts: PartitionFacts, { seats, holder, need }: Place, limits: L
   const wanted = facts.revokedFor === null ? undefined : seatNamed(seats, facts.revokedFor);
   const isTheNode = holder !== undefined && holder.process === holder.seat.process;
   const mayStay = may(holder?.seat) && facts.claimedTwice !== true;
-  const seat = may(wanted) ? wanted.index : mayStay ? holder!.seat.index : -1;
+  const seat = may(wanted) ? wanted.index : mayStay ? holder.seat.index : -1;
   const isHeld = !isFree(facts) && facts.revokedFor === null && isTheNode && mayStay;
   return {
     facts,
