@@ -47,7 +47,7 @@ const itemOf = (facts: PartitionFacts, { seats, holder, need }: Place, limits: L
   const wanted = facts.revokedFor === null ? undefined : seatNamed(seats, facts.revokedFor);
   const isTheNode = holder !== undefined && holder.process === holder.seat.process;
   const mayStay = may(holder?.seat) && facts.claimedTwice !== true;
-  const seat = may(wanted) ? wanted.index : mayStay ? holder!.seat.index : -1;
+  const seat = may(wanted) ? wanted.index : mayStay ? holder.seat.index : -1;
   const isHeld = !isFree(facts) && facts.revokedFor === null && isTheNode && mayStay;
   return {
     facts,
@@ -61,7 +61,12 @@ const itemOf = (facts: PartitionFacts, { seats, holder, need }: Place, limits: L
   };
 };
 
-const weightOf = ({ weight }: PartitionFacts): number => (Number.isFinite(weight) && weight >= 0 ? weight : 1);
+/** Below is idle: sums would lose it. */
+const LEAST_WEIGHT = 1e-9;
+const weightOf = ({ weight }: PartitionFacts): number => {
+  if (!Number.isFinite(weight) || weight < 0) return 1;
+  return weight < LEAST_WEIGHT ? 0 : weight;
+};
 
 const whyItLeaves = (facts: PartitionFacts, holder: Seated | undefined): Item['leaves'] => {
   if (facts.claimedTwice === true) return 'claimed twice';
