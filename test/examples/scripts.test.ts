@@ -17,6 +17,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:execution': ['items', 'chunks', 'nodes', 'json'],
   'bench:queuer': [],
   'bench:fanout': ['items', 'short'],
+  'bench:nodes': ['times', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],

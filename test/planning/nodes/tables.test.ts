@@ -139,4 +139,21 @@ describe('cooperative', () => {
     ]);
     expect([...countsOf(partitions, among)].sort()).toEqual([3, 4, 4]);
   });
+
+  test('B14: at most four rounds, also where one revoke would wait for the next (found by chance)', () => {
+    const twice = { claimedTwice: true };
+    const now = [
+      partition('0', 'c', twice),
+      partition('1', null, twice),
+      partition('2', 'd', twice),
+      partition('3', 'x', { ...twice, revokedFor: 'x' }),
+    ];
+    const { rounds } = settle(now, [node('c', { draining: true }), node('d'), node('x')], limitsOf());
+    expect(rounds.map(short)).toEqual([
+      ['assign 1 ->d claimed twice'],
+      ['assign 3 x>x claimed twice'],
+      ['revoke 0 c>d claimed twice', 'revoke 2 d>x claimed twice'],
+      ['assign 0 c>d claimed twice', 'assign 2 d>x claimed twice'],
+    ]);
+  });
 });

@@ -86,7 +86,9 @@ export const settle = (
   let now = [...partitions];
   for (;;) {
     const moves = assign(now, among, limits);
-    const isWaiting = now.some(({ revokedFor }) => revokedFor !== null);
+    const isWaiting = now.some(
+      ({ revokedFor, expired: isFree, holder }) => revokedFor !== null && !isFree && holder !== null,
+    );
     if (moves.length === 0 && !isWaiting) return { partitions: now, rounds };
     if (rounds.push(moves) > 1_000) throw new Error(`expected it to settle, got 1,000 rounds, the last ${short(moves).join('; ')}`); // prettier-ignore
     now = released(later(applied(now, moves), roundMs));

@@ -37,6 +37,8 @@ export class Pile {
   private held: Item[] = [];
   private isSorted = true;
 
+  constructor(readonly need: Need) {}
+
   add(item: Item): void {
     if (item.seat !== item.origin) this.loose.push(item);
     else {

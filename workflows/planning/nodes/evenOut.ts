@@ -20,13 +20,17 @@ export const evenOut = (board: Board): void => {
   const piles = pilesOf(board);
   const chains = new Chains(board, piles);
   const fullest = new Heap<Entry>(isFuller);
-  const look = (seat: number): void =>
-    fullest.push({ seat, count: board.counts[seat]!, isReady: board.ready[seat]! > 0 });
+  const emptiest = new Heap<Entry>(isEmptier);
+  const look = (seat: number): void => {
+    const entry = { seat, count: board.counts[seat]!, isReady: board.ready[seat]! > 0 };
+    fullest.push(entry);
+    emptiest.push(entry);
+  };
   for (let seat = 0; seat < board.seats.length; seat++) look(seat);
   for (let top = fullest.pop(); top !== undefined; top = fullest.pop()) {
     const { seat } = top;
     if (top.count !== board.counts[seat] || chains.isClosed(seat)) continue;
-    const chain = chains.from(seat);
+    const chain = direct(board, piles[seat]!, seat, emptiest) ?? chains.from(seat);
     if (chain === null) continue; // and with it all that it can reach
     give(board, piles, chain);
     look(seat);
@@ -40,6 +44,26 @@ const isFuller = (a: Entry, b: Entry): boolean => {
   return a.isReady !== b.isReady ? a.isReady : a.seat < b.seat;
 };
 
+const isEmptier = (a: Entry, b: Entry): boolean => (a.count !== b.count ? a.count < b.count : a.seat < b.seat);
+
+/** What a search would find, without one: all that the seat has is of one need, and every node may have it. Null: search. */
+const direct = (
+  { counts, seats }: Board,
+  piles: ReadonlyMap<number, Pile>,
+  from: number,
+  emptiest: Heap<Entry>,
+): Hop[] | null => {
+  const some = [...piles].filter(([, pile]) => !pile.isEmpty);
+  const [need, pile] = some[0] ?? [];
+  if (need === undefined || some.length > 1 || pile!.need.able.length < seats.length) return null;
+  let top = emptiest.top();
+  while (top !== undefined && top.count !== counts[top.seat]) {
+    emptiest.pop();
+    top = emptiest.top();
+  }
+  return top === undefined || top.count + 2 > counts[from]! ? null : [{ from, to: top.seat, need }];
+};
+
 const pilesOf = (board: Board): Piles => {
   const piles = board.seats.map(() => new Map<number, Pile>());
   for (const item of board.items)
@@ -50,7 +74,7 @@ const pilesOf = (board: Board): Piles => {
 const pileOf = (piles: Piles, seat: number, { need }: Item): Pile => {
   const known = piles[seat]!.get(need.index);
   if (known !== undefined) return known;
-  const pile = new Pile();
+  const pile = new Pile(need);
   piles[seat]!.set(need.index, pile);
   return pile;
 };

@@ -21,19 +21,50 @@ const URGENCY: Readonly<Record<MoveReason, number>> = {
  * or for a node that is given something in this round: it first sees what it has (no node gains and loses in one round).
  */
 export const movesOf = (board: Board, seats: Seats, limits: Limits): Move[] => {
-  const assigns = board.items.filter(({ seat, facts }) => seat >= 0 && isFree(facts)).map((item) => assignOf(board, item, limits.by)); // prettier-ignore
-  const gaining = new Set(assigns.map(({ to }) => to));
-  const revokes = board.items
-    .filter((item) => isRevoked(item, seats))
-    .map((item) => ({ item, reason: reasonOf(item), to: board.seats[item.seat]!.process.id }))
-    .filter(({ item, to }) => !gaining.has(to) && !gaining.has(item.facts.holder))
+  const assigns = board.items
+    .filter(({ seat, facts }) => seat >= 0 && isFree(facts))
+    .map((item) => assignOf(board, item, limits.by));
+  const wanted = board.items.filter((item) => isRevoked(item, seats)).map((item) => revokeOf(board, item));
+  const revokes = apartFrom(new Set(assigns.map(({ to }) => to)), wanted)
     .sort((a, b) => URGENCY[a.reason] - URGENCY[b.reason] || (a.item.step?.order ?? 0) - (b.item.step?.order ?? 0))
     .slice(0, limits.movesPerRound)
-    .map(({ item, reason, to }): Move => {
-      const { id, holder } = item.facts;
-      return { partition: id, kind: 'revoke', from: holder, to, reason, words: revokeWords(board, item) };
+    .map(({ item, from, to, reason }): Move => {
+      return { partition: item.facts.id, kind: 'revoke', from, to, reason, words: revokeWords(board, item) };
     });
   return [...assigns, ...revokes];
+};
+
+interface Revoke {
+  item: Item;
+  from: string;
+  to: string;
+  reason: MoveReason;
+}
+
+const revokeOf = (board: Board, item: Item): Revoke => {
+  const reason = item.leaves ?? item.step?.reason ?? 'uneven';
+  return { item, from: item.facts.holder!, to: board.seats[item.seat]!.process.id, reason };
+};
+
+/**
+ * The revokes that may be said while these nodes are given something: none of them or for them. And where one waits, those wait too that
+ * would give something to either of its two nodes: or it would wait for them in turn, and so on (at most four rounds to settle).
+ */
+const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke[]): Revoke[] => {
+  const byTaker = new Map<string, Revoke[]>();
+  for (const revoke of revokes) {
+    const known = byTaker.get(revoke.to);
+    if (known === undefined) byTaker.set(revoke.to, [revoke]);
+    else known.push(revoke);
+  }
+  const waiting = new Set(revokes.filter(({ from, to }) => gaining.has(from) || gaining.has(to)));
+  // A set is walked to what is added meanwhile.
+  for (const { from, to } of waiting)
+    for (const node of [from, to]) {
+      for (const revoke of byTaker.get(node) ?? []) waiting.add(revoke);
+      byTaker.delete(node);
+    }
+  return revokes.filter((revoke) => !waiting.has(revoke));
 };
 
 const assignOf = (board: Board, item: Item, by: Limits['by']): Move => {
@@ -54,5 +85,3 @@ const isRevoked = (item: Item, { processes }: Seats): boolean => {
   if (leaves !== null) return true;
   return origin >= 0 && seat !== origin && !young;
 };
-
-const reasonOf = ({ leaves, step }: Item): MoveReason => leaves ?? step?.reason ?? 'uneven';

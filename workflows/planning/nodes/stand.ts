@@ -61,7 +61,12 @@ const itemOf = (facts: PartitionFacts, { seats, holder, need }: Place, limits: L
   };
 };
 
-const weightOf = ({ weight }: PartitionFacts): number => (Number.isFinite(weight) && weight >= 0 ? weight : 1);
+/** Below is idle: sums would lose it. */
+const LEAST_WEIGHT = 1e-9;
+const weightOf = ({ weight }: PartitionFacts): number => {
+  if (!Number.isFinite(weight) || weight < 0) return 1;
+  return weight < LEAST_WEIGHT ? 0 : weight;
+};
 
 const whyItLeaves = (facts: PartitionFacts, holder: Seated | undefined): Item['leaves'] => {
   if (facts.claimedTwice === true) return 'claimed twice';

@@ -20,12 +20,7 @@ export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; 
   for (const item of board.items) if (item.seat >= 0) standing[item.seat]!.add(item);
   spreadIdle(board, standing, mostEach);
   const mean = loads.reduce((sum, load) => sum + load, 0) / seats.length;
-  const band: Band = {
-    high: mean * (1 + deadBand),
-    low: mean * (1 - deadBand),
-    margin: (mean * deadBand) / 2,
-    mostEach,
-  };
+  const band = bandOf(mean, deadBand, mostEach);
   const fullest = new Heap<{ seat: number; load: number }>((a, b) => (a.load !== b.load ? a.load > b.load : a.seat < b.seat)); // prettier-ignore
   for (let seat = 0; seat < seats.length; seat++) fullest.push({ seat, load: loads[seat]! });
   for (let top = fullest.pop(); top !== undefined; top = fullest.pop()) {
@@ -33,14 +28,24 @@ export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; 
     if (top.load !== loads[seat]) continue;
     const gift = bestGift(board, standing[seat]!, band);
     if (gift === null) continue;
+    if (isAbove(loads[seat], seat, band)) band.left.add(seat);
+    if (isBelow(loads[gift.to]!, gift.to, band)) band.left.add(gift.to);
     give(board, standing, gift, 'load');
     for (const changed of [seat, gift.to]) fullest.push({ seat: changed, load: loads[changed]! });
   }
 };
 
 interface Band {
+  mean: number;
+  /** A load that is not worth a move, nor to be seen in the sums. */
+  nothing: number;
   high: number;
   low: number;
+  /** Who left it has come back half of the way before it is left alone: or it would be at its edge, and out again with the next figures. */
+  innerHigh: number;
+  innerLow: number;
+  /** Seats that left it. */
+  left: Set<number>;
   /** What a move must gain. */
   margin: number;
   mostEach: number;
@@ -52,6 +57,23 @@ interface Gift {
   rank: readonly [cost: number, tier: number, rest: number];
 }
 
+const bandOf = (mean: number, deadBand: number, mostEach: number): Band => ({
+  mean,
+  nothing: mean * 1e-9,
+  high: mean * (1 + deadBand),
+  low: mean * (1 - deadBand),
+  innerHigh: mean * (1 + deadBand / 2),
+  innerLow: mean * (1 - deadBand / 2),
+  left: new Set(),
+  margin: (mean * deadBand) / 2,
+  mostEach,
+});
+
+const isAbove = (load: number, seat: number, { high, innerHigh, left }: Band): boolean =>
+  load > (left.has(seat) ? innerHigh : high);
+const isBelow = (load: number, seat: number, { low, innerLow, left }: Band): boolean =>
+  load < (left.has(seat) ? innerLow : low);
+
 const mayGo = ({ origin, young, step, need }: Item): boolean =>
   step === null && (origin < 0 || !young) && need.able.length > 1;
 
@@ -61,12 +83,14 @@ const bestGift = (board: Board, items: ReadonlySet<Item>, band: Band): Gift | nu
   let best: Gift | null = null;
   for (const item of items) {
     const { weight, need, seat } = item;
-    if (weight <= 0 || !mayGo(item)) continue;
+    if (weight <= band.nothing || !mayGo(item)) continue;
     let to = takers.get(need.index);
     if (to === undefined) takers.set(need.index, (to = leastLoaded(board, item, band.mostEach)));
     if (to < 0) continue;
     const [mine, theirs] = [loads[seat]!, loads[to]!];
-    if (mine <= band.high && theirs >= band.low) continue;
+    // Who has less than the mean gives nothing, who has more gets nothing: or small ones would wander.
+    if (mine <= band.mean || theirs >= band.mean) continue;
+    if (!isAbove(mine, seat, band) && !isBelow(theirs, to, band)) continue;
     const fuller = Math.max(mine - weight, theirs + weight);
     if (fuller > mine - Math.min(weight, band.margin)) continue;
     // Both stay within the band: the heaviest, so that few go. Else what leaves the two most alike.
