@@ -2,6 +2,7 @@ import {
   lockAssignor,
   assignPartitions,
   readPartitionLoads,
+  readLastMoves,
   readPartitions,
   revokePartitions,
 } from '../postgres/partition';
@@ -28,8 +29,8 @@ const DEAD_BAND = 0.1;
 const LOAD_OVER_MS = 60_000;
 /** A process that holds nothing and gave no sign of life for so long gets nothing. */
 const SILENT_LEASES = 1;
-/** Moves told in one answer: it stands in a workflow's history. */
-const TOLD = 50;
+/** Moves told to people: they stand in a workflow's history. */
+const TOLD = 20;
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
 
@@ -44,7 +45,7 @@ export const balancePartitions = async (deps: Deps, input: BalanceInput): Promis
   // After the commit: what waited for a holder goes to the new one.
   if (round.given.length > 0) await tellOf(deps, round.given);
   for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
-  return { ...round.answer, moves: round.moves.slice(0, TOLD), moved: round.moves.length };
+  return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, TOLD) };
 };
 
 /** A process that is stopped in the middle of a round holds its leases: its session ends after this long. */
@@ -53,7 +54,7 @@ const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
 interface Round {
   moves: Move[];
   given: string[];
-  answer: Omit<BalanceAnswer, 'moves' | 'moved'>;
+  answer: Omit<BalanceAnswer, 'last' | 'moved'>;
 }
 
 const takeRound = async (client: Client, settings: NodeSettings, { runId }: BalanceInput): Promise<Round> => {

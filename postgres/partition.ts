@@ -152,6 +152,18 @@ where l.resource = any($1::text[]) and l.resource = a.resource and l.epoch = a.e
   return rows.map(({ resource }) => resource);
 };
 
+/** What moved last, or is about to, newest first, a line each. */
+export const readLastMoves = async (db: Queryable, limit: number): Promise<string[]> => {
+  const { rows } = await db.query<{ at: Date; reason: string }>({
+    name: 'read-last-moves',
+    text: `
+select coalesce(revoked_at, moved_at) as at, reason from lease
+where resource like 'partition/%' and reason is not null and coalesce(revoked_at, moved_at) is not null order by 1 desc, resource limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ at, reason }) => `${at.toISOString()} ${reason}`);
+};
+
 /** Which node serves this one, for whoever sends work there: null while none does, or while the one that does is to give it up. */
 export interface Serving {
   id: string;
