@@ -23,6 +23,7 @@ import type { ActivityDeps } from './deps';
 import type { NodeSettings } from './nodeSettings';
 import { wake } from './ring';
 import { wakeQueuersOf } from './ringLanes';
+import { BEGIN_SHORT } from './shortTransaction';
 
 /** Loads of nodes may differ by this part of their mean (B17). */
 const DEAD_BAND = 0.1;
@@ -40,16 +41,13 @@ type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>
  */
 export const balancePartitions = async (deps: Deps, input: BalanceInput): Promise<BalanceAnswer> => {
   const round = await withRetries(() =>
-    inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN),
+    inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
   );
   // After the commit: what waited for a holder goes to the new one.
   if (round.given.length > 0) await tellOf(deps, round.given);
   for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
   return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, TOLD) };
 };
-
-/** A process that is stopped in the middle of a round holds its leases: its session ends after this long. */
-const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
 
 interface Round {
   moves: Move[];
@@ -90,7 +88,8 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const alive = new Set(nodes.filter((node) => node.alive).map(({ id }) => id));
   const isAlive = ({ holder }: PartitionRow): boolean => holder !== null && alive.has(holder);
   const roundFacts = rows.map((row) => ({ ...row, holderAlive: isAlive(row) }));
-  const dueInMs = nextRoundInMs(roundFacts, { asked: asked.length, given: given.length }, settings);
+  const missed = moves.length - made.length;
+  const dueInMs = nextRoundInMs(roundFacts, { asked: asked.length, given: given.length, missed }, settings);
   const held = rows.filter(({ holder, expired }) => holder !== null && !expired).length;
   const answer = { epoch, partitions: rows.length, nodes: alive.size, held, waiting: waitingOf(rows, asked), dueInMs };
   return { moves: made, given, answer };
