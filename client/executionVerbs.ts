@@ -1,18 +1,15 @@
 import { wakeExecutions } from '../workflows/wake';
 import { isUuid } from './checkExecution';
 import type { ExecuteOptions, Template } from './checkExecution';
-import type { ClientContext } from './context';
 import { InvalidArgumentError } from './errors';
 import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
 import { Execution, executions } from './executions';
 import type { ExecutionView } from './executionViews';
-import { LaneVerbs } from './laneVerbs';
+import { NodeVerbs } from './nodeVerbs';
 
 /** What a client can do with executions: one function, many argument lists, split over nodes. */
-export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext {
-  abstract ring(targetIds: Iterable<number>): Promise<void>;
-
+export abstract class ExecutionVerbs extends NodeVerbs {
   /**
    * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the list is stored (E2): the handle's id is the
    * request's. Lists may come as a stream of any length up to 10,000,000; nothing of a list that breaks off is run.

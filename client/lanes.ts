@@ -41,6 +41,8 @@ export interface LaneView {
   kind: LaneKind;
   approach: ApproachName;
   onInvalid: OnInvalid;
+  /** `<handler>/<no>` of a handler with affinity: see `partitions`; null: any node serves it. */
+  partition: string | null;
 }
 
 export interface LaneBatchView {
@@ -193,6 +195,7 @@ const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): Lane
   kind: planned.kind,
   approach: planned.approach,
   onInvalid: planned.onInvalid,
+  partition: row.partition,
 });
 
 const batchViewOf = (

@@ -55,6 +55,8 @@ export interface HandlerStatus {
   flushReasons: Partial<Record<FlushReason, number>>;
   /** A live worker node has this handler; without one nothing of it is sent. */
   served: boolean;
+  /** With affinity: how many, and of how many a node holds the lease. Null: any node serves it. */
+  partitions: { n: number; held: number } | null;
 }
 
 export interface TargetOverrides {

@@ -203,7 +203,7 @@ from lease l where l.resource = any($1::text[]) order by l.resource for share`,
 
 /**
  * Whether the balancer has something to do that nobody told it: a partition whose lease passed a second ago or that was to be given up
- * `overdueMs` ago, while a live node is able to have it. As `readPartitions`, nothing has passed just after the server started.
+ * `overdueMs` ago, or that an admin drained or pinned away from its holder, while a live node is able to have it. As `readPartitions`, nothing has passed just after the server started.
  */
 export const hasLostPartitions = async (db: Queryable, leaseMs: number, overdueMs: number): Promise<boolean> => {
   const { rows } = await db.query<{ lost: boolean }>({
@@ -211,7 +211,12 @@ export const hasLostPartitions = async (db: Queryable, leaseMs: number, overdueM
     text: `
 select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
   select from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
-  where (l.expires_at < clock() - interval '1 s' and (l.kept_until is null or l.kept_until < clock()) or l.revoked_at < clock() - $2 * interval '1 ms')
+  where (l.expires_at < clock() - interval '1 s' and (l.kept_until is null or l.kept_until < clock()) or l.revoked_at < clock() - $2 * interval '1 ms'
+      or l.revoked_at is null and exists (select from node d where d.id = l.holder and d.drained)
+      or l.revoked_at is null and l.holder is not null and p.pinned_at < clock() - interval '1 s' and exists (select from node d
+        where (d.id = p.pinned_to or d.name = p.pinned_to) and d.seen_at > clock() - $1 * interval '1 ms' and not d.draining and not d.drained
+          and h.name = any(d.handlers) and d.attributes @> h.needs)
+        and not exists (select from node d where d.id = l.holder and (d.id = p.pinned_to or d.name = p.pinned_to)))
     and exists (select from node n where n.seen_at > clock() - $1 * interval '1 ms' and not n.draining and not n.drained
       and h.name = any(n.handlers) and n.attributes @> h.needs)) as lost`,
     values: [leaseMs, overdueMs],

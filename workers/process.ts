@@ -135,6 +135,7 @@ const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOpti
       log,
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
+      partitions: node.deps.partitions,
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');
     return server;

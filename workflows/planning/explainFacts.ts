@@ -1,3 +1,4 @@
+import type { ServedBy } from './explainServed';
 import type { TaskState } from './states';
 
 /** What `explain` decides from, and what it answers (G13). */
@@ -18,7 +19,9 @@ export type WaitsFor =
   | 'retry'
   | 'poll'
   | 'resolve'
-  | 'lane';
+  | 'lane'
+  /** A node that holds its partition: its handler has affinity. */
+  | 'partition';
 
 /** All times are milliseconds from now by the database's clock, negative: past; ages are positive. */
 export interface ExplainFacts {
@@ -115,6 +118,8 @@ export interface Explanation {
   waitsFor: WaitsFor | null;
   /** Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over. */
   nextStepInMs: number | null;
+  /** Only of a task that is not over and whose handler has affinity: who serves it, or why nobody does. */
+  servedBy?: ServedBy;
   facts: ExplainFacts;
 }
 
