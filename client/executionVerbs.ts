@@ -8,6 +8,8 @@ import { storeExecution } from './execute';
 import { Execution, executions } from './executions';
 import type { ExecutionView } from './executionViews';
 import { LaneVerbs } from './laneVerbs';
+import { nodes } from './nodes';
+import type { NodeView } from './views';
 
 /** What a client can do with executions: one function, many argument lists, split over nodes. */
 export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext {
@@ -32,6 +34,12 @@ export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext 
   execution(id: string): Execution {
     if (!isUuid(id)) throw new InvalidArgumentError('execution', 'a uuid', id);
     return new Execution(this, id.toLowerCase());
+  }
+
+  /** The worker processes: what each can run, and whether it lives. */
+  async nodes(): Promise<NodeView[]> {
+    await this.ready();
+    return nodes(this.pool);
   }
 
   /** Newest first, at most `limit` (default 20, most 1,000). */

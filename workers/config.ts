@@ -7,6 +7,8 @@ import type { ExecutionSettings } from '../activities/executionSettings';
 import type { Handler, Problem } from '../activities/handlers';
 import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import type { ApiSettings } from './api/settings';
+import { apiSettings } from './api/settings';
 import type { CallbackSettings } from './callbackSettings';
 import { callbackProblems, callbackSettings } from './callbackSettings';
 import type { ConfigFile } from './configFile';
@@ -32,6 +34,8 @@ export interface Flags {
   callbackPort?: string | undefined;
   callbackHost?: string | undefined;
   callbackUrl?: string | undefined;
+  apiPort?: string | undefined;
+  apiHost?: string | undefined;
 }
 
 export interface TemporalSettings {
@@ -54,6 +58,8 @@ export interface Settings {
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;
+  /** Where the HTTP API listens, and its limits. */
+  api: ApiSettings;
   logLevel: LogLevel;
   /** The config file that was read. */
   config: string | null;
@@ -122,6 +128,7 @@ export const loadSettings = async (
     ),
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
+    api: apiSettings(read, config?.settings.api),
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,
@@ -140,6 +147,8 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   callbackPort: '--callback-port',
   callbackHost: '--callback-host',
   callbackUrl: '--callback-url',
+  apiPort: '--port',
+  apiHost: '--host',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 
