@@ -33,6 +33,7 @@ export interface RunningApi {
 }
 
 const CONNECTIONS = 10;
+const IDLE_MS = 50;
 
 /** Listens; the database must have its tables (`awaitStore`). Refuses to be reached from elsewhere while there is no token. */
 export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
@@ -65,8 +66,11 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const stop = async (graceMs: number): Promise<void> => {
       stopping.abort();
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      // Those whose answer ends now would be kept alive for a next request that nobody takes.
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
       await app.close();
       clearTimeout(timer);
+      clearInterval(idle);
       await close();
     };
     return { url, routes, stop: (graceMs) => (stopped ??= stop(graceMs)) };
