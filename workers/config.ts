@@ -101,6 +101,7 @@ export const loadSettings = async (
     prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
   };
   const callback = callbackSettings(read, config?.settings.callback);
+  const api = apiSettings(read, config?.settings.api);
   if (needs.callback === true) problems.push(...callbackProblems(callback));
   const temporal = temporalOf(flags, env, config, problems);
   // All of the dev servers or none: never one installation's database with another's Temporal.
@@ -128,7 +129,7 @@ export const loadSettings = async (
     ),
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
-    api: apiSettings(read, config?.settings.api),
+    api,
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,

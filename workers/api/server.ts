@@ -162,5 +162,8 @@ const answerProblem = (
     deps.log[problem.status === 500 ? 'error' : 'warn']({ err: error, operation }, 'api: no answer');
   const { retryAfterS } = problem.extras;
   if (retryAfterS !== undefined) void reply.header('retry-after', String(retryAfterS));
-  return reply.code(problem.status).header('content-type', PROBLEM_JSON).send(Buffer.from(JSON.stringify(problem.body())));
+  return reply
+    .code(problem.status)
+    .header('content-type', PROBLEM_JSON)
+    .send(Buffer.from(JSON.stringify(problem.body())));
 };
