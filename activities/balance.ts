@@ -2,6 +2,7 @@ import {
   lockAssignor,
   assignPartitions,
   readPartitionLoads,
+  readLastMoves,
   readPartitions,
   revokePartitions,
 } from '../postgres/partition';
@@ -22,14 +23,15 @@ import type { ActivityDeps } from './deps';
 import type { NodeSettings } from './nodeSettings';
 import { wake } from './ring';
 import { wakeQueuersOf } from './ringLanes';
+import { BEGIN_SHORT } from './shortTransaction';
 
 /** Loads of nodes may differ by this part of their mean (B17). */
 const DEAD_BAND = 0.1;
 const LOAD_OVER_MS = 60_000;
 /** A process that holds nothing and gave no sign of life for so long gets nothing. */
 const SILENT_LEASES = 1;
-/** Moves told in one answer: it stands in a workflow's history. */
-const TOLD = 50;
+/** Moves told to people: they stand in a workflow's history. */
+const TOLD = 20;
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
 
@@ -39,21 +41,18 @@ type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>
  */
 export const balancePartitions = async (deps: Deps, input: BalanceInput): Promise<BalanceAnswer> => {
   const round = await withRetries(() =>
-    inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN),
+    inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
   );
   // After the commit: what waited for a holder goes to the new one.
   if (round.given.length > 0) await tellOf(deps, round.given);
   for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
-  return { ...round.answer, moves: round.moves.slice(0, TOLD), moved: round.moves.length };
+  return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, TOLD) };
 };
-
-/** A process that is stopped in the middle of a round holds its leases: its session ends after this long. */
-const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
 
 interface Round {
   moves: Move[];
   given: string[];
-  answer: Omit<BalanceAnswer, 'moves' | 'moved'>;
+  answer: Omit<BalanceAnswer, 'last' | 'moved'>;
 }
 
 const takeRound = async (client: Client, settings: NodeSettings, { runId }: BalanceInput): Promise<Round> => {
@@ -89,7 +88,8 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const alive = new Set(nodes.filter((node) => node.alive).map(({ id }) => id));
   const isAlive = ({ holder }: PartitionRow): boolean => holder !== null && alive.has(holder);
   const roundFacts = rows.map((row) => ({ ...row, holderAlive: isAlive(row) }));
-  const dueInMs = nextRoundInMs(roundFacts, { asked: asked.length, given: given.length }, settings);
+  const missed = moves.length - made.length;
+  const dueInMs = nextRoundInMs(roundFacts, { asked: asked.length, given: given.length, missed }, settings);
   const held = rows.filter(({ holder, expired }) => holder !== null && !expired).length;
   const answer = { epoch, partitions: rows.length, nodes: alive.size, held, waiting: waitingOf(rows, asked), dueInMs };
   return { moves: made, given, answer };

@@ -16,6 +16,7 @@ import type { WokenLeader } from '../postgres/ring';
 import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
 import type { NodeSettings } from './nodeSettings';
 import type { Claimed, Turn } from './publish';
+import { BEGIN_SHORT } from './shortTransaction';
 import { deposed, publish, repeated } from './publish';
 import type { Reservation } from './reserve';
 import { reserveSlots, standingOf } from './reserve';
@@ -26,12 +27,6 @@ const MAX_BATCHES = 512;
 const MAX_TASKS = 20_000;
 /** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
 const BATCHES_PER_SLOT = 64;
-
-/**
- * A process that is stopped between two statements of a turn holds its leader's row, and for a moment its handler's: the server ends its
- * session after this long. A turn's own pauses are milliseconds, and one that was ended is taken again.
- */
-const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
 
 export interface ClaimDeps {
   pool: Pool;
@@ -67,10 +62,12 @@ class SlotsGoneError extends Error {}
 
 const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
   for (let attempt = 1; ; attempt++) {
-    const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input), BEGIN));
+    const reserved = await withRetries(() =>
+      inTransaction(deps.pool, (client) => reserveSlots(client, input), BEGIN_SHORT),
+    );
     try {
       const take = (client: Client): Promise<Turn> => takeTurn(client, deps, input, reserved);
-      return await withRetries(() => inTransaction(deps.pool, take, BEGIN));
+      return await withRetries(() => inTransaction(deps.pool, take, BEGIN_SHORT));
     } catch (error) {
       if (!(error instanceof SlotsGoneError) || attempt >= 5) throw error;
     }

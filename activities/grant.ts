@@ -16,6 +16,7 @@ import { STATUSES } from '../workflows/planning/queuer/statuses';
 import { LEADER_STATES } from '../workflows/planning/states';
 import type { Look } from './laneLook';
 import type { NodeSettings } from './nodeSettings';
+import { BEGIN_SHORT } from './shortTransaction';
 import { lookAtLanes } from './laneLook';
 import { standingOf } from './reserve';
 
@@ -33,7 +34,8 @@ export const grantLanes = async (
   deps: { pool: Pool; leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'>; log: Pick<Logger, 'error'> },
   input: GrantInput,
 ): Promise<GrantAnswer> => {
-  const turn = (): Promise<GrantAnswer> => inTransaction(deps.pool, (client) => takeTurn(client, deps, input));
+  const turn = (): Promise<GrantAnswer> =>
+    inTransaction(deps.pool, (client) => takeTurn(client, deps, input), BEGIN_SHORT);
   const answer = await withRetries(turn).catch((error: unknown) => {
     // The workflow tries again without end: nobody else would say so.
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
@@ -196,27 +198,31 @@ export const grantNext = async (
   asks: readonly Ask[],
 ): Promise<NextGrants> =>
   withRetries(() =>
-    inTransaction(deps.pool, async (client) => {
-      const queuer = await store.lockQueuer(client, queuerId);
-      const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
-      if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
-      const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
-      if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
-        return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
-      const seats = asks.filter(({ no }) => known.has(no)).flatMap(({ no, slots }) => Array.from({ length: slots }, () => no)); // prettier-ignore
-      const look = await lookAtLanes(client, queuerId, queuer, seats.length);
-      const isOurs = ({ batchId, laneId }: Grant): boolean =>
-        deps.handlers.has(look.batches.get(batchId)!.handler) && (look.nodes.get(laneId) ?? deps.node) === deps.node;
-      const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
-      const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
-      look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
-      const batches = await handOut(client, grants, seats);
-      await writePlan(client, queuerId, look, grants);
-      if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
-      const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
-      const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
-      return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
-    }),
+    inTransaction(
+      deps.pool,
+      async (client) => {
+        const queuer = await store.lockQueuer(client, queuerId);
+        const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
+        if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
+        const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
+        if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
+          return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
+        const seats = asks.filter(({ no }) => known.has(no)).flatMap(({ no, slots }) => Array.from({ length: slots }, () => no)); // prettier-ignore
+        const look = await lookAtLanes(client, queuerId, queuer, seats.length);
+        const isOurs = ({ batchId, laneId }: Grant): boolean =>
+          deps.handlers.has(look.batches.get(batchId)!.handler) && (look.nodes.get(laneId) ?? deps.node) === deps.node;
+        const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
+        const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
+        look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
+        const batches = await handOut(client, grants, seats);
+        await writePlan(client, queuerId, look, grants);
+        if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
+        const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
+        const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
+        return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
+      },
+      BEGIN_SHORT,
+    ),
   );
 
 const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];

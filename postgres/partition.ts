@@ -94,6 +94,9 @@ where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not nul
   return rows;
 };
 
+/** Of $1, those that nobody has locked just now: a process that is stopped in the middle of a grant must not hold up the others. */
+const UNLOCKED = `(select o.resource from lease o where o.resource = any($1::text[]) order by o.resource for no key update skip locked) u`;
+
 export interface Revocation {
   partition: string;
   epoch: number;
@@ -108,8 +111,8 @@ export const revokePartitions = async (db: Queryable, revocations: readonly Revo
     name: 'revoke-partitions',
     text: `
 update lease l set revoked_at = coalesce(l.revoked_at, clock()), wanted_by = r.wanted_by, reason = r.reason
-from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) r (resource, epoch, wanted_by, reason)
-where l.resource = any($1::text[]) and l.resource = r.resource and l.epoch = r.epoch and l.holder is not null returning l.resource`,
+from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) r (resource, epoch, wanted_by, reason), ${UNLOCKED}
+where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = r.resource and l.epoch = r.epoch and l.holder is not null returning l.resource`,
     values: [
       revocations.map((one) => one.partition),
       revocations.map((one) => one.epoch),
@@ -139,8 +142,8 @@ export const assignPartitions = async (
     text: `
 update lease l set holder = a.node, epoch = l.epoch + 1, acquired_at = clock(), expires_at = clock() + $5 * interval '1 ms', moved_at = clock(),
   revoked_at = null, wanted_by = null, kept_for = null, kept_until = null, reason = a.reason
-from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) a (resource, epoch, node, reason)
-where l.resource = any($1::text[]) and l.resource = a.resource and l.epoch = a.epoch returning l.resource`,
+from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) a (resource, epoch, node, reason), ${UNLOCKED}
+where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = a.resource and l.epoch = a.epoch returning l.resource`,
     values: [
       assignments.map((one) => one.partition),
       assignments.map((one) => one.epoch),
@@ -150,6 +153,18 @@ where l.resource = any($1::text[]) and l.resource = a.resource and l.epoch = a.e
     ],
   });
   return rows.map(({ resource }) => resource);
+};
+
+/** What moved last, or is about to, newest first, a line each. */
+export const readLastMoves = async (db: Queryable, limit: number): Promise<string[]> => {
+  const { rows } = await db.query<{ at: Date; reason: string }>({
+    name: 'read-last-moves',
+    text: `
+select coalesce(revoked_at, moved_at) as at, reason from lease
+where resource like 'partition/%' and reason is not null and coalesce(revoked_at, moved_at) is not null order by 1 desc, resource limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ at, reason }) => `${at.toISOString()} ${reason}`);
 };
 
 /** Which node serves this one, for whoever sends work there: null while none does, or while the one that does is to give it up. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { balancePartitions } from '../activities/balance';
 import type { ActivityDeps } from '../activities/deps';
 import { acquireLease } from '../postgres/lease';
 import { wakeBalancer } from '../workflows/wake';
@@ -49,11 +50,16 @@ export class Balancing {
     if (await partitions.stop()) await Promise.race([this.tell(), sleep(LAST_WORD_MS)]);
   }
 
-  /** What many nodes see at the same time. */
+  /**
+   * What many nodes see at the same time; one of them runs a round itself. The balancer's workflow may be slow to do so: a process that was
+   * stopped keeps its polls open at the Temporal server, and takes with it whatever task is given to them.
+   */
   private async tellOnce(): Promise<void> {
     const { pool, node, log } = this.deps();
     try {
-      if ((await acquireLease(pool, WAKE_RESOURCE, node, WAKE_MS)) !== null) await this.tell();
+      if ((await acquireLease(pool, WAKE_RESOURCE, node, WAKE_MS)) === null) return;
+      await balancePartitions(this.deps(), { runId: node, turn: 1 });
+      await this.tell();
     } catch (error) {
       log.warn({ err: error }, 'a node fell silent, and the balancer was not told; the sweeper will do it');
     }

@@ -20,9 +20,6 @@ const { balancePartitions } = proxyLocalActivities<Activities>({
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
 });
 
-/** Moves that the details tell. */
-const RECENT = 20;
-
 /** A round, as the loop of turns sees it. */
 interface Round {
   deposed: false;
@@ -46,16 +43,14 @@ export async function balancer(input: BalancerInput): Promise<void> {
 
 class BalancerRun extends TurnLoop<Round> {
   private last: BalanceAnswer | null = null;
-  private recent: string[];
   private moves = 0;
 
   constructor(private readonly input: BalancerInput) {
     super(input.turnsPerRun ?? 500, 'next round');
-    this.recent = [...(input.recent ?? [])];
   }
 
   protected continueAsNew(): Promise<never> {
-    const input: BalancerInput = { ...this.input, recent: this.recent };
+    const { input } = this;
     if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof balancer>(input);
     return makeContinueAsNewFunc<typeof balancer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(input);
   }
@@ -64,9 +59,6 @@ class BalancerRun extends TurnLoop<Round> {
     const answer = await balancePartitions({ runId, turn });
     this.last = answer;
     this.moves += answer.moved;
-    const at = new Date().toISOString();
-    const told = answer.moves.slice(0, RECENT).map(({ kind, words }) => `${at} ${kind}: ${words}`);
-    this.recent = [...told.reverse(), ...this.recent].slice(0, RECENT);
     this.describe();
     const { epoch, dueInMs } = answer;
     return { deposed: false, epoch, again: dueInMs === 0, next: dueInMs === null ? 'idle' : 'waiting', dueInMs };
@@ -78,7 +70,7 @@ class BalancerRun extends TurnLoop<Round> {
   }
 
   protected describe(): void {
-    const { last, turn, moves, recent } = this;
-    if (last !== null) setCurrentDetails(balancerDetails({ ...last, nowMs: Date.now(), rounds: turn, moves, recent }));
+    const { last, turn, moves } = this;
+    if (last !== null) setCurrentDetails(balancerDetails({ ...last, nowMs: Date.now(), rounds: turn, moves }));
   }
 }

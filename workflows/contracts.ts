@@ -106,8 +106,6 @@ export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, b
 export type GrantAnswer = z.infer<typeof grantAnswer>;
 
 export const balancerInput = z.object({
-  /** What the runs before did last, for people. */
-  recent: z.array(z.string()).default([]),
   /** Rounds after which the run continues as new; tests lower it. */
   turnsPerRun: z.number().int().positive().default(500),
 });
@@ -124,18 +122,10 @@ export const balanceAnswer = z.object({
   held: z.number().int(),
   /** Asked back and not yet given up. */
   waiting: z.number().int(),
-  /** The first of them; `moved` counts all. */
-  moves: z.array(
-    z.object({
-      partition: z.string(),
-      kind: z.enum(['revoke', 'assign']),
-      from: z.string().nullable(),
-      to: z.string().nullable(),
-      reason: z.string(),
-      words: z.string(),
-    }),
-  ),
+  /** Asked back or given out in this round. */
   moved: z.number().int(),
+  /** The last ones of all, whoever ran their round, newest first: for people. */
+  last: z.array(z.string()),
   /** Look again after so long; null: when somebody says so. */
   dueInMs: z.number().nullable(),
 });

@@ -94,6 +94,7 @@ const wakeOne = async (
       args,
       signal: lookSignal,
       signalArgs: [],
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       staticSummary: summary,
     });
     return null;

@@ -138,6 +138,14 @@ describe('restart grace', () => {
     expect(short(assign(held5, [drained, again, ...others], limits))).toEqual(['revoke 0 a>a2 drain', 'revoke 1 a>a2 drain']); // prettier-ignore
   });
 
+  test('what was pinned elsewhere, or revoked for somebody, does not wait for it', () => {
+    const gone = dead('a', { missingMs: 1 });
+    const one = (facts: object) => [partition('0', 'a', { expired: true, ...facts })];
+    expect(assign(one({}), [gone, node('b')], limits)).toEqual([]);
+    for (const facts of [{ pinned: 'b' }, { revokedFor: 'b' }])
+      expect(short(assign(one(facts), [gone, node('b')], limits))).toEqual(['assign 0 a>b expired']);
+  });
+
   test('a revoke that was for the old process is for its successor', () => {
     const pending = [partition('0', 'b', { revokedFor: 'a' }), partition('1', 'b')];
     const among = [dead('a', { successorOf: 'n' }), node('a2', { successorOf: 'n' }), node('b')];

@@ -9,14 +9,14 @@ export const balancerDetails = (facts: {
   held: number;
   waiting: number;
   dueInMs: number | null;
-  recent: readonly string[];
+  last: readonly string[];
 }): string => {
-  const { nowMs, epoch, rounds, moves, nodes, partitions, held, waiting, dueInMs, recent } = facts;
+  const { nowMs, epoch, rounds, moves, nodes, partitions, held, waiting, dueInMs, last } = facts;
   const next = dueInMs === null ? 'looks again when a node comes or goes' : `looks again ${new Date(nowMs + dueInMs).toISOString()}`; // prettier-ignore
   return [
     `**Balancer**, as of ${new Date(nowMs).toISOString()}`,
     `- assignor epoch ${epoch}, ${rounds} rounds and ${moves} moves in this run; ${next}`,
     `- before this round ${held} of ${partitions} partitions were held, by ${nodes} live nodes; ${waiting} asked back and not yet given up`,
-    ...(recent.length === 0 ? ['- nothing moved'] : ['', 'Last moves, newest first:', ...recent.map((line) => `- ${line}`)]),
+    ...(last.length === 0 ? ['- nothing has moved yet'] : ['', 'Last moves, newest first:', ...last.map((line) => `- ${line}`)]),
   ].join('\n'); // prettier-ignore
 };

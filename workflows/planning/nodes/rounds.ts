@@ -24,17 +24,20 @@ export interface RoundTimes {
 /** Behind an instant that the store's clock is to have passed. */
 const LATER_MS = 20;
 const LOAD_LOOK_MS = 60_000;
+/** Somebody had a lease locked, or it changed since it was read. */
+const MISSED_LOOK_MS = 250;
 
 /**
- * Null: not at all. 0: at once, since a round that gives something out asks nothing back of those nodes. `asked`, `given`: what the round
- * wrote; `facts` are from before it.
+ * Null: not at all. 0: at once, since a round that gives something out asks nothing back of those nodes. `asked`, `given`, `missed`: what the round
+ * wrote, and what of its plan it could not write; `facts` are from before it.
  */
 export const nextRoundInMs = (
   facts: readonly RoundFacts[],
-  { asked, given }: { asked: number; given: number },
+  { asked, given, missed }: { asked: number; given: number; missed: number },
   times: RoundTimes,
 ): number | null => {
   if (given > 0) return 0;
+  if (missed > 0) return MISSED_LOOK_MS;
   const waits = facts.flatMap((one) => waitsOf(one, times));
   if (asked > 0) waits.push(times.shutdownLimitMs);
   if (times.by === 'load' && facts.length > 0) waits.push(LOAD_LOOK_MS);
