@@ -114,7 +114,7 @@ const factsOf = (
   rows: readonly PartitionRow[],
   nodes: readonly NodeFactsRow[],
   loads: readonly { id: string; batches: number }[] | null,
-  { shutdownLimitMs }: NodeSettings,
+  { shutdownLimitMs, leaseMs }: NodeSettings,
 ): { partitions: PartitionFacts[]; nodes: NodeFacts[] } => {
   const load = loads === null ? null : new Map(loads.map(({ id, batches }) => [id, batches]));
   const absent = new Map<string, NodeFacts>();
@@ -136,8 +136,17 @@ const factsOf = (
       pinned: row.pinnedTo,
     };
   });
-  return { partitions, nodes: [...nodes.map(nodeFacts), ...absent.values()] };
+  const dead = new Set(nodes.filter((node) => rows.some((row) => hasMissed(node, row, leaseMs))).map(({ id }) => id));
+  const facts = nodes.map((node) => nodeFacts(dead.has(node.id) ? { ...node, alive: false } : node));
+  return { partitions, nodes: [...facts, ...absent.values()] };
 };
+
+/**
+ * A lease of this node passed, and its last sign of life is from well before that: it died or was stopped, though a lease has not gone by since
+ * that sign. To it nothing that it had is given back.
+ */
+const hasMissed = ({ id, seenMs }: NodeFactsRow, { holder, expired, leftMs }: PartitionRow, leaseMs: number): boolean =>
+  expired && holder === id && seenMs + leftMs > leaseMs / 2;
 
 const absentNode = (id: string, name: string, { handler, needs }: PartitionRow): NodeFacts => ({
   id, alive: false, draining: false, attributes: needs, handlers: [handler], missingMs: 0, successorOf: name,

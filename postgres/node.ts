@@ -90,6 +90,8 @@ export interface NodeFactsRow {
   /** The process ends by itself. */
   stopping: boolean;
   alive: boolean;
+  /** Since its last sign of life. */
+  seenMs: number;
   startedMs: number;
 }
 
@@ -99,7 +101,7 @@ export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<No
     name: 'read-node-facts',
     text: `
 select id, name, handlers, attributes, drained, draining as stopping, seen_at > clock() - $1 * interval '1 ms' as alive,
-  extract(epoch from started_at)::float8 * 1000 as "startedMs" from node order by id`,
+  extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs", extract(epoch from started_at)::float8 * 1000 as "startedMs" from node order by id`,
     values: [withinMs],
   });
   return rows;

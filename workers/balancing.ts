@@ -26,6 +26,7 @@ export class Balancing {
     heartbeat.partitions(nodes, {
       held: (seen, atNs) => partitions.heard(seen, atNs),
       silentNode: () => void this.tellOnce(),
+      back: () => void this.tell(),
     });
     void this.tell();
   }

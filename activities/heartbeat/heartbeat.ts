@@ -30,6 +30,8 @@ export interface PartitionHearer {
   /** `atNs`: when they were asked for, by `nowNs`. */
   held(seen: readonly SeenPartition[], atNs: bigint): void;
   silentNode(): void;
+  /** This node was silent for a lease, and is there again. */
+  back(): void;
 }
 
 /**
@@ -124,6 +126,7 @@ export class Heartbeat {
     if (message.kind === 'lost') this.held.get(message.key)?.lease.lose();
     else if (message.kind === 'partitions') this.keeping?.hear.held(message.seen, message.atNs);
     else if (message.kind === 'silent-node') this.keeping?.hear.silentNode();
+    else if (message.kind === 'back') this.keeping?.hear.back();
     else if (performance.now() - this.saidAt > SAY_MS) {
       this.saidAt = performance.now();
       this.options.log.warn({ what: message.what, reason: message.message }, 'no sign of life written; tried again');

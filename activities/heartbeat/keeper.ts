@@ -24,7 +24,8 @@ const silenceLookMs = (): number => 50 + Math.random() * 300;
 export class Keeper {
   private beat: (Beat & Due) | null = null;
   private readonly held = new Map<number, Held>();
-  private partitions: (PartitionTerms & Due & { known: { id: string; epoch: number }[] }) | null = null;
+  private partitions:
+    (PartitionTerms & Due & { known: { id: string; epoch: number }[]; keptAt: number | null }) | null = null;
 
   constructor(
     private readonly pool: Pool,
@@ -36,7 +37,7 @@ export class Keeper {
     this.beat = { ...beat, nextAt: 0, writing: this.beat?.writing ?? false };
   }
   setPartitions(terms: PartitionTerms): void {
-    this.partitions = { ...terms, nextAt: 0, writing: false, known: [] };
+    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null };
   }
   hold(key: number, hold: Hold, memory: SharedArrayBuffer): void {
     this.held.set(key, { ...hold, memory: new ChunkMemory(memory), nextAt: performance.now() + hold.leaseMs / 3, writing: false }); // prettier-ignore
@@ -81,13 +82,16 @@ export class Keeper {
 
   /** Renews what it knows that it holds, then looks what it holds; and who else gives no sign of life. */
   private async keepPartitions(partitions: NonNullable<typeof this.partitions>): Promise<void> {
-    const { leaseMs, known } = partitions;
-    const node = this.beat?.row.id;
-    if (node === undefined) return;
+    const { leaseMs, known, keptAt } = partitions;
+    if (this.beat === null) return;
+    const node = this.beat.row.id;
+    const now = performance.now();
     if (known.length > 0) await renewPartitions(this.pool, node, known, leaseMs);
     const asked = nowNs();
     const held = await readHeldPartitions(this.pool, node);
     partitions.known = held;
+    partitions.keptAt = now;
+    if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
     const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
     this.tell({ kind: 'partitions', seen, atNs: asked });
     const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
@@ -95,6 +99,12 @@ export class Keeper {
     if (silenceInMs <= 0) this.tell({ kind: 'silent-node' });
     const lookAt = performance.now() + Math.max(leaseMs / 10, silenceInMs) + silenceLookMs();
     partitions.nextAt = Math.min(partitions.nextAt, lookAt);
+  }
+
+  /** For a lease nothing was written: it was stopped, or hung, and is perhaps taken for dead. Alive in the store first, then it says so (B14). */
+  private async comeBack(beat: Beat): Promise<void> {
+    await touchNode(this.pool, beat.row);
+    this.tell({ kind: 'back' });
   }
 
   private async renew(key: number, { chunk, leaseMs, memory }: Held): Promise<void> {

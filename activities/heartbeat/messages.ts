@@ -54,6 +54,8 @@ export type FromThread =
   | { kind: 'partitions'; seen: SeenPartition[]; atNs: bigint }
   /** Another node that holds partitions has given no sign of life for a lease. */
   | { kind: 'silent-node' }
+  /** This node gave none for a lease, and does again: it may have partitions. */
+  | { kind: 'back' }
   /** The sign of life, or the renewal of a chunk, that failed, and will be tried again. */
   | { kind: 'failed'; what: string; message: string };
 
