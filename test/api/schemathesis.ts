@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -9,13 +9,17 @@ import { cacheDirectory } from '../../workers/embedded/paths';
 /** The schema-driven fuzzer, from PyPI into our cache on first use; nothing of it is in the repository. */
 const VERSION = '4.32.5';
 
-const installed = (): Promise<string> =>
-  install(cacheDirectory(), `schemathesis-${VERSION}`, async (workDir) => {
+const installed = async (): Promise<string> => {
+  const name = `schemathesis-${VERSION}`;
+  const there = path.join(cacheDirectory(), name);
+  if (existsSync(there)) return there;
+  return install(cacheDirectory(), name, async (workDir) => {
     const target = path.join(workDir, 'packages');
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', target, `schemathesis==${VERSION}`]; // prettier-ignore
     await promisify(execFile)('python3', pip, { timeout: 240_000 });
     return target;
   });
+};
 
 export interface Fuzz {
   url: string;
