@@ -17,6 +17,8 @@ export interface Change {
 }
 
 const SETTLE_MS = 30_000;
+/** While one is stopped, those that took its partitions over write under their own epochs. */
+const WRITE_MS = 1_500;
 
 /** What happens to the nodes, one after the other; each change is waited for until partitions stand evenly again. */
 export class Scenes {
@@ -70,8 +72,19 @@ export class Scenes {
         await this.change(`${one.label} is killed`, () => crew.kill(one));
         return this.change('a node joins', async () => void (await crew.join()));
       case 'pause':
+        await this.busy(one);
         await this.change(`${one.label} is stopped`, async () => crew.stop(one));
+        await pause(WRITE_MS);
         return this.change(`${one.label} wakes`, async () => crew.wake(one));
+    }
+  }
+
+  /** Until it is in the middle of calls: what it wakes with is then too late. */
+  private async busy({ id }: Member): Promise<void> {
+    for (let tries = 0; tries < 50; tries++) {
+      const node = (await this.deps.client.nodes()).find((one) => one.id === id);
+      if (node !== undefined && node.inFlight > 1) return;
+      await pause(20);
     }
   }
 
