@@ -11,7 +11,14 @@ import tseslint from 'typescript-eslint';
 
 const PRODUCT = ['workflows', 'activities', 'postgres', 'workers', 'client'];
 /** What activities and client may use of workflows: no workflow's own code. */
-const SHARED_BY_WORKFLOWS = ['./planning', './contracts.ts', './definitions.ts', './naming.ts', './wake.ts'];
+const SHARED_BY_WORKFLOWS = [
+  './planning',
+  './contracts.ts',
+  './contracts',
+  './definitions.ts',
+  './naming.ts',
+  './wake.ts',
+];
 
 /** The import directions of DESIGN section 3, by resolved path; test/frame/imports.test.ts checks them again without eslint. */
 const DIRECTIONS = [
@@ -29,7 +36,7 @@ const DIRECTIONS = [
   {
     target: './postgres',
     from: './workflows',
-    except: ['./planning', './contracts.ts'],
+    except: ['./planning', './contracts.ts', './contracts'],
     message: 'Postgres uses planning and contracts.',
   },
   {
@@ -190,12 +197,12 @@ export default defineConfig(
       },
       { regex: '^(?!\\.|@temporalio/(?:workflow|common)$)', allowTypeImports: true, message: `${SANDBOX}.` },
       {
-        regex: '^\\./contracts$',
+        regex: '^\\./contracts(?:/|$)',
         allowTypeImports: true,
         message: `${SANDBOX}; contracts.ts brings zod: import its types.`,
       },
     ],
-    ['workflows/contracts.ts', 'workflows/planning/**'],
+    ['workflows/contracts.ts', 'workflows/contracts/**', 'workflows/planning/**'],
   ),
   restrictImports(
     ['workflows/planning/**/*.ts'],
@@ -209,6 +216,10 @@ export default defineConfig(
   restrictImports(
     ['workflows/contracts.ts'],
     [{ regex: '^(?!zod$|\\./planning/)', message: 'Contracts are zod schemas over planning, nothing else.' }],
+  ),
+  restrictImports(
+    ['workflows/contracts/*.ts'],
+    [{ regex: '^(?!zod$|\\./|\\.\\./planning/)', message: 'Contracts are zod schemas over planning, nothing else.' }],
   ),
   restrictImports(
     ['postgres/**/*.ts'],

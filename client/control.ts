@@ -105,7 +105,9 @@ export const setTarget = async (
   const maxItems = overrides?.maxItems ?? (await readLimits(client.pool, handlerId)).maxItems;
   if (overrides?.minItems !== undefined && overrides.minItems > maxItems)
     throw new InvalidArgumentError('overrides.minItems', `at most maxItems (${maxItems})`, overrides.minItems);
-  const given = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined) as [string, number][];
+  const given = Object.entries<number | undefined>(overrides ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   await setTargetOverrides(client.pool, targetId!, given.length === 0 ? null : Object.fromEntries(given));
   await client.ring([targetId!]);
 };

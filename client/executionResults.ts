@@ -5,7 +5,8 @@ import { readChunkResults } from '../postgres/workItem';
 import type { ItemRow } from '../postgres/workItem';
 import { resultKey } from '../workflows/planning/execution/contentText';
 import { EXECUTION, executionStateName } from '../workflows/planning/execution/states';
-import type { ResultDocument, ResultEntry } from './executionViews';
+import { InvalidArgumentError } from './errors';
+import type { ResultDocument, ResultDocumentPage, ResultEntry } from './executionViews';
 
 /** The results of an execution in the form of E13, chunk by chunk in the order of the rounds, items by position. */
 
@@ -58,6 +59,35 @@ export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<Res
     Object.assign(chunks[chunk].results, results);
   }
   return { chunks, ...frameOf(row) };
+};
+
+/** Of at most `limit` results after a place, `<chunk>:<position>` as `next` had it; over all chunks in the order of the rounds. */
+export const resultPageOf = async (
+  pool: Pool,
+  row: ExecutionRow,
+  { limit, after }: { limit: number; after?: string },
+): Promise<ResultDocumentPage> => {
+  const all = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
+  const from = placeOf(all, after);
+  const chunks: ResultDocument['chunks'] = {};
+  let left = limit;
+  for (const [i, { id, node }] of all.slice(from.chunk).entries()) {
+    const items = await readChunkResults(pool, id, i === 0 ? from.position : -1, left + 1);
+    const page = items.slice(0, left);
+    if (page.length > 0) chunks[id] = { peer: node, results: entriesOf(row, page) };
+    left -= page.length;
+    if (items.length > page.length || (left === 0 && from.chunk + i < all.length - 1))
+      return { chunks, ...frameOf(row), next: `${id}:${page.at(-1)?.position ?? -1}` };
+  }
+  return { chunks, ...frameOf(row) };
+};
+
+const placeOf = (chunks: readonly { id: string }[], after: string | undefined): { chunk: number; position: number } => {
+  if (after === undefined) return { chunk: 0, position: -1 };
+  const [, id, position] = /^([0-9a-f-]{36}):(\d{1,9})$/.exec(after) ?? [];
+  const chunk = chunks.findIndex((one) => one.id === id);
+  if (chunk < 0) throw new InvalidArgumentError('after', 'the `next` of the page before', after);
+  return { chunk, position: Number(position) };
 };
 
 /** The same document as pieces of one JSON text, in bounded memory. */

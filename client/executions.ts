@@ -12,7 +12,7 @@ import { wakeExecutions } from '../workflows/wake';
 import type { ClientContext } from './context';
 import { MusterError, NotFoundError } from './errors';
 import type * as views from './executionViews';
-import { resultDocument, resultPages, resultText } from './executionResults';
+import { resultDocument, resultPageOf, resultPages, resultText } from './executionResults';
 import type { ResultPage } from './executionResults';
 
 export const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView => ({
@@ -102,6 +102,18 @@ export class Execution {
       if (page.length < pageSize) return;
       after = page.at(-1)!.position;
     }
+  }
+
+  /** At most `limit` work items after a position, whatever their state. */
+  async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
+    await this.row();
+    const page = await readItems(this.client.pool, this.id, after, limit);
+    return page.map(({ chunkId, state, ...item }) => ({ ...item, state: itemStateName(state), chunk: chunkId }));
+  }
+
+  /** Results so far, at most `limit` of them, in the document's form (E13), and `next` to go on with. */
+  async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
+    return resultPageOf(this.client.pool, await this.row(), page);
   }
 
   /** Results so far, in pages of the document's form (E13): a chunk of many items comes in several. */

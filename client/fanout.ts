@@ -2,41 +2,16 @@ import { isUniqueViolation, withRetries } from '../postgres/errors';
 import * as store from '../postgres/fanout';
 import type { Pool } from '../postgres/pool';
 import { registerInitiator } from '../postgres/task';
+import type { FanoutView } from '../workflows/contracts/fanout';
 import type { SegmentRange } from '../workflows/planning/fanout/segments';
 import { itemIds, joinRanges, splitAdd } from '../workflows/planning/fanout/segments';
-import type { FanoutState } from '../workflows/planning/fanout/states';
 import { fanoutStateName } from '../workflows/planning/fanout/states';
 import type { AddItemsOptions, OpenFanoutOptions } from './checkFanout';
 import { checkAdd, checkFanoutId, checkOpening } from './checkFanout';
 import { InvalidArgumentError, NotFoundError } from './errors';
 import { FanoutStateError } from './fanoutErrors';
 
-export interface FanoutView {
-  id: string;
-  userKey: string | null;
-  state: FanoutState;
-  items: number;
-  segments: number;
-  /** Segments with an item that is not acked. */
-  openSegments: number;
-  /** Items not acked, counted; null: more than 10 MB would have to be read for it, and `exact` was not asked for. */
-  open: number | null;
-  segmentSize: number;
-  openedAt: string;
-  /** Of the last add, ack or seal, to a minute. */
-  activeAt: string;
-  sealedAt: string | null;
-  completedAt: string | null;
-  expiredAt: string | null;
-}
-
-/** A fan-out that came to its completion by this very call (D3). */
-export interface CompletedFanout {
-  id: string;
-  userKey: string | null;
-  items: number;
-  completedAt: string;
-}
+export type { CompletedFanout, FanoutView } from '../workflows/contracts/fanout';
 
 /** What an add made; the ids are expanded here, one after the other, however many they are (D7, D13). */
 export class AddedItems implements Iterable<string> {

@@ -1,6 +1,7 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { CompletedRow } from '../postgres/fanout';
 import type { Pool } from '../postgres/pool';
+import type { AckAnswer } from '../workflows/contracts/fanout';
 import { wakeNotifier } from '../workflows/wake';
 import type { AckOptions, ItemSource } from './ackItems';
 import * as acks from './ackItems';
@@ -12,14 +13,7 @@ import { reapFanouts } from './reapFanouts';
 import type { WaitForFanoutOptions } from './waitForFanout';
 import { waitForFanout } from './waitForFanout';
 
-export interface AckResult {
-  /** Different items of the call. */
-  items: number;
-  /** Those that were not acked before. */
-  acked: number;
-  /** Fan-outs that this call completed: of all calls, one answers it (D3). */
-  completed: CompletedFanout[];
-}
+export type AckResult = AckAnswer;
 
 /** What a client can do with fan-outs. */
 export abstract class FanoutVerbs {

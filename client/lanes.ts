@@ -6,11 +6,10 @@ import { windowOf } from '../workflows/planning/queuer/approaches';
 import type { Reduced } from '../workflows/planning/queuer/explainLane';
 import { explainLane } from '../workflows/planning/queuer/explainLane';
 import { laneStateOf } from '../workflows/planning/queuer/laneState';
-import type { LaneState } from '../workflows/planning/queuer/laneState';
 import { isEnded, statusName } from '../workflows/planning/queuer/statuses';
-import type { SubmissionStatus } from '../workflows/planning/queuer/statuses';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../workflows/planning/queuer/types';
-import type { ApproachName, Lane, LaneKind, OnInvalid, StrategyName } from '../workflows/planning/queuer/types';
+import type { Lane } from '../workflows/planning/queuer/types';
+import type { LaneBatchView, LaneView, QueuerView } from '../workflows/contracts/lane';
 import { leaderStateName } from '../workflows/planning/states';
 import { checkWhole } from './arguments';
 import { NODE_LIVE_MS } from './context';
@@ -18,80 +17,7 @@ import { NotFoundError } from './errors';
 
 /** Lanes as people look at them (C12): plain JSON, durations in milliseconds of the database's clock. */
 
-export interface LaneView {
-  service: string;
-  state: LaneState;
-  /** Why it is paused or halted. */
-  reason: string | null;
-  haltedBy: number | null;
-  /** Open batches, and tasks that are in none yet. */
-  depth: number;
-  queued: number;
-  /** Since the oldest of them was submitted; null: none waits. */
-  oldestMs: number | null;
-  /** Submitted, pending or valid. */
-  pending: number;
-  holdInMs: number | null;
-  /** Calls at once that back pressure left the target, or the handler, of its first batch (H5); one more after each success. Null: as configured. */
-  callsAllowed: number | null;
-  weight: number;
-  /** Of all grants so far, 0 to 1, and how many. */
-  share: number;
-  granted: number;
-  kind: LaneKind;
-  approach: ApproachName;
-  onInvalid: OnInvalid;
-  /** `<handler>/<no>` of a handler with affinity: see `partitions`; null: any node serves it. */
-  partition: string | null;
-}
-
-export interface LaneBatchView {
-  batch: number;
-  service: string;
-  handler: string;
-  target: string;
-  status: SubmissionStatus;
-  /** 1 = first; null: it has ended. */
-  place: number | null;
-  n: number;
-  /** Calls so far. */
-  attempts: number;
-  error: string | null;
-  reads: string[];
-  writes: string[];
-  /** Batches that it depends on. */
-  dependsOn: number[];
-  /** Batches that it was split into. */
-  parts: number[];
-  /** Accepted downstream under this name. */
-  reference: string | null;
-  createdAt: string;
-  changedAt: string;
-  /** Where it is and what it waits for, in words. */
-  explanation: string;
-}
-
-export interface QueuerView {
-  id: number;
-  state: 'idle' | 'working' | 'waiting';
-  epoch: number;
-  slots: number;
-  taken: number;
-  strategy: StrategyName;
-  /** Of `multi-round`. */
-  depth: number;
-  grants: number;
-  paused: boolean;
-  reason: string | null;
-  lanes: number;
-  ready: number;
-  halted: number;
-  pausedLanes: number;
-  /** Lanes whose next batch waits for a limit of its handler. */
-  held: number;
-  /** Handlers of lanes that back pressure left fewer calls at once (H5): so many now, of so many. */
-  reduced: { handler: string; calls: number; of: number }[];
-}
+export type { LaneBatchView, LaneView, QueuerView } from '../workflows/contracts/lane';
 
 export interface LanesOptions {
   /** 1 to 1,000; default 100. */

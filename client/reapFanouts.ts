@@ -1,5 +1,6 @@
 import type { Pool } from '../postgres/pool';
 import { reapRound } from '../postgres/reap';
+import type { ReapCounts } from '../workflows/contracts/fanout';
 import { checkWhole } from './arguments';
 
 export interface ReapOptions {
@@ -10,16 +11,7 @@ export interface ReapOptions {
   /** Complete and expired ones are deleted so many ms after their end, once their event is delivered; absent: none is. */
   keepEndedMs?: number;
 }
-export interface ReapCounts {
-  expiredOpen: number;
-  expiredSealed: number;
-  /** In the fan-outs that expired. */
-  items: number;
-  /** Events written. */
-  told: number;
-  deletedSegments: number;
-  deletedFanouts: number;
-}
+export type { ReapCounts } from '../workflows/contracts/fanout';
 
 const LONGEST_MS = 100 * 365 * 86_400_000;
 

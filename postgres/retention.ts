@@ -1,4 +1,5 @@
 import * as expired from './expired';
+import { deleteKeptAnswers } from './idempotencyKey';
 import type { Queryable } from './pool';
 
 /** Rows that commit late carry an earlier time: this much is looked at again each time. */
@@ -9,6 +10,9 @@ const FULL_LOOK_MS = 3_600_000;
 /** It reads every initiator that is still in use: now and then, so many at once. */
 const INITIATORS_MS = 600_000;
 const INITIATORS = 5_000;
+/** An Idempotency-Key of the HTTP API is known for so long. */
+export const KEYS_KEPT_MS = 86_400_000;
+const KEYS = 5_000;
 
 interface Mark {
   batches: Date | null;
@@ -46,6 +50,7 @@ export class Retention {
     }
     this.turn++;
     await expired.deleteExpiredNotifications(db, limit);
+    await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);
     if (this.now() - this.initiatorsAt > INITIATORS_MS) {
       // A full chunk: there may be more, so the next call goes on.
       if ((await expired.deleteUnusedInitiators(db, INITIATORS)) < INITIATORS) this.initiatorsAt = this.now();

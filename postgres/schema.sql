@@ -56,6 +56,20 @@ end $function$
 
 create sequence submit_seq as bigint start 1 increment 1 cache 1;
 
+create table api_token (
+  id integer not null generated always as identity,
+  name text not null,
+  hash bytea not null,
+  scopes text[] not null,
+  created_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  constraint api_token_pkey PRIMARY KEY (id),
+  constraint api_token_hash_key UNIQUE (hash),
+  constraint api_token_hash_check CHECK (octet_length(hash) = 32),
+  constraint api_token_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 200),
+  constraint api_token_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['submit'::text, 'read'::text, 'admin'::text])
+);
+
 create table batch (
   id bigint not null generated always as identity,
   target_id integer not null,
@@ -285,6 +299,19 @@ create table handler (
   constraint handler_per_handler_check CHECK (per_handler > 0),
   constraint handler_per_target_check CHECK (per_target > 0)
 ) with (fillfactor=50);
+
+create table idempotency_key (
+  caller integer not null,
+  route text not null,
+  key text not null,
+  request bytea not null,
+  status smallint not null,
+  answer text not null,
+  created_at timestamp with time zone not null,
+  constraint idempotency_key_pkey PRIMARY KEY (caller, route, key),
+  constraint idempotency_key_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 255),
+  constraint idempotency_key_request_check CHECK (octet_length(request) = 32)
+);
 
 create table initiator (
   id integer not null generated always as identity,
@@ -669,6 +696,7 @@ CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = A
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
+CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CompletionEnd } from '../activities/complete';
+import { PROBLEM_JSON, problemType } from './problemType';
 
 /** What a callback is answered: JSON, or problem details (RFC 9457). */
 export interface Answer {
@@ -28,8 +29,8 @@ export const problem = (
   headers: Record<string, string> = {},
 ): Answer => ({
   status,
-  body: { type: `urn:muster:problem:${name}`, title: TITLES[name], status, detail, ...more },
-  headers: { 'content-type': 'application/problem+json', ...headers },
+  body: { type: problemType(name), title: TITLES[name], status, detail, ...more },
+  headers: { 'content-type': PROBLEM_JSON, ...headers },
 });
 
 export const answerOf = (end: CompletionEnd, batch: number): Answer => {

@@ -8,6 +8,8 @@ import type { NodeSettings } from '../activities/nodeSettings';
 import type { Handler, Problem } from '../activities/handlers';
 import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
+import type { ApiSettings } from './api/settings';
+import { apiSettings } from './api/settings';
 import type { CallbackSettings } from './callbackSettings';
 import { callbackProblems, callbackSettings } from './callbackSettings';
 import type { ConfigFile } from './configFile';
@@ -35,6 +37,8 @@ export interface Flags {
   callbackHost?: string | undefined;
   callbackUrl?: string | undefined;
   nodeName?: string | undefined;
+  apiPort?: string | undefined;
+  apiHost?: string | undefined;
 }
 
 export interface TemporalSettings {
@@ -58,6 +62,8 @@ export interface Settings {
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;
+  /** Where the HTTP API listens, and its limits. */
+  api: ApiSettings;
   logLevel: LogLevel;
   /** The config file that was read. */
   config: string | null;
@@ -99,6 +105,7 @@ export const loadSettings = async (
     prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
   };
   const callback = callbackSettings(read, config?.settings.callback);
+  const api = apiSettings(read, config?.settings.api);
   if (needs.callback === true) problems.push(...callbackProblems(callback));
   const nodes = nodeSettings(config?.settings.nodes ?? {}, read('nodeName', 'MUSTER_NODE_NAME', schemas.nodeName));
   problems.push(...nodeProblems(nodes));
@@ -129,6 +136,7 @@ export const loadSettings = async (
     nodes,
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
+    api,
     logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,
@@ -148,6 +156,8 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   callbackPort: '--callback-port',
   callbackHost: '--callback-host',
   callbackUrl: '--callback-url',
+  apiPort: '--port',
+  apiHost: '--host',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 

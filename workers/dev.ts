@@ -7,6 +7,9 @@ import { devCallback } from './devCallback';
 import { openDevLog } from './devLog';
 import { makeDevDirectory, readDevFile, removeDevFile, writeDevFile } from './devFile';
 import type { DevServers } from './devFile';
+import type { RunningApi } from './api/api';
+import { startApi } from './api/api';
+import { USUAL_API_PORT } from './api/settings';
 import { startPostgres, startTemporalDev } from './embedded';
 import type { EmbeddedPostgres, TemporalDev } from './embedded';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from './process';
@@ -61,9 +64,11 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
       },
     );
     await running.worker.current;
-    writeDevFile(cwd, servers);
+    running.api = await startDevApi(withServers(settings, servers), log.logger, say);
+    const up = { ...servers, api: running.api.url };
+    writeDevFile(cwd, up);
     running.written = true;
-    options.onReady(servers, log.file, running.worker.callbackAddress!);
+    options.onReady(up, log.file, running.worker.callbackAddress!);
     await untilOver(running, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
@@ -78,6 +83,7 @@ interface Running {
   postgres?: EmbeddedPostgres;
   temporal?: TemporalDev;
   worker?: RunningWorker;
+  api?: RunningApi;
   written?: boolean;
 }
 type Logger = ReturnType<typeof openDevLog>['logger'];
@@ -150,6 +156,17 @@ const withServers = (settings: Settings, servers: DevServers): Settings => ({
   temporal: { address: servers.temporal.address, namespace: servers.temporal.namespace, connection: {} },
 });
 
+/** For this machine only, and so without a token. */
+const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say']): Promise<RunningApi> => {
+  const port = settings.api.port ?? USUAL_API_PORT;
+  const api = await startApi(
+    { ...settings, api: { ...settings.api, port, host: '127.0.0.1' } },
+    { log, elsewhere: settings.api.port === null, maxConnections: 5 },
+  );
+  sayIfOther(say, 'the HTTP API', port === 0 ? Number(new URL(api.url).port) : port, api.url);
+  return api;
+};
+
 /** Until somebody stops it; rejects when a part ends by itself. */
 const untilOver = ({ postgres, temporal, worker }: Running, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -163,8 +180,9 @@ const untilOver = ({ postgres, temporal, worker }: Running, signal: AbortSignal)
   });
 
 const stopAll = async (running: Running, cwd: string, graceMs: number, say: (line: string) => void): Promise<void> => {
-  const { worker, temporal, postgres } = running;
+  const { worker, api, temporal, postgres } = running;
   if (running.written === true) removeDevFile(cwd);
+  await api?.stop(graceMs);
   worker?.stop();
   await worker?.ended.catch((error: Error) =>
     say(`The worker did not drain within ${graceMs / 1_000} s: ${error.message}`),

@@ -9,6 +9,8 @@ const devFile = z.object({
   schema: z.string(),
   prefix: z.string(),
   temporal: z.object({ address: z.string(), namespace: z.string(), uiUrl: z.string().nullable() }),
+  /** The HTTP API. */
+  api: z.string().optional(),
   /** The config file, where it was not the one found in the folder. */
   config: z.string().nullable(),
 });

@@ -81,7 +81,7 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
 };
 
 /** False too if no connection is to be had in time. */
-const health = async (pool: Pool): Promise<boolean> => {
+export const health = async (pool: Pool): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), HEALTH_MS)));
   const asked = pool.query({ name: 'is-alive', text: 'select 1' }).then(() => true, () => false); // prettier-ignore

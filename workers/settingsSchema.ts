@@ -100,6 +100,12 @@ const wait = (leastMs: number) =>
     (ms) => Number.isSafeInteger(ms) && (ms as number) >= leastMs && (ms as number) <= LONGEST_WAIT_MS,
   );
 
+const limit = (what: string, least: number, most: number) =>
+  checked<number>(
+    `whole ${what} from ${least} to ${most}`,
+    (value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
+  );
+
 /** Settings that may stand beside the handlers in the config file. */
 export const fileSchema = (options: { json: boolean; env: Env }) =>
   strict({
@@ -120,6 +126,13 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
       openIdleMs: wait(3_600_000).optional(),
       sealedIdleMs: wait(3_600_000).optional(),
       keepEndedMs: wait(60_000).optional(),
+    }).optional(),
+    api: strict({
+      port: checked<number>(PORT, isPort).optional(),
+      host: hostName.optional(),
+      maxBodyBytes: limit('bytes', 1_024, 268_435_456).optional(),
+      maxRequests: limit('requests', 1, 100_000).optional(),
+      maxWaiting: limit('streams and long polls', 0, 100_000).optional(),
     }).optional(),
     callback: strict({
       port: checked<number>(PORT, isPort).optional(),
@@ -145,6 +158,7 @@ export const SETTING_NAMES: readonly string[] = [
   'callbacks',
   'executions',
   'nodes',
+  'api',
   'callback',
   'callbacks',
   'fanouts',

@@ -22,7 +22,7 @@ With --json: one line on stdout when all is up, with the addresses.`;
 export const devCommand = (): Command =>
   command(
     'dev',
-    'Run everything on this machine: Postgres, Temporal with its Web UI, and a worker.',
+    'Run everything on this machine: Postgres, Temporal with its Web UI, a worker and the HTTP API.',
     [
       'muster dev',
       'muster dev --config examples/demo/muster.config.ts',
@@ -36,6 +36,7 @@ export const devCommand = (): Command =>
     .option('--database-port <port>', 'of Postgres (default: 5433, or a free one)', portOption)
     .option('--callback-port <port>', 'for callbacks of downstreams (default: 8234, or a free one)')
     .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
+    .option('--api-port <port>', 'of the HTTP API (default: 8080, or a free one)')
     .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
     .option('--log-level <level>', 'of the log file: fatal, error, warn, info, debug, trace or silent')
     .action(runs(dev));
@@ -79,7 +80,7 @@ async function dev(session: Session<Options>): Promise<void> {
 
 const describe = (
   settings: Settings,
-  { databaseUrl, temporal, callbacks }: DevServers & { callbacks: string },
+  { databaseUrl, temporal, api, callbacks }: DevServers & { callbacks: string },
   logFile: string,
   ms: number,
   cwd: string,
@@ -92,6 +93,7 @@ const describe = (
     ['  Web UI', temporal.uiUrl],
     ['  Temporal', `${temporal.address}, namespace ${temporal.namespace}`],
     ['  Postgres', `${host}, user ${username}; the URL with its password is in .muster/dev.json`],
+    ['  HTTP API', `${api}  (${api}/docs to look around; no token, since it is this machine only)`],
     ['  callbacks', `${callbacks}  (calls carry a URL there: completion by HTTP)`],
     ['  log', near(logFile)],
   ]);

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { apiCommand } from './api';
 import { batchCommand } from './batch';
 import { cancelCommand } from './cancel';
 import { completeCommand } from './complete';
@@ -26,13 +27,14 @@ import { submitCommand } from './submit';
 import { EXIT_HELP } from './support/exitCodes';
 import { targetsCommand } from './targets';
 import { taskCommand } from './task';
+import { tokenCommand } from './token';
 import { tryCommand } from './try';
 import { verifyCommand } from './verify';
 import { versionCommand } from './version';
 import { workerCommand } from './worker';
 
 const GROUPS: readonly (readonly [title: string, commands: readonly (() => Command)[]])[] = [
-  ['Run:', [devCommand, workerCommand, migrateCommand]],
+  ['Run:', [devCommand, workerCommand, apiCommand, tokenCommand, migrateCommand]],
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],

@@ -4,6 +4,7 @@ import type { NodeSettings } from '../../activities/nodeSettings';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import type { ExecutionSettings } from '../../activities/executionSettings';
 import type { Handler } from '../../activities/handlers';
+import { DEFAULT_API } from '../../workers/api/settings';
 import { NO_CALLBACK } from '../../workers/callbackSettings';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
@@ -35,6 +36,7 @@ export const runWorker = async (
       handlers: handler === null ? [] : [handler],
       callbacks: options.callbacks ?? { allow: [], secret: null },
       callback: NO_CALLBACK,
+      api: DEFAULT_API,
       executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
       nodes: { ...DEFAULT_NODE_SETTINGS, ...options.nodes },
       logLevel: 'error',

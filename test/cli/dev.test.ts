@@ -35,6 +35,7 @@ const start = async (): Promise<CliProcess & { ready: Ready }> => {
 interface Ready {
   temporal: { address: string; uiUrl: string };
   database: string;
+  api: string;
   handlers: string[];
 }
 
@@ -62,6 +63,10 @@ test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stop
   expect(first.stdout() + first.stderr()).not.toContain(password);
   expect(statSync(devFile()).mode & 0o777).toBe(0o600);
   expect((await fetch(first.ready.temporal.uiUrl)).status).toBe(200);
+  // The HTTP API, for this machine and without a token.
+  expect(new URL(first.ready.api).hostname).toBe('127.0.0.1');
+  expect((await fetch(`${first.ready.api}/v1/status`)).status).toBe(200);
+  expect(JSON.parse(readFileSync(devFile(), 'utf8'))).toMatchObject({ api: first.ready.api });
   expect(await currentBuild(first.ready.temporal.address)).toMatch(/^\d+\.\d+\.\d+-[0-9a-f]{12}$/); // of the workflows as they are built
 
   const done = await run(

@@ -15,7 +15,7 @@ const write = (name: string, content: string): void => writeFileSync(path.join(f
 const run = (args: string[], env: Record<string, string> = {}, stdin = '') => runCli(args, { cwd: folder, env, stdin });
 const DATABASE = { MUSTER_DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db' };
 const COMMANDS =
-  'dev worker migrate submit try task explain cancel status targets batch verify version fanout flush pause resume set redrive resolve execute execution'.split(
+  'dev worker api token migrate submit try task explain cancel status targets batch verify version fanout flush pause resume set redrive resolve execute execution'.split(
     ' ',
   );
 

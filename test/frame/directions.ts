@@ -4,7 +4,7 @@ import type { Import } from './importScan';
 
 const PURE_PACKAGES = ['@temporalio/workflow', '@temporalio/common'];
 /** Of workflows, what activities and client may use: names, messages, wakes, contracts and pure decisions, no workflow. */
-const SHARED = /^workflows\/(planning\/.*|contracts|definitions|naming|wake)$/;
+const SHARED = /^workflows\/(planning\/.*|contracts|contracts\/.*|definitions|naming|wake)$/;
 const HANDLERS = /^activities\/(handlers|functions)(\/.*)?$/;
 
 type Rule = (one: Import) => boolean;
@@ -22,7 +22,7 @@ const sandbox: Rule = ({ to, isPackage, isTypeOnly }) =>
     ? isPackage || to.startsWith('workflows/') || to === 'activities' || to.startsWith('activities/')
     : isPackage
       ? PURE_PACKAGES.includes(to)
-      : to.startsWith('workflows/') && to !== 'workflows/contracts';
+      : to.startsWith('workflows/') && !/^workflows\/contracts(\/|$)/.test(to);
 
 const anyPackage: Rule = ({ isPackage }) => isPackage;
 const anyOf =
@@ -33,7 +33,7 @@ const anyOf =
 const postgres: Rule = anyOf(
   anyPackage,
   inside('postgres'),
-  matches(/^workflows\/(planning\/.*|contracts)$/),
+  matches(/^workflows\/(planning\/.*|contracts|contracts\/.*)$/),
   (one) => one.isTypeOnly && one.to === 'activities/handlers/types',
 );
 const handlers: Rule = anyOf(anyPackage, matches(HANDLERS), inside('workflows/planning'));
@@ -44,6 +44,11 @@ const client: Rule = anyOf(anyPackage, inside('client'), inside('postgres'), mat
 const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = [
   [/^workflows\/planning\//, 'planning only', inside('workflows/planning')],
   [/^workflows\/contracts\.ts$/, 'zod and planning', anyOf(({ to }) => to === 'zod', inside('workflows/planning'))],
+  [
+    /^workflows\/contracts\//,
+    'zod, planning and one another',
+    anyOf(({ to }) => to === 'zod', inside('workflows/planning'), inside('workflows/contracts')),
+  ],
   [
     /^workflows\//,
     `workflows and planning, ${PURE_PACKAGES.join(', ')}; types of contracts, activities, packages`,

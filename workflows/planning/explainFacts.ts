@@ -4,24 +4,26 @@ import type { TaskState } from './states';
 /** What `explain` decides from, and what it answers (G13). */
 
 /** What a task that does not move waits for. */
-export type WaitsFor =
-  | 'linger'
-  | 'quiet'
-  | 'size'
-  | 'delay'
-  | 'pause'
-  | 'hold'
-  | 'leader'
-  | 'slot'
-  | 'key'
-  | 'weight'
-  | 'call'
-  | 'retry'
-  | 'poll'
-  | 'resolve'
-  | 'lane'
+export const WAITS_FOR = [
+  'linger',
+  'quiet',
+  'size',
+  'delay',
+  'pause',
+  'hold',
+  'leader',
+  'slot',
+  'key',
+  'weight',
+  'call',
+  'retry',
+  'poll',
+  'resolve',
+  'lane',
   /** A node that holds its partition: its handler has affinity. */
-  | 'partition';
+  'partition',
+] as const;
+export type WaitsFor = (typeof WAITS_FOR)[number];
 
 /** All times are milliseconds from now by the database's clock, negative: past; ages are positive. */
 export interface ExplainFacts {

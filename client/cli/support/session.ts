@@ -19,9 +19,10 @@ export class Session<Options = object> {
     this.out = new Output(options.json === true);
   }
 
-  async settings(needs: Needs = {}): Promise<Settings> {
+  /** `more`: flags of this command under the names that settings have. */
+  async settings(needs: Needs = {}, more: Flags = {}): Promise<Settings> {
     const { loadSettings } = await import('../../../workers/config.js');
-    return loadSettings(this.options, needs);
+    return loadSettings({ ...this.options, ...more }, needs);
   }
 
   /** A client on the settings; closed when the command ends. */

@@ -3,17 +3,19 @@ import { isInFlight } from './statuses';
 import type { Lane } from './types';
 
 /** A lane's state in one word, as `lanes` and `lane <service>` show it. */
-export type LaneState =
-  | 'empty'
-  | 'free'
-  | 'in flight'
-  | 'waiting for commit'
-  | 'waiting for dependency'
-  | 'delayed'
-  | 'unknown'
-  | 'back pressure'
-  | 'paused'
-  | 'halted';
+export const LANE_STATES = [
+  'empty',
+  'free',
+  'in flight',
+  'waiting for commit',
+  'waiting for dependency',
+  'delayed',
+  'unknown',
+  'back pressure',
+  'paused',
+  'halted',
+] as const;
+export type LaneState = (typeof LANE_STATES)[number];
 
 /**
  * By what stops it first: an operator, the lane's halt, back pressure (the downstream's, or a limit of its handler); else by its head. `free`: its first open batch may go now.

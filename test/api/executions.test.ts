@@ -1,0 +1,82 @@
+import type { Fleet } from '../execution/helpers';
+import { openFleet } from '../execution/helpers';
+import { follow } from './events';
+import type { ApiWorld } from './world';
+import { openWorld } from './world';
+
+/** Executions over HTTP (E1, E2, E13), with nodes that run them. */
+
+let fleet: Fleet;
+let world: ApiWorld;
+beforeAll(async () => {
+  fleet = await openFleet({
+    echo: async (args) => args.join(' '),
+    hang: async (_args, { signal }) => new Promise<string>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))), // prettier-ignore
+  });
+  await fleet.node();
+  await fleet.node();
+  world = await openWorld({ muster: fleet });
+});
+afterAll(async () => {
+  await world.stop();
+  await fleet.stop();
+});
+
+const start = async (functionId: string, lists: string[][], more: object = {}) =>
+  world.call('POST /v1/executions', { body: { template: { function_id: functionId, method: 'run', config: { number_of_nodes: 2 } }, arguments: lists, topic: 't', max_attempts: 2, ...more } }); // prettier-ignore
+const lists = (n: number): string[][] => Array.from({ length: n }, (_, i) => [`item-${i}`]);
+
+test('E1 E2: a request is answered at once with its request_id; status, progress, items, chunks at any time', async () => {
+  const started = await start('echo', lists(20));
+  expect(started).toMatchObject({ status: 202, body: { request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
+  const at = `/v1/executions/${started.body.request_id}`;
+  const done = await world.call(`GET ${at}?wait=60`);
+  expect(done.body).toMatchObject({ state: 'done', items: 20, topic: 't', functionId: 'echo', method: 'run', config: { numberOfNodes: 2 }, counts: { created: 0, inProgress: 0, done: 20, failed: 0, permanentlyFailed: 0 } }); // prettier-ignore
+  expect((await world.call(`GET ${at}/progress`)).body).toEqual({ state: 'done', items: 20, share: 1, counts: done.body.counts }); // prettier-ignore
+  expect((await world.call(`GET ${at}/chunks`)).body.chunks).toHaveLength(2);
+  const page = await world.call(`GET ${at}/items?limit=15`);
+  expect([page.body.items.length, page.body.next]).toEqual([15, 14]);
+  const rest = await world.call(`GET ${at}/items?limit=15&after=14`);
+  expect([rest.body.items.length, rest.body.next]).toEqual([5, undefined]);
+  expect(rest.body.items[0]).toMatchObject({ position: 15, state: 'done', arguments: ['item-15'], stdout: 'item-15' });
+  expect((await world.call('GET /v1/executions?limit=1')).body.executions[0]).toMatchObject({ id: started.body.request_id }); // prettier-ignore
+});
+
+test('E13: the result document; in pages it is the same, whatever their size', async () => {
+  const { request_id: id } = (await start('echo', [...lists(9), ['item-0'], ['item-0']])).body;
+  await world.call(`GET /v1/executions/${id}?wait=60`);
+  const whole = (await world.call(`GET /v1/executions/${id}/results`)).body;
+  expect(whole).toEqual(await world.client.execution(id).results());
+  expect(whole).toMatchObject({ code: '200', request_id: id });
+  const keys = Object.values(whole.chunks as Record<string, { peer: string; results: object }>).flatMap(({ results }) => Object.keys(results)); // prettier-ignore
+  expect(keys).toHaveLength(11);
+  expect(keys.filter((key) => /#[23]$/.test(key))).toHaveLength(2);
+  for (const limit of [1, 3, 11, 12]) {
+    const joined: Record<string, { peer: string; results: object }> = {};
+    let pages = 0;
+    for (let after: string | undefined = ''; after !== undefined; pages++) {
+      const page = (await world.call(`GET /v1/executions/${id}/results?limit=${limit}${after === '' ? '' : `&after=${after}`}`)).body; // prettier-ignore
+      for (const [chunk, { peer, results }] of Object.entries(page.chunks as typeof joined))
+        joined[chunk] = { peer, results: { ...joined[chunk]?.results, ...results } };
+      after = page.next as string | undefined;
+    }
+    expect(joined).toEqual(whole.chunks);
+    expect(pages).toBe(Math.ceil(11 / limit));
+  }
+  expect(await world.call(`GET /v1/executions/${id}/results?after=x`)).toMatchObject({ status: 400, body: { errors: [{ field: 'after' }] } }); // prettier-ignore
+});
+
+test('E2: cancel: what runs is interrupted, the stream of its progress ends', async () => {
+  const { request_id: id } = (await start('hang', lists(4))).body;
+  const stream = await follow(`${world.api.url}/v1/executions/${id}/events`);
+  expect((await world.call(`POST /v1/executions/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
+  await stream.over;
+  expect(stream.events.at(-1)).toMatchObject({ name: 'end', data: { state: 'cancelled' } });
+  expect((await world.call(`POST /v1/executions/${id}/cancel`)).body).toMatchObject({ state: 'cancelled' });
+});
+
+test('E2: no node: it stays created and says so; listed with the others', async () => {
+  const { request_id: id } = (await start('nobody has this', lists(1))).body;
+  expect((await world.call(`GET /v1/executions/${id}`)).body).toMatchObject({ state: 'created', counts: { created: 1 } }); // prettier-ignore
+  expect((await world.call('GET /v1/nodes')).body.nodes).toMatchObject([{ batch: true, alive: true }, { batch: true }]);
+});

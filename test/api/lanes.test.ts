@@ -1,0 +1,65 @@
+import { follow } from './events';
+import { eventually } from '../helpers/eventually';
+import type { ApiWorld } from './world';
+import { items, openWorld } from './world';
+
+/** Batches and lanes over HTTP. */
+
+let world: ApiWorld;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.stop());
+
+const batchesOf = (batches: object[]) => world.call('POST /v1/handlers/lane/batches', { body: { batches } });
+
+test('issue 7: batches of lanes: submitted in order, looked at, cancelled; a circle is refused', async () => {
+  const { body } = await batchesOf([
+    { service: 'po', items: items('po', 'a1', 'a2'), key: 'first' },
+    { service: 'po', items: items('po', 'b1'), dependsOn: ['first'] },
+  ]);
+  const [first, second] = body.batches.map(({ batch }: { batch: number }) => batch) as [number, number];
+  expect((await world.call(`GET /v1/batches/${second}/lane`)).body).toMatchObject({ service: 'po', place: 2, status: 'unsubmitted', dependsOn: [first], explanation: expect.any(String) }); // prettier-ignore
+  expect((await world.call('GET /v1/lanes/po')).body).toMatchObject({ service: 'po', depth: 2, batches: [{ batch: first }, { batch: second }] }); // prettier-ignore
+  expect((await world.call(`GET /v1/batches/${first}?members=1`)).body).toMatchObject({
+    n: 2,
+    members: [{ id: 'a1' }],
+  });
+  expect((await world.call(`POST /v1/batches/${second}/cancel`)).body).toEqual({ batch: second, service: 'po', tasks: ['b1'] }); // prettier-ignore
+  expect(await batchesOf([{ service: 'po', items: items('po', 'c1'), key: 'x', dependsOn: ['x'] }])).toMatchObject({ status: 422, body: { code: 'INVALID_DEPENDENCY' } }); // prettier-ignore
+  expect(await batchesOf([{ service: 'po', items: items('po', 'a1') }])).toMatchObject({ status: 409, body: { code: 'ID_CONFLICT' } }); // prettier-ignore
+});
+
+test('issue 7: lanes: a page, pause, resume, weight; the queuer', async () => {
+  await batchesOf(['l1', 'l2', 'l3'].map((service) => ({ service, items: items(service, `of ${service}`) })));
+  const page = await world.call('GET /v1/lanes?limit=2&after=l1');
+  expect(page.body).toMatchObject({ lanes: [{ service: 'l2' }, { service: 'l3' }], next: 'l3' });
+  expect((await world.call('POST /v1/lanes/l1/pause', { body: { reason: 'why' } })).status).toBe(200);
+  expect((await world.call('GET /v1/lanes/l1')).body).toMatchObject({ state: 'paused', reason: 'why' });
+  expect((await world.call('POST /v1/lanes/l1/resume')).status).toBe(200);
+  expect((await world.call('PUT /v1/lanes/l1/weight', { body: { weight: 7 } })).status).toBe(200);
+  expect((await world.call('GET /v1/lanes/l1')).body).toMatchObject({ weight: 7 });
+  expect(await world.call('POST /v1/lanes/l1/skip')).toMatchObject({ status: 409, body: { code: 'NOT_HALTED' } });
+  expect(await world.call('POST /v1/lanes/l1/fix', { body: { as: 'again' } })).toMatchObject({ status: 409 });
+  expect((await world.call('PATCH /v1/queuers', { body: { slots: 3, strategy: 'one-round' } })).body.queuers).toMatchObject([{ slots: 3, strategy: 'one-round' }]); // prettier-ignore
+  expect((await world.call('POST /v1/queuers/pause', { body: {} })).body).toEqual({ paused: true });
+  expect((await world.call('GET /v1/queuers')).body.queuers).toMatchObject([{ paused: true }]);
+  expect((await world.call('POST /v1/queuers/resume')).body).toEqual({ paused: false });
+});
+
+test('issue 7: a handler as server-sent events: whenever something happened', async () => {
+  await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('x', 'e1') } });
+  const stream = await follow(`${world.api.url}/v1/handlers/items/events`);
+  await eventually(() => stream.events.length === 1);
+  await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('x', 'e2') } });
+  await eventually(() => stream.events.length === 2);
+  expect(stream.events.map(({ data }) => (data['counts'] as { created: number }).created)).toEqual([1, 2]);
+  stream.leave();
+  await stream.over;
+});
+
+test('H7: a completion of a batch that nobody knows: 404; one that cannot be: 422', async () => {
+  const at = 'POST /v1/handlers/items/complete';
+  expect((await world.call(at, { body: { reference: 'job', results: [] } })).status).toBe(404);
+  expect(await world.call(at, { body: { results: [] } })).toMatchObject({ status: 422, body: { errors: [{ field: 'reference' }] } }); // prettier-ignore
+});

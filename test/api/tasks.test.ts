@@ -1,0 +1,105 @@
+import { defineHandler } from '../../activities/handlers';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+import type { ApiWorld, Place } from './world';
+import { items, openWorld } from './world';
+
+/** Tasks over HTTP, end to end: with a worker on the run's real servers. */
+
+let muster: TestMuster;
+let world: ApiWorld;
+beforeAll(async () => {
+  const quick = defineHandler<Place>({
+    name: 'items',
+    target: (item) => item.to,
+    limits: { maxItems: 50 },
+    linger: { lingerMs: 50 },
+    leaders: 1,
+    submit: async (batch) => ({
+      results: batch.tasks.map(({ id, payload }) =>
+        payload.note === 'bad' ? { id, status: 'failed', error: 'bad' } : { id, status: 'ok', result: { of: id } },
+      ),
+    }),
+  });
+  const slow = defineHandler<Place>({ name: 'slow', target: (item) => item.to, limits: { maxItems: 50 }, linger: { lingerMs: 3_600_000 }, submit: async () => ({ results: [] }) }); // prettier-ignore
+  muster = await startMuster([quick, slow]);
+  world = await openWorld({ handlers: [quick, slow], muster });
+});
+afterAll(async () => {
+  await world.stop();
+  await muster.stop();
+});
+
+test('issue 7: submit, long poll until it has ended, look, explain; repeating is harmless', async () => {
+  const sent = await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('se', 'a', 'b') } });
+  expect(sent).toMatchObject({ status: 200, body: { accepted: 2, repeated: 0, refused: [] } });
+  const ended = await world.call('GET /v1/tasks/a?wait=30');
+  expect(ended).toMatchObject({
+    status: 200,
+    body: { id: 'a', state: 'succeeded', result: { of: 'a' }, handler: 'items', target: 'se', payload: { to: 'se' } },
+  });
+  const again = await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('se', 'a', 'b') } });
+  expect(again.body).toEqual({ accepted: 0, repeated: 2, refused: [] });
+  expect((await world.call('POST /v1/tasks:lookup', { body: { ids: ['b', 'nobody', 'a'] } })).body.tasks).toMatchObject([{ id: 'b' }, { id: 'a' }]); // prettier-ignore
+  expect((await world.call('GET /v1/tasks/a/explain')).body).toMatchObject({ state: 'succeeded', waitsFor: null, facts: {} }); // prettier-ignore
+  const batch = ended.body.batch as number;
+  expect((await world.call(`GET /v1/batches/${batch}`)).body).toMatchObject({ id: batch, state: 'succeeded', handler: 'items' }); // prettier-ignore
+  expect((await world.call(`GET /v1/batches/${batch}/receipts`)).body.receipts[0]).toMatchObject({ id: 'a', receipt: 'valid', data: { of: 'a' } }); // prettier-ignore
+});
+
+test('issue 7: an id with slashes, blanks and umlauts; one that is longer than any framework expects', async () => {
+  const odd = 'a/b c?ä#%2F:é';
+  const long = 'x'.repeat(256);
+  await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: items('no', odd, long) } });
+  for (const id of [odd, long])
+    expect(await world.call(`GET /v1/tasks/${encodeURIComponent(id)}`)).toMatchObject({ status: 200, body: { id, state: 'created' } }); // prettier-ignore
+});
+
+test('issue 7: a long poll whose time is up answers the task as it is; one that ends meanwhile is answered at once', async () => {
+  await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: items('dk', 'waits') } });
+  expect((await world.call('GET /v1/tasks/waits?wait=1')).body).toMatchObject({ state: 'created' });
+  const begun = performance.now();
+  const polling = world.call('GET /v1/tasks/waits?wait=60');
+  expect((await world.call('POST /v1/tasks:cancel', { body: { ids: ['waits', 'nobody'] } })).body).toEqual({
+    cancelled: ['waits'],
+    notCancelled: [{ id: 'nobody', state: 'unknown id' }],
+  });
+  expect((await polling).body).toMatchObject({ state: 'cancelled' });
+  expect(performance.now() - begun).toBeLessThan(30_000);
+});
+
+test('issue 7: failed tasks are redriven; a handler is paused, told and resumed; status counts', async () => {
+  await world.call('POST /v1/handlers/items/tasks', { body: { tasks: [{ id: 'bad', payload: { to: 'fi', note: 'bad' } }] } }); // prettier-ignore
+  expect((await world.call('GET /v1/tasks/bad?wait=30')).body).toMatchObject({ state: 'failed', error: 'bad' });
+  expect((await world.call('POST /v1/handlers/items/pause', { body: { reason: 'lunch' } })).body).toEqual({ paused: true }); // prettier-ignore
+  expect((await world.call('POST /v1/handlers/items/redrive', { body: { only: 'failed' } })).body).toEqual({ redriven: 1 }); // prettier-ignore
+  expect((await world.call('GET /v1/handlers/items')).body).toMatchObject({ paused: { reason: 'lunch' }, counts: { created: 1 }, served: true, identityHolds: true }); // prettier-ignore
+  expect((await world.call('POST /v1/handlers/items/resume')).body).toEqual({ resumed: true });
+  expect((await world.call('GET /v1/tasks/bad?wait=30')).body).toMatchObject({ state: 'failed' });
+  expect((await world.call('GET /v1/status')).body.handlers.map(({ handler }: { handler: string }) => handler).sort()).toEqual(['items', 'slow']); // prettier-ignore
+});
+
+test('issue 7: targets: a page, overrides, flush and pause of one', async () => {
+  await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: ['t1', 't2', 't/3'].flatMap((to) => items(to, `of ${to}`)) } }); // prettier-ignore
+  const first = await world.call('GET /v1/handlers/slow/targets?limit=2');
+  expect(first.body.targets).toHaveLength(2);
+  const at = '/v1/handlers/slow/targets/t%2F3';
+  expect((await world.call(`PUT ${at}`, { body: { lingerMs: 1_000 } })).body).toEqual({ target: 't/3' });
+  expect((await world.call(`DELETE ${at}`)).status).toBe(200);
+  expect((await world.call(`POST ${at}/pause`, { body: { reason: 'r' } })).status).toBe(200);
+  const rest = await world.call(`GET /v1/handlers/slow/targets?after=${encodeURIComponent('t')}`);
+  expect(rest.body.targets.find(({ key }: { key: string }) => key === 't/3')).toMatchObject({ paused: { reason: 'r' }, queued: 1 }); // prettier-ignore
+  expect((await world.call(`POST ${at}/resume`)).status).toBe(200);
+  expect((await world.call('POST /v1/handlers/slow/targets/t1/flush')).body).toEqual({ targets: 1, tasks: 1 });
+});
+
+test('issue 7: nodes, verify, metrics, the document and its page', async () => {
+  expect((await world.call('GET /v1/nodes')).body.nodes).toEqual([expect.objectContaining({ alive: true, handlers: ['items', 'slow'] })]); // prettier-ignore
+  expect((await world.call('GET /v1/verify')).body).toMatchObject({ ok: true });
+  const metrics = await world.call('GET /metrics');
+  expect(metrics.type).toContain('text/plain');
+  expect(metrics.text).toMatch(/muster_api_requests_total\{operation="getTask",status="200"\} \d/);
+  expect(metrics.text).toContain('muster_queued_tasks');
+  expect((await world.call('GET /openapi.json')).body).toMatchObject({ openapi: '3.1.0', info: { title: 'Muster' } });
+  expect((await world.call('GET /docs')).text).toContain('swagger-ui');
+});

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../activities/handlers';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
+import type { Client } from '../../client';
+import { createClient } from '../../client';
+import type { Scope } from '../../postgres/apiToken';
+import { insertToken } from '../../postgres/apiToken';
+import type { RunningApi } from '../../workers/api/api';
+import { startApi } from '../../workers/api/api';
+import type { ApiLimits } from '../../workers/api/limits';
+import { DEFAULT_API } from '../../workers/api/settings';
+import { hashToken, newToken } from '../../workers/api/tokens';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase, temporalAddress } from '../helpers/database';
+import type { Settings } from '../../workers/config';
+import { NO_CALLBACK } from '../../workers/callbackSettings';
+
+export interface Answered {
+  status: number;
+  type: string;
+  headers: Headers;
+  text: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  body: any;
+}
+export interface CallOptions {
+  body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  raw?: string | Buffer;
+  token?: string;
+  key?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+export type CallApi = (route: string, options?: CallOptions) => Promise<Answered>;
+
+/** `GET /v1/x`, at an address. */
+export const caller =
+  (url: () => string): CallApi =>
+  async (route, { body, raw, token, key, headers = {}, signal } = {}) => {
+    const [method, path] = route.split(' ');
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const answer = await fetch(`${url()}${path}`, {
+      method,
+      headers: {
+        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...headers,
+      },
+      ...(sent === undefined ? {} : { body: sent as string }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await answer.text();
+    const type = answer.headers.get('content-type') ?? '';
+    return { status: answer.status, type, headers: answer.headers, text, body: type.includes('json') ? JSON.parse(text) : text }; // prettier-ignore
+  };
+
+export interface ApiWorld {
+  database: TestDatabase;
+  client: Client;
+  api: RunningApi;
+  prefix: string;
+  call: CallApi;
+  /** Lines of the log of the API. */
+  logged: string[];
+  token(...scopes: Scope[]): Promise<string>;
+  stop(): Promise<void>;
+}
+export interface Place {
+  to: string;
+  note?: string;
+}
+
+/** `items` goes to targets, `narrow` takes 3 tasks, `lane` keeps order. Nobody sends anything: there is no worker. */
+export const handlers = (): Handler[] => {
+  const base = {
+    target: (item: Place) => item.to,
+    limits: { maxItems: 100 },
+    linger: { lingerMs: 60_000 },
+    leaders: 1 as const,
+    submit: async (batch: { tasks: readonly { id: string }[] }) => ({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }), // prettier-ignore
+  };
+  return [
+    defineHandler<Place>({ ...base, name: 'items' }),
+    defineHandler<Place>({ ...base, name: 'narrow', maxQueued: { perHandler: 3 } }),
+    defineHandler<Place>({ ...base, name: 'lane', service: (target) => target, lane: { approach: 'serial' } }),
+  ];
+};
+
+export interface WorldOptions {
+  handlers?: readonly Handler[];
+  limits?: Partial<ApiLimits>;
+  host?: string;
+  /** Of a Muster that runs already. */
+  muster?: { database: TestDatabase; prefix: string };
+  maxConnections?: number;
+}
+
+export const settingsFor = (
+  database: TestDatabase,
+  prefix: string,
+  { handlers: given = handlers(), limits = {}, host = '127.0.0.1' }: WorldOptions,
+): Settings => ({
+  databaseUrl: database.url,
+  schema: 'muster',
+  prefix,
+  temporal: { address: temporalAddress(), namespace: 'default', connection: {} },
+  handlers: [...given],
+  callbacks: { allow: [], secret: null },
+  callback: NO_CALLBACK,
+  executions: DEFAULT_EXECUTION_SETTINGS,
+  nodes: DEFAULT_NODE_SETTINGS,
+  api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },
+  logLevel: 'silent',
+  config: null,
+  configNamed: false,
+  ownServers: false,
+  dev: null,
+});
+
+/** The HTTP API in this process, on the run's real servers. */
+export const openWorld = async (options: WorldOptions = {}): Promise<ApiWorld> => {
+  const database = options.muster?.database ?? (await createDatabase({ max: 10 }));
+  const prefix = options.muster?.prefix ?? `t-${randomBytes(5).toString('hex')}`;
+  const logged: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
+  const settings = settingsFor(database, prefix, options);
+  const api = await startApi(settings, { log, maxConnections: options.maxConnections ?? 10 });
+  const client = createClient({ databaseUrl: database.url, handlers: settings.handlers, prefix, temporal: { address: temporalAddress() } }); // prettier-ignore
+  return {
+    database,
+    client,
+    api,
+    prefix,
+    logged,
+    call: caller(() => api.url),
+    token: async (...scopes) => {
+      const token = newToken();
+      await insertToken(database.pool, { name: scopes.join(' '), hash: hashToken(token), scopes });
+      return token;
+    },
+    stop: async () => {
+      await api.stop(5_000);
+      await client.close();
+      if (options.muster === undefined) await database.drop();
+    },
+  };
+};
+
+export const items = (to: string, ...ids: string[]): { id: string; payload: Place }[] =>
+  ids.map((id) => ({ id, payload: { to } }));

@@ -1,0 +1,106 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { Client } from '../../client/client';
+import { MusterError } from '../../client/errors';
+import { createPool } from '../../postgres/pool';
+import type { Settings } from '../config';
+import { packageVersion } from '../versioning';
+import { isLoopback } from './auth';
+import { Admission } from './limits';
+import { ApiMetrics } from './metrics';
+import { openApi } from './openapi';
+import { servePages } from './pages';
+import type { Route } from './route';
+import { allRoutes } from './routes';
+import { createServer } from './server';
+import { TokenBook } from './tokens';
+
+export interface ApiOptions {
+  log: Logger;
+  /** Is the port taken, a free one will do. */
+  elsewhere?: boolean;
+  /** Database connections for effects and reads, and as many again for the transactions of idempotency keys. Default 10. */
+  maxConnections?: number;
+}
+
+/** An HTTP API that listens. */
+export interface RunningApi {
+  url: string;
+  routes: readonly Route[];
+  /** Takes no new connection; what is being answered ends within the grace, streams end with an event. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const CONNECTIONS = 10;
+const IDLE_MS = 50;
+
+/** Listens; the database must have its tables (`awaitStore`). Refuses to be reached from elsewhere while there is no token. */
+export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
+  const { log, maxConnections: max = CONNECTIONS } = options;
+  const { databaseUrl, schema, prefix, handlers, temporal } = settings;
+  const ofDatabase = { databaseUrl: databaseUrl!, schema, max };
+  const pool = createPool({ ...ofDatabase, applicationName: 'muster api' });
+  const keyPool = createPool({ ...ofDatabase, applicationName: 'muster api keys' });
+  const onRingFailure = (err: Error): void => log.warn({ err }, 'api: a ring failed; the sweeper repeats it');
+  const { address, namespace, connection } = temporal;
+  const client = new Client({ databaseUrl: databaseUrl!, schema, prefix, handlers, pool, temporal: { address, namespace, connection }, onRingFailure }); // prettier-ignore
+  const stopping = new AbortController();
+  const close = async (): Promise<void> => {
+    await client.close();
+    await Promise.all([pool.end(), keyPool.end()]);
+  };
+  try {
+    const book = new TokenBook(pool);
+    const { port, host, limits } = settings.api;
+    await refuseOpenDoor(book, host);
+    const admission = new Admission(limits);
+    const metrics = new ApiMetrics(pool, admission, log);
+    const routes: Route[] = allRoutes({ stopping: stopping.signal, metrics: () => metrics, document: () => document });
+    const document = openApi(routes, packageVersion());
+    const guard = { book, loopback: isLoopback(host) };
+    const app = createServer(routes, { client, keyPool, log, stopping: stopping.signal, guard, limits, admission, metrics }); // prettier-ignore
+    await servePages(app, document);
+    const url = await listen(app, { port: port ?? 0, host, elsewhere: options.elsewhere ?? false });
+    let stopped: Promise<void> | null = null;
+    const stop = async (graceMs: number): Promise<void> => {
+      stopping.abort();
+      const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
+      // Those whose answer ends now would be kept alive for a next request that nobody takes.
+      const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
+      await app.close();
+      clearTimeout(timer);
+      clearInterval(idle);
+      await close();
+    };
+    return { url, routes, stop: (graceMs) => (stopped ??= stop(graceMs)) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};
+
+/** Without tokens anybody who reaches it may do anything: only this machine may reach it then. */
+const refuseOpenDoor = async (book: TokenBook, host: string): Promise<void> => {
+  if (isLoopback(host) || !(await book.isEmpty())) return;
+  throw new MusterError(
+    'INVALID_SETTINGS',
+    `--host: expected a loopback address (127.0.0.1, ::1, localhost) while there is no token, got ${host}: anybody who reaches it could do anything. Make one first: muster token create --name <who> --scope admin`,
+  );
+};
+
+const listen = async (
+  app: FastifyInstance,
+  { port, host, elsewhere }: { port: number; host: string; elsewhere: boolean },
+): Promise<string> => {
+  try {
+    await app.listen({ port, host });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (!elsewhere)
+      throw new MusterError('INVALID_SETTINGS', `--port: expected a port that is free, got ${port}`, { cause: error });
+    await app.listen({ port: 0, host });
+  }
+  const { address, family, port: taken } = app.server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`;
+};

@@ -1,0 +1,61 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Scope } from '../../postgres/apiToken';
+import { SCOPES } from '../../postgres/apiToken';
+import { ApiProblem } from './problem';
+import type { Caller, TokenBook } from './tokens';
+import { may } from './tokens';
+
+/** Who may call what. Without any token the API is this machine's alone, and then nobody is asked for one. */
+
+export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
+
+/** Somebody on this machine, where there are no tokens. */
+const LOCAL: Caller = { id: 0, scopes: new Set(SCOPES) };
+
+export interface Guard {
+  book: TokenBook;
+  /** It listens on a loopback address. */
+  loopback: boolean;
+}
+
+/** `basic`: a browser may give the token as the password of a Basic login (pages only: it cannot send Bearer by itself). */
+export const authenticate = async (
+  { book, loopback }: Guard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { basic }: { basic: boolean },
+): Promise<Caller> => {
+  const token = tokenIn(request.headers.authorization, basic);
+  if (loopback && (await book.isEmpty())) {
+    refuseOtherHosts(request);
+    return LOCAL;
+  }
+  const caller = token === null ? null : await book.find(token);
+  if (caller !== null) return caller;
+  void reply.header('www-authenticate', basic ? 'Basic realm="muster, any name and a token as the password"' : 'Bearer realm="muster"'); // prettier-ignore
+  throw new ApiProblem('unauthorized', token === null ? 'Expected `Authorization: Bearer <token>`, got none. `muster token create` makes one.' : 'The token is not valid, or it was revoked.'); // prettier-ignore
+};
+
+export const authorize = (caller: Caller, scope: Scope): void => {
+  if (!may(caller, scope))
+    throw new ApiProblem('forbidden', `Expected a token of scope ${scope} (or admin), got one of ${[...caller.scopes].join(', ')}.`); // prettier-ignore
+};
+
+const TOKEN = /^Bearer +([\x21-\x7e]{1,500})$/i;
+const BASIC = /^Basic +([A-Za-z0-9+/=]{1,1000})$/i;
+
+const tokenIn = (header: string | undefined, basic: boolean): string | null => {
+  const bearer = TOKEN.exec(header ?? '')?.[1];
+  if (bearer !== undefined) return bearer;
+  const encoded = basic ? BASIC.exec(header ?? '')?.[1] : undefined;
+  if (encoded === undefined) return null;
+  const login = Buffer.from(encoded, 'base64').toString('latin1');
+  return login.slice(login.indexOf(':') + 1);
+};
+
+/** A page of some web site whose name resolves to 127.0.0.1 is not this machine's user. */
+const refuseOtherHosts = ({ host }: FastifyRequest): void => {
+  const name = host.replace(/:\d+$/, '');
+  if (!isLoopback(name))
+    throw new ApiProblem('wrong-host', `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: without tokens nobody else may call.`); // prettier-ignore
+};

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { withRetries } from '../../postgres/errors';
+import type { KeyedRequest } from '../../postgres/idempotencyKey';
+import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/idempotencyKey';
+import type { Client as Transaction, Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { ApiProblem } from './problem';
+
+/** 1 to 255 printable characters. @throws ApiProblem */
+export const checkKey = (key: string): string => {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new ApiProblem('invalid', 'Idempotency-Key: expected 1-255 printable ASCII characters without blanks.', {
+      errors: [{ field: 'Idempotency-Key', message: 'expected 1-255 printable ASCII characters without blanks' }],
+    });
+  return key;
+};
+
+export const requestHash = (url: string, body: Buffer | null): Buffer =>
+  createHash('sha256').update(url).update('\n').update(body ?? '').digest(); // prettier-ignore
+
+/** A UUID (version 8: of our own making) of a key: an effect that carries it is the same when it is repeated. */
+export const idOfKey = ({ caller, route, key }: KeyedRequest): string => {
+  const hex = createHash('sha256').update(`muster\n${caller}\n${route}\n${key}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+};
+
+export interface KeyedAnswer {
+  status: number;
+  text: string;
+  /** It was answered before; nothing was done now. */
+  replayed: boolean;
+}
+
+const AGAIN_S = 1;
+
+/**
+ * Does the work of a request once for its key. The answer is kept in the transaction that `work` gets, so what joins it is there iff the
+ * answer is; anything else that `work` does must be harmless to repeat, because this process may die before the commit. Whoever holds the
+ * key holds its lock in the store: it falls with its session. Only good answers are kept: a refusal has changed nothing, and is judged anew.
+ */
+export const once = (
+  pool: Pool,
+  keyed: KeyedRequest,
+  work: (tx: Transaction) => Promise<{ status: number; text: string }>,
+): Promise<KeyedAnswer> =>
+  withRetries(() =>
+    inTransaction(pool, async (tx): Promise<KeyedAnswer> => {
+      // An effect that does not join this transaction leaves it idle for as long as it takes.
+      await tx.query(`set local idle_in_transaction_session_timeout = '120s'`);
+      if (!(await lockKey(tx, keyed)))
+        throw new ApiProblem('key-in-flight', 'The request with this Idempotency-Key is under way. Try again.', { retryAfterS: AGAIN_S }); // prettier-ignore
+      const kept = await findKeptAnswer(tx, keyed);
+      if (kept === null) {
+        const answer = await work(tx);
+        await keepAnswer(tx, keyed, { status: answer.status, answer: answer.text });
+        return { ...answer, replayed: false };
+      }
+      if (!kept.request.equals(keyed.request))
+        throw new ApiProblem('key-reused', 'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a key of its own for each request.'); // prettier-ignore
+      return { status: kept.status, text: kept.answer, replayed: true };
+    }),
+  );

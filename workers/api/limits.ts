@@ -1,0 +1,91 @@
+import { ApiProblem } from './problem';
+
+/** What one process of the API takes at once, and in one request. */
+export interface ApiLimits {
+  /** Of one body. 1 KB to 256 MB; default 16 MB. */
+  maxBodyBytes: number;
+  /** Requests at work at once; more are answered 503 with Retry-After. Default 256. */
+  maxRequests: number;
+  /** Streams and long polls at once; more are answered 429 with Retry-After. Default 500. */
+  maxWaiting: number;
+}
+export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests: 256, maxWaiting: 500 };
+
+/** Bodies of the largest size in memory at once, or as many bytes of smaller ones. */
+const BODIES_AT_ONCE = 8;
+/** Nesting of a JSON body; the payloads of real users have a dozen. */
+export const MAX_DEPTH = 100;
+/** A whole request must have come by then; a slow sender holds its part of the memory as long. */
+export const REQUEST_MS = 60_000;
+/** Longest `wait`. */
+export const MAX_WAIT_S = 60;
+const AGAIN_S = 1;
+
+/** A request's part of the limits, given back when it was answered (or its caller is gone) and nothing works for it any more. */
+export class Ticket {
+  private isClosed = false;
+  private working = 0;
+
+  constructor(private readonly free: () => void) {}
+
+  closed(): void {
+    this.isClosed = true;
+    this.settle();
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.working++;
+    try {
+      return await work();
+    } finally {
+      this.working--;
+      this.settle();
+    }
+  }
+
+  private settle(): void {
+    if (!this.isClosed || this.working > 0) return;
+    this.free();
+  }
+}
+
+/** Who comes in. Refused before anything of a body was read, so that refusing costs no memory. */
+export class Admission {
+  private requests = 0;
+  private waiting = 0;
+  private bytes = 0;
+  readonly refused = { busy: 0, waiting: 0 };
+
+  constructor(private readonly limits: ApiLimits) {}
+
+  get open(): { requests: number; waiting: number } {
+    return { requests: this.requests, waiting: this.waiting };
+  }
+
+  /** `bodyBytes`: as announced; null: of a length that is not known. @throws ApiProblem */
+  enter({ waits, bodyBytes }: { waits: boolean; bodyBytes: number | null }): Ticket {
+    if (waits) return this.enterWaiting();
+    const { maxRequests, maxBodyBytes } = this.limits;
+    const bytes = Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
+    if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes) {
+      this.refused.busy++;
+      throw new ApiProblem('busy', `${this.requests} requests are at work, at most ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size) at once. Nothing was done; try again.`, { retryAfterS: AGAIN_S }); // prettier-ignore
+    }
+    this.requests++;
+    this.bytes += bytes;
+    return new Ticket(() => {
+      this.requests--;
+      this.bytes -= bytes;
+    });
+  }
+
+  private enterWaiting(): Ticket {
+    const { maxWaiting } = this.limits;
+    if (this.waiting >= maxWaiting) {
+      this.refused.waiting++;
+      throw new ApiProblem('too-many-waiting', `${this.waiting} streams and long polls are open, at most ${maxWaiting}. Look without \`wait\`, or try again.`, { retryAfterS: AGAIN_S }); // prettier-ignore
+    }
+    this.waiting++;
+    return new Ticket(() => this.waiting--);
+  }
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { problemDetails } from '../../workflows/contracts/problem';
+import { MAX_WAIT_S } from './limits';
+import type { ProblemName } from './problem';
+import { PROBLEMS } from './problem';
+import type { Route } from './route';
+
+/** The OpenAPI 3.1 document of the routes, made from the contracts that check the requests. */
+
+type Json = Record<string, unknown>;
+type Schemas = Record<string, Json>;
+
+/** As JSON Schema; what has an id becomes a component, once. */
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Schemas): Json => {
+  const made = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any' }) as Json;
+  const { $schema: _, $defs = {}, ...rest } = made;
+  for (const [id, definition] of Object.entries($defs as Schemas)) components[id] ??= relink(definition);
+  const id = z.globalRegistry.get(schema)?.id;
+  if (id === undefined) return relink(rest);
+  components[id] ??= relink(rest);
+  return { $ref: `#/components/schemas/${id}` };
+};
+
+/** `#/$defs/X` to where components stand; `id` was ours, not JSON Schema's. */
+const relink = (schema: Json): Json => {
+  const { id: _, ...rest } = schema;
+  return JSON.parse(JSON.stringify(rest).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json;
+};
+
+/** What any route of its kind may answer besides its own. */
+const usualProblems = (route: Route): ProblemName[] => [
+  ...(route.scope === 'open'
+    ? []
+    : (['unauthorized', 'forbidden', 'wrong-host', 'busy', 'unavailable', 'stopping'] as const)),
+  ...((route.params ?? route.query ?? route.body) ? (['invalid'] as const) : []),
+  ...(route.waits === undefined ? [] : (['too-many-waiting'] as const)),
+  ...(route.method === 'GET' ? [] : (['invalid', 'too-large', 'unsupported-media-type', 'too-deep'] as const)),
+  ...(route.keyed === undefined ? [] : (['key-in-flight', 'key-reused'] as const)),
+];
+
+const problemAnswers = (route: Route): Json => {
+  const byStatus = new Map<number, Set<ProblemName>>();
+  for (const name of [...usualProblems(route), ...route.problems]) {
+    const [status] = PROBLEMS[name];
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(name));
+  }
+  return Object.fromEntries(
+    [...byStatus].sort(([a], [b]) => a - b).map(([status, names]) => [
+      String(status),
+      {
+        description: [...names].map((name) => `\`${name}\`: ${PROBLEMS[name][1]}`).join('; '),
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        ...([429, 503].includes(status) || names.has('key-in-flight') || names.has('too-early')
+          ? { headers: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } } }
+          : {}),
+      },
+    ]),
+  ); // prettier-ignore
+};
+
+const parametersOf = (route: Route, components: Schemas): Json[] => {
+  const of = (place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] =>
+    Object.entries(schema?.shape ?? {}).map(([name, inner]) => {
+      const { description, ...json } = schemaOf(inner as z.ZodType, 'input', components);
+      const isNeeded = place === 'path' || !(inner as z.ZodType).safeParse(undefined).success;
+      return {
+        name,
+        in: place,
+        required: isNeeded,
+        ...(description === undefined ? {} : { description }),
+        schema: json,
+      };
+    });
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: 'Repeating the request with the same key within 24 h does nothing more and answers the same',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+  };
+  return [...of('path', route.params), ...of('query', route.query), ...(route.keyed === undefined ? [] : [key])];
+};
+
+const operationOf = (route: Route, components: Schemas): Json => {
+  const { answer, body, stream } = route;
+  const content = stream === undefined ? 'application/json' : stream.split(';')[0]!;
+  return {
+    operationId: route.id,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(route.scope === 'open' ? { security: [] } : { security: [{ token: [] }], 'x-scope': route.scope }),
+    parameters: parametersOf(route, components),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema: schemaOf(body, 'input', components) } } } }), // prettier-ignore
+    responses: {
+      [answer.status]: {
+        description: answer.description,
+        content: { [content]: { schema: schemaOf(answer.schema, 'output', components) } },
+        ...(route.keyed === undefined
+          ? {}
+          : { headers: { 'Idempotency-Replayed': { description: 'Nothing was done: answered before under this key', schema: { type: 'string', enum: ['true'] } } } }), // prettier-ignore
+      },
+      ...problemAnswers(route),
+    },
+  };
+};
+
+const INTRODUCTION = `Everything that the client library can do, for users of any language. Errors are problem details (RFC 9457). A POST with an
+\`Idempotency-Key\` may be repeated: its effect happens once. \`wait\` holds an answer back for up to ${MAX_WAIT_S} s. 429 and 503 carry \`Retry-After\`, and
+nothing was accepted then. Tokens have scopes: \`submit\`, \`read\`, \`admin\` (which may all).`;
+
+export const openApi = (routes: readonly Route[], version: string): Json => {
+  const schemas: Schemas = {};
+  schemaOf(problemDetails, 'output', schemas);
+  const paths: Record<string, Json> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route, schemas);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Muster', version, description: INTRODUCTION, license: { name: 'MIT' } },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: '`muster token create`' } },
+    },
+  };
+};

@@ -1,0 +1,68 @@
+import type { ProblemDetails } from '../../workflows/contracts/problem';
+import { problemType } from '../problemType';
+
+/** What can be wrong with a request, by name: status and title. A name is part of the API and never changes its meaning. */
+export const PROBLEMS = {
+  invalid: [400, 'The request is not of the documented form'],
+  unauthorized: [401, 'No token, or not a valid one'],
+  forbidden: [403, 'The token may not do this'],
+  'wrong-host': [403, 'Not the address of this machine'],
+  'not-found': [404, 'There is none'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  conflict: [409, 'It is not in a state for this'],
+  'id-conflict': [409, 'The id is taken by other content'],
+  'too-early': [409, 'The acceptance of the batch is not written yet'],
+  'key-in-flight': [409, 'A request with this Idempotency-Key is under way'],
+  'too-large': [413, 'Too much in one request'],
+  'unsupported-media-type': [415, 'Not JSON'],
+  refused: [422, 'Well formed, and refused for its content'],
+  'too-deep': [422, 'Nested too deeply'],
+  'key-reused': [422, 'This Idempotency-Key was used for another request'],
+  backlogged: [429, 'Too much is waiting already'],
+  'too-many-waiting': [429, 'Too many streams and long polls'],
+  internal: [500, 'A bug'],
+  busy: [503, 'Too many requests at once'],
+  unavailable: [503, 'Not now'],
+  stopping: [503, 'This process stops'],
+} as const satisfies Record<string, readonly [number, string]>;
+export type ProblemName = keyof typeof PROBLEMS;
+
+export interface ProblemExtras {
+  /** As of the client library's errors; default: the name in capitals. */
+  code?: string;
+  errors?: ProblemDetails['errors'];
+  /** Seconds; from 1. */
+  retryAfterS?: number;
+  /** Further members. */
+  more?: Readonly<Record<string, unknown>>;
+}
+
+/** Thrown by whoever refuses a request. */
+export class ApiProblem extends Error {
+  readonly status: number;
+
+  constructor(
+    readonly problem: ProblemName,
+    readonly detail: string,
+    readonly extras: ProblemExtras = {},
+  ) {
+    super(detail);
+    this.name = 'ApiProblem';
+    this.status = PROBLEMS[problem][0];
+  }
+
+  body(): ProblemDetails {
+    const { code = this.problem.toUpperCase().replaceAll('-', '_'), errors, retryAfterS, more } = this.extras;
+    const [status, title] = PROBLEMS[this.problem];
+    return {
+      type: problemType(this.problem),
+      title,
+      status,
+      detail: this.detail,
+      code,
+      ...(errors === undefined ? {} : { errors }),
+      ...(retryAfterS === undefined ? {} : { retryAfterS }),
+      ...more,
+    };
+  }
+}

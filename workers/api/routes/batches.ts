@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { NotFoundError } from '../../../client/errors';
+import { MAX_BATCHES } from '../../../client/submitBatch';
+import * as contracts from '../../../workflows/contracts/batch';
+import { laneBatchView } from '../../../workflows/contracts/lane';
+import { batchId, count, handlerName } from '../../../workflows/contracts/words';
+import { route } from '../route';
+
+const tag = 'Batches';
+const params = z.object({ batch: batchId });
+
+const submit = route({
+  id: 'submitBatches',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/batches',
+  scope: 'submit',
+  tag,
+  summary: 'Submit batches to lanes: each is sent as it is, after all that was submitted to its service before (C1)',
+  description: 'In one transaction, in this order: all are accepted or none.',
+  params: z.object({ handler: handlerName }),
+  body: z.strictObject({ batches: z.array(contracts.batchInput).min(1).max(MAX_BATCHES) }),
+  answer: { status: 200, schema: z.object({ batches: z.array(contracts.submittedBatch) }), description: 'Accepted' },
+  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged'],
+  keyed: 'tx',
+  run: async ({ client, params: { handler }, body, tx, afterCommit }) => {
+    const batches = await client.submitBatches(handler, body.batches, tx === undefined ? {} : { tx });
+    if (tx !== undefined) afterCommit(() => client.ringLanes([...new Set(batches.map(({ service }) => service))]));
+    return { batches };
+  },
+});
+
+const get = route({
+  id: 'getBatch',
+  method: 'GET',
+  path: '/v1/batches/{batch}',
+  scope: 'read',
+  tag,
+  summary: 'A batch with the first of its tasks',
+  params,
+  query: z.strictObject({ members: z.number().int().min(0).max(10_000).default(100) }),
+  answer: { status: 200, schema: contracts.batchView, description: 'The batch' },
+  problems: ['not-found'],
+  run: async ({ client, params: { batch }, query }) => found(await client.batch(batch, query), 'batch', batch),
+});
+
+const status = route({
+  id: 'getLaneBatch',
+  method: 'GET',
+  path: '/v1/batches/{batch}/lane',
+  scope: 'read',
+  tag,
+  summary: 'Where a batch stands in its lane, and what it waits for',
+  params,
+  answer: { status: 200, schema: laneBatchView, description: 'Its place' },
+  problems: ['not-found'],
+  run: async ({ client, params: { batch } }) => found(await client.batchStatus(batch), 'batch of a lane', batch),
+});
+
+const receipts = route({
+  id: 'getReceipts',
+  method: 'GET',
+  path: '/v1/batches/{batch}/receipts',
+  scope: 'read',
+  tag,
+  summary: 'What the downstream said of each item of a batch',
+  params,
+  answer: { status: 200, schema: z.object({ receipts: z.array(contracts.receipt) }), description: 'In member order' },
+  problems: ['not-found'],
+  run: async ({ client, params: { batch } }) => ({ receipts: await client.receipts(batch) }),
+});
+
+const cancel = route({
+  id: 'cancelBatch',
+  method: 'POST',
+  path: '/v1/batches/{batch}/cancel',
+  scope: 'submit',
+  tag,
+  summary: 'Cancel a batch of a lane that the downstream does not have (G9)',
+  params,
+  answer: { status: 200, schema: contracts.cancelledBatch, description: 'Cancelled' },
+  problems: ['not-found', 'conflict'],
+  keyed: 'harmless',
+  run: ({ client, params: { batch } }) => client.cancelBatch(batch),
+});
+
+const resolve = route({
+  id: 'resolveBatch',
+  method: 'POST',
+  path: '/v1/batches/{batch}/resolve',
+  scope: 'admin',
+  tag,
+  summary: 'End the unknown outcome of a parked batch by hand (H3)',
+  params,
+  body: contracts.verdict,
+  answer: { status: 200, schema: z.object({ resolved: count }), description: 'How many tasks' },
+  problems: ['not-found', 'conflict'],
+  keyed: 'harmless',
+  run: ({ client, params: { batch }, body }) => client.resolve({ batch }, body),
+});
+
+const found = <T>(view: T | null, what: string, batch: number): T => {
+  if (view === null) throw new NotFoundError(what, String(batch), 'It never was, or its retention is over.');
+  return view;
+};
+
+export const batchRoutes = [submit, get, status, receipts, cancel, resolve];

@@ -1,0 +1,170 @@
+import { z } from 'zod';
+import type { ExecutionConfig } from '../../../client/checkExecution';
+import type { ExecuteRequest } from '../../../workflows/contracts/execution';
+import * as contracts from '../../../workflows/contracts/execution';
+import { count, pageLimit } from '../../../workflows/contracts/words';
+import { eventRoute, route } from '../route';
+import { events, waited } from '../streams';
+import { isWaiting, waitQuery } from './parts';
+
+const tag = 'Executions';
+const params = z.object({ execution: contracts.executionId });
+type State = contracts.ExecutionView['state'];
+const isOver = ({ state }: { state: State }): boolean => state === 'done' || state === 'cancelled';
+
+const start = route({
+  id: 'execute',
+  method: 'POST',
+  path: '/v1/executions',
+  scope: 'submit',
+  tag,
+  summary: 'Run one function over many argument lists (E1)',
+  description: 'Answers at once, when the list is stored (E2); look at it under its request_id.',
+  body: contracts.executeRequest,
+  answer: { status: 202, schema: contracts.executeAnswer, description: 'Accepted' },
+  problems: ['id-conflict', 'conflict'],
+  keyed: 'id',
+  run: async ({ client, body, keyId }) => {
+    const { template, arguments: lists, topic, max_attempts: maxAttempts } = body;
+    const { function_id: functionId, method } = template;
+    const execution = await client.execute({ functionId, method, config: configOf(template.config) }, lists, {
+      ...(topic === undefined ? {} : { topic }),
+      ...(maxAttempts === undefined ? {} : { maxAttempts }),
+      ...(keyId === undefined ? {} : { requestId: keyId }),
+    });
+    return { request_id: execution.id };
+  },
+});
+
+const configOf = (config: ExecuteRequest['template']['config'] = {}): ExecutionConfig => {
+  const { number_of_nodes: numberOfNodes, env_vars: envVars, rate_per_host: ratePerHost, timeout_ms: timeoutMs, ...rest } = config; // prettier-ignore
+  const given = { ...rest, numberOfNodes, envVars, ratePerHost, timeoutMs };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+};
+
+const list = route({
+  id: 'listExecutions',
+  method: 'GET',
+  path: '/v1/executions',
+  scope: 'read',
+  tag,
+  summary: 'Executions, newest first',
+  query: z.strictObject({ limit: pageLimit(20) }),
+  answer: { status: 200, schema: z.object({ executions: z.array(contracts.executionView) }), description: 'Newest' },
+  problems: [],
+  run: async ({ client, query }) => ({ executions: await client.executions(query) }),
+});
+
+const get = route({
+  id: 'getExecution',
+  method: 'GET',
+  path: '/v1/executions/{execution}',
+  scope: 'read',
+  tag,
+  summary: 'An execution as it is now (E2), or, with `wait`, once it is done or cancelled',
+  params,
+  query: z.strictObject({ wait: waitQuery }),
+  answer: { status: 200, schema: contracts.executionView, description: 'The execution' },
+  problems: ['not-found'],
+  waits: isWaiting,
+  run: ({ client, params: { execution }, query, signal }) =>
+    waited(() => client.execution(execution).status(), isOver, query.wait, signal),
+});
+
+const progress = route({
+  id: 'getProgress',
+  method: 'GET',
+  path: '/v1/executions/{execution}/progress',
+  scope: 'read',
+  tag,
+  summary: 'How many items are in each state',
+  params,
+  answer: { status: 200, schema: contracts.executionProgress, description: 'Counts' },
+  problems: ['not-found'],
+  run: ({ client, params: { execution } }) => client.execution(execution).progress(),
+});
+
+const watch = eventRoute({
+  id: 'watchExecution',
+  method: 'GET',
+  path: '/v1/executions/{execution}/events',
+  scope: 'read',
+  tag,
+  summary: 'Its progress as server-sent events',
+  description: '`progress` with the counts whenever they have changed, `end` with them when it is done or cancelled.',
+  params,
+  answer: { status: 200, schema: z.string(), description: 'Events' },
+  problems: ['not-found'],
+  run: async ({ client, params: { execution }, signal }) => {
+    const look = () => client.execution(execution).progress();
+    return events({ first: await look(), look, isOver, signal });
+  },
+});
+
+const results = route({
+  id: 'getResults',
+  method: 'GET',
+  path: '/v1/executions/{execution}/results',
+  scope: 'read',
+  tag,
+  summary: 'Results so far, as the result document (E13), in pages',
+  description: 'A page has at most `limit` results; `next` is left out on the last one. Of an execution that still runs, look again from the start later: results come in any order.', // prettier-ignore
+  params,
+  query: z.strictObject({ limit: pageLimit(1_000, 10_000), after: z.string().max(100).optional().describe('The `next` of the page before') }), // prettier-ignore
+  answer: { status: 200, schema: contracts.resultPage, description: 'A page of the document' },
+  problems: ['not-found'],
+  run: ({ client, params: { execution }, query }) => client.execution(execution).resultPage(query),
+});
+
+const items = route({
+  id: 'listWorkItems',
+  method: 'GET',
+  path: '/v1/executions/{execution}/items',
+  scope: 'read',
+  tag,
+  summary: 'A page of work items by position, whatever their state',
+  params,
+  query: z.strictObject({
+    limit: pageLimit(1_000, 10_000),
+    after: z.number().int().min(-1).max(2_147_483_647).default(-1).describe('The position after which the page starts'),
+  }),
+  answer: {
+    status: 200,
+    schema: z.object({ items: z.array(contracts.workItemView), next: count.optional() }),
+    description: 'A page',
+  },
+  problems: ['not-found'],
+  run: async ({ client, params: { execution }, query }) => {
+    const page = await client.execution(execution).itemPage(query);
+    return { items: page, ...(page.length < query.limit ? {} : { next: page.at(-1)!.position }) };
+  },
+});
+
+const chunks = route({
+  id: 'listChunks',
+  method: 'GET',
+  path: '/v1/executions/{execution}/chunks',
+  scope: 'read',
+  tag,
+  summary: 'Chunks, newest round first, at most 1,000',
+  params,
+  answer: { status: 200, schema: z.object({ chunks: z.array(contracts.chunkView) }), description: 'Newest' },
+  problems: ['not-found'],
+  run: async ({ client, params: { execution } }) => ({ chunks: await client.execution(execution).chunks() }),
+});
+
+const cancel = route({
+  id: 'cancelExecution',
+  method: 'POST',
+  path: '/v1/executions/{execution}/cancel',
+  scope: 'submit',
+  tag,
+  summary: 'Nothing more of it is begun, what runs is interrupted; what was done stays done',
+  params,
+  answer: { status: 200, schema: contracts.executionView, description: 'As it is then; one that is over stays what it is' }, // prettier-ignore
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: ({ client, params: { execution } }) => client.execution(execution).cancel(),
+});
+
+export const executionRoutes = [start, list, get, progress, watch, results, items, chunks, cancel];

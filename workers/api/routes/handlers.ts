@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { completion, completionAnswer } from '../../../workflows/contracts/batch';
+import { flushed, handlerStatus, redriveInput } from '../../../workflows/contracts/handler';
+import { count, handlerName, reason, targetKey } from '../../../workflows/contracts/words';
+import { eventRoute, route } from '../route';
+import { events } from '../streams';
+
+const tag = 'Handlers';
+const params = z.object({ handler: handlerName });
+const target = targetKey.optional().describe('This target alone; left out: all of the handler');
+const exact = z
+  .boolean()
+  .default(true)
+  .describe('Count the accepted tasks and compare them with the sum of the states: reads the task table once');
+
+const list = route({
+  id: 'getStatus',
+  method: 'GET',
+  path: '/v1/status',
+  scope: 'read',
+  tag,
+  summary: 'How the handlers stand, in one snapshot',
+  query: z.strictObject({ exact }),
+  answer: { status: 200, schema: z.object({ handlers: z.array(handlerStatus) }), description: 'All handlers' },
+  problems: [],
+  run: async ({ client, query }) => ({ handlers: await client.status(undefined, query) }),
+});
+
+const get = route({
+  id: 'getHandler',
+  method: 'GET',
+  path: '/v1/handlers/{handler}',
+  scope: 'read',
+  tag,
+  summary: 'How one handler stands',
+  params,
+  query: z.strictObject({ exact }),
+  answer: { status: 200, schema: handlerStatus, description: 'The handler' },
+  problems: ['not-found'],
+  run: async ({ client, params: { handler }, query }) => (await client.status(handler, query))[0]!,
+});
+
+const watch = eventRoute({
+  id: 'watchHandler',
+  method: 'GET',
+  path: '/v1/handlers/{handler}/events',
+  scope: 'read',
+  tag,
+  summary: 'How one handler stands, as server-sent events, whenever it changes',
+  description: '`progress` with the handler as `getHandler` answers it with exact=false. It goes on until the caller leaves.', // prettier-ignore
+  params,
+  answer: { status: 200, schema: z.string(), description: 'Events' },
+  problems: ['not-found'],
+  run: async ({ client, params: { handler }, signal }) => {
+    const look = async () => {
+      const [found] = await client.status(handler, { exact: false });
+      // Ages change with every look; what is told is what happened.
+      const leaders = found!.leaders.map((leader) => ({ ...leader, wakeInMs: null, expiresInMs: null }));
+      return { ...found!, oldestQueuedMs: null, leaders };
+    };
+    return events({ first: await look(), look, isOver: () => false, signal, everyMs: 1_000 });
+  },
+});
+
+const flush = route({
+  id: 'flushHandler',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/flush',
+  scope: 'admin',
+  tag,
+  summary: 'Make what is ready due at once (G6)',
+  params,
+  body: z.strictObject({ target }),
+  bodyOptional: true,
+  answer: { status: 200, schema: flushed, description: 'How much was flushed' },
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: ({ client, params: { handler }, body }) => client.flush(handler, body.target),
+});
+
+const pause = route({
+  id: 'pauseHandler',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/pause',
+  scope: 'admin',
+  tag,
+  summary: 'No new calls; those in flight end',
+  params,
+  body: z.strictObject({ target, reason: reason.optional() }),
+  bodyOptional: true,
+  answer: { status: 200, schema: z.object({ paused: z.literal(true) }), description: 'Paused' },
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: ({ client, params: { handler }, body }) => client.pause(handler, body),
+});
+
+const resume = route({
+  id: 'resumeHandler',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/resume',
+  scope: 'admin',
+  tag,
+  summary: 'Go on, whoever paused it',
+  params,
+  body: z.strictObject({ target }),
+  bodyOptional: true,
+  answer: { status: 200, schema: z.object({ resumed: z.literal(true) }), description: 'Resumed' },
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: ({ client, params: { handler }, body }) => client.resume(handler, body),
+});
+
+const redrive = route({
+  id: 'redriveTasks',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/redrive',
+  scope: 'admin',
+  tag,
+  summary: 'Failed, dead or parked tasks are created again, with fresh attempts (G9)',
+  params,
+  body: redriveInput,
+  answer: { status: 200, schema: z.object({ redriven: count }), description: 'How many' },
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: ({ client, params: { handler }, body }) => client.redrive(handler, body),
+});
+
+const complete = route({
+  id: 'completeBatch',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/complete',
+  scope: 'submit',
+  tag,
+  summary: 'Tell what became of a batch that the downstream accepted (H7)',
+  description: 'By `reference` or `batchId`. The same told again is answered the same, with `repeated`.',
+  params,
+  body: completion,
+  answer: { status: 200, schema: completionAnswer, description: 'Settled' },
+  problems: ['not-found', 'too-early', 'conflict', 'refused'],
+  keyed: 'harmless',
+  run: ({ client, params: { handler }, body }) => client.complete(handler, body as Parameters<typeof client.complete>[1]), // prettier-ignore
+});
+
+export const handlerRoutes = [list, get, watch, flush, pause, resume, redrive, complete];

@@ -1,0 +1,22 @@
+import type { Route } from '../route';
+import { batchRoutes } from './batches';
+import { executionRoutes } from './executions';
+import { fanoutRoutes } from './fanouts';
+import { handlerRoutes } from './handlers';
+import { laneRoutes } from './lanes';
+import type { SystemParts } from './system';
+import { systemRoutes } from './system';
+import { targetRoutes } from './targets';
+import { taskRoutes } from './tasks';
+
+/** Every route there is: what is not here is not served. */
+export const allRoutes = (parts: SystemParts): Route[] => [
+  ...taskRoutes,
+  ...handlerRoutes,
+  ...targetRoutes,
+  ...batchRoutes,
+  ...laneRoutes,
+  ...fanoutRoutes,
+  ...executionRoutes,
+  ...systemRoutes(parts),
+];

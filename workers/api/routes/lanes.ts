@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { Fix } from '../../../client/laneControl';
+import { after } from '../../../workflows/contracts/handler';
+import * as contracts from '../../../workflows/contracts/lane';
+import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/words';
+import { route } from '../route';
+import { next, nextOf } from './parts';
+
+const tag = 'Lanes';
+const params = z.object({ service });
+const why = z.strictObject({ reason: reason.optional() });
+const done = (description: string) => ({
+  status: 200 as const,
+  schema: z.object({ service: z.string() }),
+  description,
+});
+const halted = { status: 200 as const, schema: z.object({ batch: batchId }), description: 'The lane goes on' };
+
+const list = route({
+  id: 'listLanes',
+  method: 'GET',
+  path: '/v1/lanes',
+  scope: 'read',
+  tag,
+  summary: 'A page of lanes, by service: depth, age, state and why, share of the submitters (C12)',
+  query: z.strictObject({
+    limit: pageLimit(100),
+    after: after('The service'),
+    waiting: z.boolean().default(false).describe('Only lanes that have something to send'),
+  }),
+  answer: { status: 200, schema: z.object({ lanes: z.array(contracts.laneView), next }), description: 'A page' },
+  problems: [],
+  run: async ({ client, query }) => {
+    const lanes = await client.lanes(query);
+    return { lanes, ...nextOf(lanes, query.limit, (lane) => lane.service) };
+  },
+});
+
+const get = route({
+  id: 'getLane',
+  method: 'GET',
+  path: '/v1/lanes/{service}',
+  scope: 'read',
+  tag,
+  summary: 'One lane with its first open batches',
+  params,
+  query: z.strictObject({ batches: z.number().int().min(0).max(1_000).default(20) }),
+  answer: { status: 200, schema: contracts.laneWithBatches, description: 'The lane' },
+  problems: ['not-found'],
+  run: ({ client, params: one, query }) => client.lane(one.service, query),
+});
+
+const pause = route({
+  id: 'pauseLane',
+  method: 'POST',
+  path: '/v1/lanes/{service}/pause',
+  scope: 'admin',
+  tag,
+  summary: 'Send nothing more of it; what is in flight ends',
+  params,
+  body: why,
+  bodyOptional: true,
+  answer: done('Paused'),
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: async ({ client, params: one, body }) => {
+    await client.pauseLane(one.service, body.reason);
+    return one;
+  },
+});
+
+const resume = route({
+  id: 'resumeLane',
+  method: 'POST',
+  path: '/v1/lanes/{service}/resume',
+  scope: 'admin',
+  tag,
+  summary: 'Go on with it',
+  params,
+  answer: done('Resumed'),
+  problems: ['not-found'],
+  keyed: 'harmless',
+  run: async ({ client, params: one }) => {
+    await client.resumeLane(one.service);
+    return one;
+  },
+});
+
+const weight = route({
+  id: 'setLaneWeight',
+  method: 'PUT',
+  path: '/v1/lanes/{service}/weight',
+  scope: 'admin',
+  tag,
+  summary: 'Its share in strategy per-service; counts from the next grant on (C22)',
+  params,
+  body: z.strictObject({ weight: z.number().int().min(1).max(10_000) }),
+  answer: done('Set'),
+  problems: ['not-found'],
+  run: async ({ client, params: one, body }) => {
+    await client.setLaneWeight(one.service, body.weight);
+    return one;
+  },
+});
+
+const skip = route({
+  id: 'skipHead',
+  method: 'POST',
+  path: '/v1/lanes/{service}/skip',
+  scope: 'admin',
+  tag,
+  summary: 'A halted lane goes on without the batch that halts it (C19)',
+  params,
+  answer: halted,
+  problems: ['not-found', 'conflict'],
+  keyed: 'harmless',
+  run: ({ client, params: one }) => client.skipHead(one.service),
+});
+
+const fix = route({
+  id: 'fixHead',
+  method: 'POST',
+  path: '/v1/lanes/{service}/fix',
+  scope: 'admin',
+  tag,
+  summary: 'A halted lane goes on: a verdict on its batch of unknown outcome, or other items in place of invalid ones',
+  params,
+  body: contracts.laneFix,
+  answer: halted,
+  problems: ['not-found', 'id-conflict', 'conflict', 'refused'],
+  keyed: 'harmless',
+  run: ({ client, params: one, body }) => client.fixHead(one.service, body as Fix),
+});
+
+const queuer = route({
+  id: 'getQueuers',
+  method: 'GET',
+  path: '/v1/queuers',
+  scope: 'read',
+  tag,
+  summary: 'Who is granted the submitters',
+  answer: { status: 200, schema: z.object({ queuers: z.array(contracts.queuerView) }), description: 'Queuers' },
+  problems: [],
+  run: async ({ client }) => ({ queuers: await client.queuer() }),
+});
+
+const setQueuer = route({
+  id: 'setQueuers',
+  method: 'PATCH',
+  path: '/v1/queuers',
+  scope: 'admin',
+  tag,
+  summary: 'Submitters, strategy, rounds; what is left out stays',
+  body: contracts.queuerSettings,
+  answer: { status: 200, schema: z.object({ queuers: z.array(contracts.queuerView) }), description: 'As set' },
+  problems: [],
+  run: async ({ client, body }) => {
+    await client.setQueuer(body);
+    return { queuers: await client.queuer() };
+  },
+});
+
+const everything = { status: 200 as const, schema: z.object({ paused: z.boolean() }), description: 'All lanes' };
+const pauseAll = route({
+  id: 'pauseQueuers',
+  method: 'POST',
+  path: '/v1/queuers/pause',
+  scope: 'admin',
+  tag,
+  summary: 'Everything: no lane is granted a submitter',
+  body: why,
+  bodyOptional: true,
+  answer: everything,
+  problems: [],
+  keyed: 'harmless',
+  run: async ({ client, body }) => {
+    await client.pauseQueuer(body.reason);
+    return { paused: true };
+  },
+});
+const resumeAll = route({
+  id: 'resumeQueuers',
+  method: 'POST',
+  path: '/v1/queuers/resume',
+  scope: 'admin',
+  tag,
+  summary: 'Go on with everything',
+  answer: everything,
+  problems: [],
+  keyed: 'harmless',
+  run: async ({ client }) => {
+    await client.resumeQueuer();
+    return { paused: false };
+  },
+});
+
+export const laneRoutes = [list, get, pause, resume, weight, skip, fix, queuer, setQueuer, pauseAll, resumeAll];

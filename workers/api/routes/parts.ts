@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import type { Client } from '../../../client/client';
+import { findLanesOfTargets } from '../../../postgres/lane';
+import { MAX_WAIT_S } from '../limits';
+
+/** What several routes have in common. */
+
+export const waitQuery = z
+  .number()
+  .int()
+  .min(0)
+  .max(MAX_WAIT_S)
+  .default(0)
+  .describe(`Seconds to hold the answer back until it is over; at most ${MAX_WAIT_S}`);
+
+export const isWaiting = (query: Readonly<Record<string, unknown>>): boolean => (query['wait'] ?? '0') !== '0';
+
+/** Tells whoever leads these targets, and the queuer where they feed lanes. */
+export const ringTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
+  const lanes = await findLanesOfTargets(client.pool, targetIds).catch(() => new Map<number, number>());
+  const plain = targetIds.filter((id) => !lanes.has(id));
+  if (plain.length > 0) await client.ring(plain);
+  if (lanes.size > 0) await client.ringLaneIds(new Set(lanes.values()));
+};
+
+/** Where the next page starts; left out: this was the last. */
+export const nextOf = <T>(page: readonly T[], limit: number, key: (one: T) => string): { next?: string } =>
+  page.length < limit ? {} : { next: key(page.at(-1)!) };
+export const next = z.string().optional().describe('Give it as `after` for the next page; left out: this was the last');

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { verification } from '../../../workflows/contracts/handler';
+import { nodeView } from '../../../workflows/contracts/node';
+import { health } from '../../metrics';
+import type { ApiMetrics } from '../metrics';
+import { ApiProblem } from '../problem';
+import type { Route } from '../route';
+import { route } from '../route';
+
+const tag = 'System';
+
+const nodes = route({
+  id: 'listNodes',
+  method: 'GET',
+  path: '/v1/nodes',
+  scope: 'read',
+  tag,
+  summary: 'The worker processes: what each can run, and whether it lives',
+  answer: { status: 200, schema: z.object({ nodes: z.array(nodeView) }), description: 'By id' },
+  problems: [],
+  run: async ({ client }) => ({ nodes: await client.nodes() }),
+});
+
+const verify = route({
+  id: 'verify',
+  method: 'GET',
+  path: '/v1/verify',
+  scope: 'admin',
+  tag,
+  summary: 'Look for anything in the store that must not be; reads the whole store',
+  answer: { status: 200, schema: verification, description: 'Every invariant, and what breaks it' },
+  problems: [],
+  run: ({ client }) => client.verify(),
+});
+
+const live = route({
+  id: 'live',
+  method: 'GET',
+  path: '/health/live',
+  scope: 'open',
+  tag,
+  summary: 'This process answers',
+  answer: { status: 200, schema: z.object({ status: z.literal('live') }), description: 'It does' },
+  problems: [],
+  run: async () => ({ status: 'live' as const }),
+});
+
+const ready = (stopping: AbortSignal): Route =>
+  route({
+    id: 'ready',
+    method: 'GET',
+    path: '/health/ready',
+    scope: 'open',
+    tag,
+    summary: 'Requests may come: the database answers, and this process does not stop',
+    answer: { status: 200, schema: z.object({ status: z.literal('ready') }), description: 'They may' },
+    problems: ['unavailable', 'stopping'],
+    run: async ({ client }) => {
+      if (stopping.aborted) throw new ApiProblem('stopping', 'This process stops.', { retryAfterS: 1 });
+      if (!(await health(client.pool))) throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 }); // prettier-ignore
+      return { status: 'ready' as const };
+    },
+  });
+
+const metricsRoute = (metrics: () => ApiMetrics): Route => ({
+  ...route({
+    id: 'metrics',
+    method: 'GET',
+    path: '/metrics',
+    scope: 'read',
+    tag,
+    summary: 'For Prometheus: the store, and this process',
+    answer: { status: 200, schema: z.string(), description: 'Metrics' },
+    problems: [],
+    run: () => metrics().text(),
+  }),
+  stream: 'text/plain; version=0.0.4; charset=utf-8',
+});
+
+const openapi = (document: () => object): Route =>
+  route({
+    id: 'openapi',
+    method: 'GET',
+    path: '/openapi.json',
+    scope: 'read',
+    tag,
+    summary: 'This document (OpenAPI 3.1)',
+    answer: { status: 200, schema: z.looseObject({}), description: 'The document' },
+    problems: [],
+    run: async () => document() as Record<string, unknown>,
+  });
+
+export interface SystemParts {
+  stopping: AbortSignal;
+  metrics: () => ApiMetrics;
+  document: () => object;
+}
+export const systemRoutes = ({ stopping, metrics, document }: SystemParts): Route[] => [
+  nodes,
+  verify,
+  live,
+  ready(stopping),
+  metricsRoute(metrics),
+  openapi(document),
+];

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { MAX_TASKS_PER_CALL } from '../../../client/client';
+import { NotFoundError } from '../../../client/errors';
+import { cancellation, explanation, submitAnswer, taskInput, taskView } from '../../../workflows/contracts/task';
+import { verdict } from '../../../workflows/contracts/batch';
+import { count, handlerName, taskId } from '../../../workflows/contracts/words';
+import { isTerminal } from '../../../workflows/planning/states';
+import { route } from '../route';
+import { waited } from '../streams';
+import { isWaiting, ringTargets, waitQuery } from './parts';
+
+const tag = 'Tasks';
+const MOST_LOOKED_UP = 1_000;
+const ids = (max: number) => z.strictObject({ ids: z.array(taskId).min(1).max(max) });
+
+const submit = route({
+  id: 'submitTasks',
+  method: 'POST',
+  path: '/v1/handlers/{handler}/tasks',
+  scope: 'submit',
+  tag,
+  summary: 'Submit tasks, one or many',
+  description: 'Answers when they are accepted: committed. All of them or none, unless `partial`. Repeating a task with the same id and content is harmless.', // prettier-ignore
+  params: z.object({ handler: handlerName }),
+  body: z.strictObject({
+    tasks: z.array(taskInput).min(1).max(MAX_TASKS_PER_CALL),
+    partial: z
+      .boolean()
+      .optional()
+      .describe('Accept those that the handler takes, and answer what is wrong with the others'),
+  }),
+  answer: { status: 200, schema: submitAnswer, description: 'Accepted' },
+  problems: ['not-found', 'id-conflict', 'conflict', 'refused', 'backlogged'],
+  keyed: 'tx',
+  run: async ({ client, params, body: { tasks, partial = false }, tx, afterCommit }) => {
+    const { targetIds, ...answer } = await client.submit(params.handler, tasks, {
+      partial,
+      ...(tx === undefined ? {} : { tx }),
+    });
+    if (tx !== undefined) afterCommit(() => ringTargets(client, targetIds));
+    return answer;
+  },
+});
+
+const get = route({
+  id: 'getTask',
+  method: 'GET',
+  path: '/v1/tasks/{id}',
+  scope: 'read',
+  tag,
+  summary: 'One task as it is now, or, with `wait`, once it has ended',
+  description: 'With `wait` it answers as soon as the task is terminal or unknown, and as it is when the time is up.',
+  params: z.object({ id: taskId }),
+  query: z.strictObject({ wait: waitQuery }),
+  answer: { status: 200, schema: taskView, description: 'The task' },
+  problems: ['not-found'],
+  waits: isWaiting,
+  run: ({ client, params: { id }, query, signal }) =>
+    waited(
+      async () => {
+        const task = await client.getTask(id);
+        if (task === null) throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.'); // prettier-ignore
+        return task;
+      },
+      ({ state }) => isTerminal(state) || state === 'unknown',
+      query.wait,
+      signal,
+    ),
+});
+
+const lookUp = route({
+  id: 'lookUpTasks',
+  method: 'POST',
+  path: '/v1/tasks:lookup',
+  scope: 'read',
+  tag,
+  summary: 'Many tasks at once, in the order of the ids; those that do not exist are left out',
+  body: ids(MOST_LOOKED_UP),
+  answer: { status: 200, schema: z.object({ tasks: z.array(taskView) }), description: 'Those that there are' },
+  problems: [],
+  run: async ({ client, body }) => ({ tasks: await client.getTasks(body.ids) }),
+});
+
+const explain = route({
+  id: 'explainTask',
+  method: 'GET',
+  path: '/v1/tasks/{id}/explain',
+  scope: 'read',
+  tag,
+  summary: 'Where a task is, what it waits for and the earliest next step (G13)',
+  params: z.object({ id: taskId }),
+  answer: { status: 200, schema: explanation, description: 'In words and facts' },
+  problems: ['not-found'],
+  run: ({ client, params }) => client.explain(params.id),
+});
+
+const cancel = route({
+  id: 'cancelTasks',
+  method: 'POST',
+  path: '/v1/tasks:cancel',
+  scope: 'submit',
+  tag,
+  summary: 'Cancel tasks that are still created (G9)',
+  description: 'Of a lane also those of batches that were not sent, where all of a batch are named. The others are answered with their state.', // prettier-ignore
+  body: ids(MAX_TASKS_PER_CALL),
+  answer: { status: 200, schema: cancellation, description: 'Which were cancelled, and which not' },
+  problems: [],
+  keyed: 'harmless',
+  run: ({ client, body }) => client.cancel(body.ids),
+});
+
+const resolve = route({
+  id: 'resolveTasks',
+  method: 'POST',
+  path: '/v1/tasks:resolve',
+  scope: 'admin',
+  tag,
+  summary: 'End the unknown outcome of parked tasks by hand (H3)',
+  body: ids(MAX_TASKS_PER_CALL).extend(verdict.shape),
+  answer: { status: 200, schema: z.object({ resolved: count }), description: 'Resolved' },
+  problems: ['not-found', 'conflict'],
+  keyed: 'harmless',
+  run: ({ client, body: { ids: tasks, ...end } }) => client.resolve({ tasks }, end),
+});
+
+export const taskRoutes = [submit, get, lookUp, explain, cancel, resolve];

@@ -1,0 +1,169 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import fastify from 'fastify';
+import { PROBLEM_JSON } from '../problemType';
+import type { Guard } from './auth';
+import { authenticate, authorize } from './auth';
+import { parseBody } from './body';
+import { problemOf } from './errors';
+import type { Body, HandleDeps } from './handle';
+import { handle } from './handle';
+import type { Admission, ApiLimits, Ticket } from './limits';
+import { REQUEST_MS } from './limits';
+import type { ApiMetrics } from './metrics';
+import { ApiProblem } from './problem';
+import type { Route } from './route';
+import type { Caller } from './tokens';
+
+export interface ServerDeps extends HandleDeps {
+  guard: Guard;
+  limits: ApiLimits;
+  admission: Admission;
+  metrics: ApiMetrics;
+}
+
+/** What hangs on a request: its route (none: there is no such path), and what the hooks found. */
+interface Context {
+  route: Route | null;
+  caller: Caller | null;
+  ticket: Ticket | null;
+  since: number;
+}
+const contexts = new WeakMap<FastifyRequest, Context>();
+const contextOf = (request: FastifyRequest): Context => contexts.get(request)!;
+const routeOf = (request: FastifyRequest): Route | null =>
+  (request.routeOptions.config as { muster?: Route } | undefined)?.muster ?? null;
+
+/** Ids of 256 and targets of 512 bytes, percent-encoded. */
+const LONGEST_PARAMETER = 6_000;
+const ALL_METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+
+/** A server with these routes, not listening yet. */
+export const createServer = (routes: readonly Route[], deps: ServerDeps): FastifyInstance => {
+  const app = fastify({
+    bodyLimit: deps.limits.maxBodyBytes,
+    requestTimeout: REQUEST_MS,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // in our own words, by a hook
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    },
+    frameworkErrors: (error, request, reply) => void answerProblem(deps, error, request, reply),
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+    try {
+      done(null, { bytes, value: parseBody(bytes) } satisfies Body);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  addHooks(app, deps);
+  app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
+  app.setNotFoundHandler(() => {
+    throw new ApiProblem('not-found', 'There is no such path; see /openapi.json.');
+  });
+  for (const route of routes) addRoute(app, deps, route);
+  for (const [path, methods] of methodsByPath(routes)) refuseOthers(app, path, methods);
+  return app;
+};
+
+const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    const route = routeOf(request);
+    const context: Context = { route, caller: null, ticket: null, since: performance.now() };
+    contexts.set(request, context);
+    void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+    if (route?.scope === 'open') return;
+    if (deps.stopping.aborted) {
+      void reply.header('connection', 'close');
+      throw new ApiProblem('stopping', 'This process stops; nothing was done. Try again: another one may answer.', { retryAfterS: 1 }); // prettier-ignore
+    }
+    const waits = route?.waits?.(queryOf(request)) ?? false;
+    context.ticket = deps.admission.enter({ waits, bodyBytes: bodyBytesOf(request) });
+    reply.raw.once('close', () => context.ticket!.closed());
+    const basic = request.method === 'GET' && route === null; // the pages are plugins' own
+    context.caller = await context.ticket.during(() => authenticate(deps.guard, request, reply, { basic }));
+    if (route !== null) authorize(context.caller, route.scope);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { route, since } = contexts.get(request) ?? { route: null, since: performance.now() };
+    const waits = route?.waits?.(queryOf(request)) ?? false;
+    const ms = performance.now() - since;
+    deps.metrics.answered(route?.id ?? 'none', reply.statusCode, waits ? null : ms);
+    // The operation, never the headers: a token stands there.
+    deps.log.debug({ operation: route?.id ?? 'none', status: reply.statusCode, ms: Math.round(ms) }, 'api');
+  });
+};
+
+const queryOf = (request: FastifyRequest): Record<string, unknown> => request.query as Record<string, unknown>;
+
+/** 0: it has none; null: of a length that nobody announced. */
+const bodyBytesOf = ({ headers }: FastifyRequest): number | null => {
+  if (headers['transfer-encoding'] !== undefined) return null;
+  return Number(headers['content-length'] ?? 0);
+};
+
+const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void => {
+  app.route({
+    method: route.method,
+    url: urlOf(route.path),
+    config: { muster: route } as object,
+    handler: (request, reply) => {
+      const { ticket, caller } = contextOf(request);
+      const work = (): Promise<FastifyReply> => handle(deps, route, caller ?? NOBODY, request, reply);
+      return ticket === null ? work() : ticket.during(work);
+    },
+  });
+};
+const NOBODY: Caller = { id: 0, scopes: new Set() };
+
+/** `:` of a verb is doubled: alone it begins a parameter. */
+const urlOf = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
+
+const methodsByPath = (routes: readonly Route[]): Map<string, string[]> => {
+  const found = new Map<string, string[]>();
+  for (const { path, method } of routes) found.set(path, [...(found.get(path) ?? []), method]);
+  return found;
+};
+
+const refuseOthers = (app: FastifyInstance, path: string, methods: readonly string[]): void => {
+  const allow = methods.join(', ');
+  app.route({
+    method: ALL_METHODS.filter((method) => !methods.includes(method)),
+    url: urlOf(path),
+    handler: (request, reply) => {
+      void reply.header('allow', allow);
+      throw new ApiProblem('method-not-allowed', `Expected ${allow}, got ${request.method}.`);
+    },
+  });
+};
+
+/** Of the framework: by its own code. */
+const FRAMEWORK: Readonly<Record<string, (deps: ServerDeps) => ApiProblem>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ limits }) => new ApiProblem('too-large', `body: expected at most ${limits.maxBodyBytes} bytes, got more. Nothing was done; send it in parts.`, { code: 'BODY_TOO_LARGE', errors: [{ field: 'body', message: `expected at most ${limits.maxBodyBytes} bytes` }] }), // prettier-ignore
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiProblem('unsupported-media-type', 'Content-Type: expected application/json.'), // prettier-ignore
+  FST_ERR_MAX_PARAM_LENGTH: () => new ApiProblem('not-found', 'A part of the path is longer than any id.'),
+};
+
+const answerProblem = (
+  deps: ServerDeps,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply => {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  const ofFramework = FRAMEWORK[code ?? '']?.(deps);
+  const isTheirs = ofFramework === undefined && code?.startsWith('FST_') === true && (statusCode ?? 500) < 500;
+  const problem = ofFramework ?? (isTheirs ? new ApiProblem('invalid', (error as Error).message) : problemOf(error));
+  const operation = contexts.get(request)?.route?.id ?? 'none';
+  if (problem.status >= 500 && problem.problem !== 'busy' && problem.problem !== 'stopping')
+    deps.log[problem.status === 500 ? 'error' : 'warn']({ err: error, operation }, 'api: no answer');
+  const { retryAfterS } = problem.extras;
+  if (retryAfterS !== undefined) void reply.header('retry-after', String(retryAfterS));
+  return reply
+    .code(problem.status)
+    .header('content-type', PROBLEM_JSON)
+    .send(Buffer.from(JSON.stringify(problem.body())));
+};

@@ -1,0 +1,32 @@
+import type { z } from 'zod';
+import type { FileSettings } from '../settingsSchema';
+import * as schemas from '../settingsSchema';
+import type { ApiLimits } from './limits';
+import { DEFAULT_LIMITS } from './limits';
+
+/** Where the HTTP API listens, and what it takes at once. */
+export interface ApiSettings {
+  /** 0: a free one; null: nothing said. */
+  port: number | null;
+  host: string;
+  limits: ApiLimits;
+}
+
+/** Where others look first. */
+export const USUAL_API_PORT = 8080;
+
+type Read = (flag: 'apiPort' | 'apiHost', variable: string, schema: z.ZodType<string>) => string | undefined;
+
+export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSettings => {
+  const port = read('apiPort', 'MUSTER_API_PORT', schemas.portText);
+  const { maxBodyBytes, maxRequests, maxWaiting } = file;
+  const given = Object.entries({ maxBodyBytes, maxRequests, maxWaiting }).filter(([, value]) => value !== undefined);
+  return {
+    port: port === undefined ? (file.port ?? null) : Number(port),
+    host: read('apiHost', 'MUSTER_API_HOST', schemas.hostName) ?? file.host ?? '127.0.0.1',
+    limits: { ...DEFAULT_LIMITS, ...(Object.fromEntries(given) as Partial<ApiLimits>) },
+  };
+};
+
+/** Nothing said. */
+export const DEFAULT_API: ApiSettings = { port: null, host: '127.0.0.1', limits: DEFAULT_LIMITS };

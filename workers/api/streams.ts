@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Waiting } from '../../client/waiting';
+import { problemOf } from './errors';
+
+/** Where people wait: server-sent events, and answers that are held back. */
+
+const LOOK_MS = 500;
+/** Proxies close what is silent for a minute. */
+const PING_MS = 15_000;
+/** After a stop another process may answer. */
+const RETRY_MS = 1_000;
+
+export interface Watched<T> {
+  /** Found before the stream began, so that what is not there is a 404. */
+  first: T;
+  look(): Promise<T>;
+  isOver(found: T): boolean;
+  /** The caller is gone, or this process stops. */
+  signal: AbortSignal;
+  everyMs?: number;
+}
+
+const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/**
+ * `progress` at once and whenever what is seen has changed, `end` with the last of it; then it is over. `stopping` where this process ends
+ * first (connect again), `problem` with problem details where it cannot be looked at any more. A comment every 15 s keeps it open.
+ */
+export async function* events<T>({
+  first,
+  look,
+  isOver,
+  signal,
+  everyMs = LOOK_MS,
+}: Watched<T>): AsyncGenerator<string> {
+  yield `retry: ${RETRY_MS}\n\n`;
+  let told = '';
+  let toldAt = performance.now();
+  for (let found = first; ; found = await look()) {
+    if (isOver(found)) {
+      yield event('end', found);
+      return;
+    }
+    const text = JSON.stringify(found);
+    if (text !== told) {
+      yield event('progress', found);
+      told = text;
+      toldAt = performance.now();
+    } else if (performance.now() - toldAt > PING_MS) {
+      yield ': still here\n\n';
+      toldAt = performance.now();
+    }
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) {
+      yield event('stopping', {});
+      return;
+    }
+  }
+}
+
+/** The same, with a failure of a look told as an event: the status was sent long ago. */
+export async function* safely(stream: AsyncIterable<string>, failed: (error: unknown) => void): AsyncGenerator<string> {
+  try {
+    yield* stream;
+  } catch (error) {
+    failed(error);
+    yield event('problem', problemOf(error).body());
+  }
+}
+
+/** What `look` finds once it is over, or when `waitS` seconds have passed, or as it is when the caller or this process goes. */
+export const waited = async <T>(
+  look: () => Promise<T>,
+  isOver: (found: T) => boolean,
+  waitS: number,
+  signal: AbortSignal,
+): Promise<T> => {
+  const waiting = new Waiting({ timeoutMs: waitS * 1_000, signal });
+  for (;;) {
+    waiting.look();
+    const found = await look();
+    if (waitS === 0 || signal.aborted || isOver(found)) return found;
+    try {
+      if (!(await waiting.again())) return found;
+    } catch (error) {
+      if (signal.aborted) return look();
+      throw error;
+    }
+  }
+};

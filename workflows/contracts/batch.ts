@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { STATUSES } from '../planning/queuer/statuses';
+import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
+import { taskInput, taskState } from './task';
+import { batchId, count, namesOf, plainName, service, time } from './words';
+
+export const batchState = namesOf(BATCH_STATES);
+export const flushReason = namesOf(FLUSH_REASONS).describe('Why it closed');
+
+export const batchView = z
+  .object({
+    id: batchId,
+    handler: z.string(),
+    target: z.string(),
+    leader: z.string(),
+    epoch: count.describe('Who formed it'),
+    turn: count,
+    state: batchState,
+    reason: flushReason,
+    n: count.describe('Members when it was formed'),
+    left: count.describe('Have left since: put back, split off, or with an end of their own'),
+    bytes: count,
+    weight: z.number(),
+    attempts: count.describe('Calls marked so far (a verdict by hand is one, too)'),
+    counted: count.describe('Those that count against maxAttempts'),
+    attemptBy: z.string().nullable().describe('The node of the last call'),
+    attemptUntil: time.nullable().describe('Until when nobody may take the next attempt; null: concluded'),
+    dispatch: count.nullable().describe('The submission that carries it; null: waits in the store'),
+    refusals: count.describe('Calls refused for now in a row (H5)'),
+    retryAt: time.nullable(),
+    reference: z.string().nullable().describe('Accepted downstream under this name (H7)'),
+    pollAt: time.nullable(),
+    pollUntil: time.nullable(),
+    parent: batchId.nullable().describe('Split from'),
+    children: z.array(batchId).describe('Split into'),
+    depth: count,
+    refused: z.boolean().describe('Refused for its content, waits for what becomes of its other half (H4)'),
+    sentAs: batchId.describe('The batch under whose idempotency key the downstream may know these tasks'),
+    error: z.string().nullable(),
+    resultPages: count,
+    createdAt: time,
+    startedAt: time.nullable(),
+    finishedAt: time.nullable(),
+    members: z
+      .array(z.object({ id: z.string(), state: taskState }))
+      .describe('In member order, the first 100 unless asked for more; a task deleted after its retention is left out'),
+  })
+  .meta({ id: 'Batch' });
+export type BatchView = z.infer<typeof batchView>;
+
+export const submissionStatus = namesOf(STATUSES).describe('Of a batch in a lane');
+
+export const batchInput = z
+  .strictObject({
+    service,
+    items: z
+      .array(taskInput)
+      .min(1)
+      .max(10_000)
+      .describe('In the order in which the downstream is to get them, all of one target'),
+    reads: z.array(plainName(256)).max(1_000).optional().describe('State keys for approach parallel (C25)'),
+    writes: z.array(plainName(256)).max(1_000).optional(),
+    dependsOn: z
+      .array(z.union([batchId, plainName(256)]))
+      .max(1_000)
+      .optional()
+      .describe(
+        'Batches that must be committed before this one is sent (C18): their numbers, or keys of the same call',
+      ),
+    key: plainName(256).optional().describe('Name of this batch within the call, for dependsOn of others'),
+  })
+  .meta({ id: 'BatchInput' });
+
+export const submittedBatch = z
+  .object({
+    batch: batchId,
+    service: z.string(),
+    accepted: z.boolean().describe('False: these very items had been submitted before, as this batch'),
+  })
+  .meta({ id: 'SubmittedBatch' });
+
+export const cancelledBatch = z
+  .object({
+    batch: batchId,
+    service: z.string(),
+    tasks: z.array(z.string()).describe('Ids that ended with it; none when it was cancelled before'),
+  })
+  .meta({ id: 'CancelledBatch' });
+
+export const receipt = z
+  .object({
+    id: z.string(),
+    receipt: z.enum(['valid', 'invalid']).nullable().describe('Applied, refused for good, or (null) not known yet'),
+    state: taskState,
+    message: z.string().nullable(),
+    data: z.unknown().optional().describe('What the downstream gave with it'),
+  })
+  .meta({ id: 'Receipt' });
+
+/** What became of an accepted batch (H7). */
+export const completion = z
+  .strictObject({
+    reference: plainName(4_096).optional().describe('What the downstream answered when it accepted; this or batchId'),
+    batchId: batchId.optional(),
+    status: z.enum(['done', 'expired', 'failed']).optional(),
+    results: z
+      .array(z.looseObject({}))
+      .optional()
+      .describe('{id or index, status: ok | retry | failed | unknown, result?, error?}; a missing one is unknown'),
+    error: z.string().optional().describe('With expired and failed: why'),
+  })
+  .meta({ id: 'Completion' });
+
+export const completionAnswer = z
+  .object({
+    batch: batchId,
+    reference: z.string().nullable(),
+    state: batchState,
+    results: z
+      .object({ ok: count, retry: count, failed: count, unknown: count })
+      .nullable()
+      .describe('Members by what was told of them; null with status failed'),
+    repeated: z.boolean(),
+  })
+  .meta({ id: 'CompletionAnswer' });
+
+/** Ends an unknown outcome by hand (H3). */
+export const verdict = z
+  .strictObject({
+    as: z.enum(['succeeded', 'failed', 'created']).describe('created: to be sent again, with the attempts it has had'),
+    result: z.unknown().optional().describe('With succeeded: the value of each task'),
+    error: z.string().max(10_000).optional().describe('With failed: why'),
+  })
+  .meta({ id: 'Verdict' });

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { LANE_STATES } from '../planning/queuer/laneState';
+import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/queuer/types';
+import { LEADER_STATES } from '../planning/states';
+import { submissionStatus } from './batch';
+import { taskInput } from './task';
+import { batchId, count, ms, namesOf, time } from './words';
+
+export const laneView = z
+  .object({
+    service: z.string(),
+    state: z.enum(LANE_STATES),
+    reason: z.string().nullable().describe('Why it is paused or halted'),
+    haltedBy: batchId.nullable(),
+    depth: count.describe('Open batches'),
+    queued: count.describe('Tasks that are in none yet'),
+    oldestMs: ms.nullable().describe('Since the oldest of them was submitted; null: none waits'),
+    pending: count.describe('Submitted, pending or valid'),
+    holdInMs: ms.nullable(),
+    callsAllowed: count.nullable().describe('Calls at once that back pressure left (H5); null: as configured'),
+    weight: count,
+    share: z.number().describe('Of all grants so far, 0 to 1'),
+    granted: count,
+    kind: namesOf(LANE_KINDS),
+    approach: namesOf(APPROACHES),
+    onInvalid: namesOf(ON_INVALID),
+    partition: z.string().nullable().describe('<handler>/<no> of a handler with affinity; null: any node serves it'),
+  })
+  .meta({ id: 'Lane' });
+export type LaneView = z.infer<typeof laneView>;
+
+export const laneBatchView = z
+  .object({
+    batch: batchId,
+    service: z.string(),
+    handler: z.string(),
+    target: z.string(),
+    status: submissionStatus,
+    place: count.nullable().describe('1 = first; null: it has ended'),
+    n: count,
+    attempts: count.describe('Calls so far'),
+    error: z.string().nullable(),
+    reads: z.array(z.string()),
+    writes: z.array(z.string()),
+    dependsOn: z.array(batchId),
+    parts: z.array(batchId).describe('Batches that it was split into'),
+    reference: z.string().nullable().describe('Accepted downstream under this name'),
+    createdAt: time,
+    changedAt: time,
+    explanation: z.string().describe('Where it is and what it waits for, in words'),
+  })
+  .meta({ id: 'LaneBatch' });
+export type LaneBatchView = z.infer<typeof laneBatchView>;
+
+export const laneWithBatches = laneView.extend({ batches: z.array(laneBatchView) }).meta({ id: 'LaneWithBatches' });
+
+export const strategy = namesOf(STRATEGIES);
+export const queuerView = z
+  .object({
+    id: count,
+    state: namesOf(LEADER_STATES),
+    epoch: count,
+    slots: count,
+    taken: count,
+    strategy,
+    depth: count.describe('Of multi-round'),
+    grants: count,
+    paused: z.boolean(),
+    reason: z.string().nullable(),
+    lanes: count,
+    ready: count,
+    halted: count,
+    pausedLanes: count,
+    held: count.describe('Lanes whose next batch waits for a limit of its handler'),
+    reduced: z
+      .array(z.object({ handler: z.string(), calls: count, of: count }))
+      .describe('Handlers that back pressure left fewer calls at once (H5)'),
+  })
+  .meta({ id: 'Queuer' });
+export type QueuerView = z.infer<typeof queuerView>;
+
+export const queuerSettings = z
+  .strictObject({
+    slots: z.number().int().min(1).max(1_000).optional().describe('Batches that are sent at once, of all lanes'),
+    strategy: strategy.optional(),
+    depth: z.number().int().min(1).max(1_000).optional().describe('Rounds at a time of multi-round'),
+  })
+  .describe('At least one of them')
+  .meta({ id: 'QueuerSettings', minProperties: 1 });
+
+/** What becomes of the batch that halts a lane (C19). */
+export const laneFix = z
+  .union([
+    z.strictObject({ as: z.enum(['applied', 'again']).describe('Of unknown outcome: it was applied; or send it again') }), // prettier-ignore
+    z.strictObject({ items: z.array(taskInput).min(1).max(10_000).describe('In place of those of an invalid one') }),
+  ])
+  .meta({ id: 'LaneFix' });

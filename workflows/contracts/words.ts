@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+/** What the contracts of the client, the command line and the HTTP API have in common. */
+
+/** The keys of a table of states as a zod enum. */
+export const namesOf = <T extends Record<string, unknown>>(table: T) =>
+  z.enum(Object.keys(table) as [keyof T & string, ...(keyof T & string)[]]);
+
+export const time = z.string().describe('ISO time, such as 2030-01-31T12:00:00.000Z').meta({ format: 'date-time' });
+export const ms = z.number().describe("Milliseconds of the database's clock");
+export const count = z.number().int().min(0);
+export const batchId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).describe('Number of a batch');
+
+/** NUL cannot be stored. */
+const STORABLE = '^[^\\u0000]*$';
+export const name = (max: number) => z.string().min(1).max(max);
+export const plainName = (max: number) => z.string().min(1).max(max).regex(new RegExp(STORABLE), 'expected text without NUL'); // prettier-ignore
+
+export const handlerName = plainName(64).describe('A handler of the config file');
+export const taskId = plainName(256).describe('Yours, unique: the same id with the same content is the same task');
+export const targetKey = plainName(512).describe('Batch key, computed by the handler from the payload');
+export const service = plainName(512).describe('What is ordered; its queue is a lane');
+export const reason = z.string().max(1_000).describe('Shown by status, targets and explain');
+export const pageLimit = (fallback: number, max = 1_000) => z.number().int().min(1).max(max).default(fallback).describe(`Entries of a page, at most ${max}`); // prettier-ignore
+
+/** Who is told: a webhook (signed, `callbacks.allow` of the workers permitting) or a workflow's signal. */
+export const callback = z
+  .union([
+    z.strictObject({ url: z.string().max(2_000).regex(/^https?:\/\//).describe('Gets a signed POST') }), // prettier-ignore
+    z.strictObject({
+      workflowId: plainName(1_000),
+      runId: plainName(1_000).optional(),
+      signal: plainName(1_000).optional(),
+    }),
+  ])
+  .describe('Who is told about its end')
+  .meta({ id: 'Callback' });
+
+export const paused = z
+  .object({ since: time, reason: z.string().nullable() })
+  .nullable()
+  .describe('Null: it is not paused');
