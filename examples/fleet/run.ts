@@ -60,6 +60,7 @@ async function run(cleanup: Cleanup): Promise<Result> {
   do for (const scene of shuffled(SCENES, random)) await scenes.play(scene);
   while (performance.now() - startedAt < flags.minutes * 60_000);
   await feed.stop();
+  clearInterval(drawing);
   say(`${feed.ids.length} tasks submitted; waits for their ends`);
   await client.waitFor(feed.ids, { timeoutMs: 120_000 });
   const account = (await (await fetch(`${gate}/account`)).json()) as Account;
