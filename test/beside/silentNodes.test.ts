@@ -56,7 +56,6 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
   expect(rows).toEqual([{ alive: true }]);
   await looked(6);
   expect(of('back')).toBe(1);
-  await database.pool.query(`delete from node`);
 });
 
 test.each([
@@ -64,6 +63,7 @@ test.each([
   ['just now: it goes back to it', 0.1, 'holder'],
 ])('B16: a lease passed, and the last sign of life of its holder is from %s', async (_, seen, expected) => {
   const { pool } = database;
+  await pool.query('delete from node');
   for (const id of ['holder', 'other']) await touchNode(pool, row(id));
   await pool.query(`update lease set holder = id, epoch = 1, acquired_at = clock() - interval '1 min', revoked_at = null, expires_at = clock() + (case id when 'holder' then -10 else 60000 end) * interval '1 ms'
     from (values ('partition/orders/0', 'holder'), ('partition/orders/1', 'other')) v (resource, id) where lease.resource = v.resource`); // prettier-ignore
