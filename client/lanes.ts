@@ -67,12 +67,14 @@ export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatc
 };
 
 export const queuers = async (pool: Pool): Promise<QueuerView[]> =>
-  (await store.readQueuers(pool)).map(({ state, strategy, pauseReason, ...row }) => ({
-    ...row,
-    state: leaderStateName(state),
-    strategy: nameOf(STRATEGIES, strategy),
-    reason: pauseReason,
-  }));
+  (await store.readQueuers(pool)).map(
+    ({ state, strategy, pauseReason, round: _round, expiresInMs: _expiresInMs, ...row }) => ({
+      ...row,
+      state: leaderStateName(state),
+      strategy: nameOf(STRATEGIES, strategy),
+      reason: pauseReason,
+    }),
+  );
 
 export const requireLane = async (pool: Pool, service: string): Promise<store.LaneRowView> => {
   const row = await store.readLane(pool, service);

@@ -133,6 +133,7 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
       maxBodyBytes: limit('bytes', 1_024, 268_435_456).optional(),
       maxRequests: limit('requests', 1, 100_000).optional(),
       maxWaiting: limit('streams and long polls', 0, 100_000).optional(),
+      maxWaitS: limit('seconds', 0, 60).optional(),
     }).optional(),
     callback: strict({
       port: checked<number>(PORT, isPort).optional(),

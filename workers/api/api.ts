@@ -59,7 +59,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const routes: Route[] = allRoutes({ stopping: stopping.signal, metrics: () => metrics, document: () => document });
     const document = openApi(routes, packageVersion());
     const guard = { book, loopback: isLoopback(host) };
-    const app = createServer(routes, { client, keyPool, log, stopping: stopping.signal, guard, limits, admission, metrics }); // prettier-ignore
+    const app = createServer(routes, { client, keyPool, log, maxWaitS: limits.maxWaitS, stopping: stopping.signal, guard, limits, admission, metrics }); // prettier-ignore
     await servePages(app, document);
     const url = await listen(app, { port: port ?? 0, host, elsewhere: options.elsewhere ?? false });
     let stopped: Promise<void> | null = null;

@@ -15,7 +15,8 @@ import { ApiProblem } from './problem';
 
 /** The one table of what an error of the client library is over HTTP, by its stable code. */
 const BY_CODE: Readonly<Record<string, ProblemName>> = {
-  INVALID_ARGUMENT: 'invalid',
+  // Of the documented form, or its contract had refused it (400): a rule that no schema says.
+  INVALID_ARGUMENT: 'refused',
   UNKNOWN_HANDLER: 'not-found',
   NOT_FOUND: 'not-found',
   TOO_MANY_TASKS: 'too-large',

@@ -15,6 +15,7 @@ export interface HandleDeps {
   /** Of the transactions of keys alone: an effect takes its connections from the client's, so neither waits for the other. */
   keyPool: Pool;
   log: Logger;
+  maxWaitS: number;
   /** Aborted when this process stops. */
   stopping: AbortSignal;
 }
@@ -38,6 +39,7 @@ export const handle = async (
     query: partOf(route, 'query', request.query),
     body: bodyOf(route, body?.value),
     client: deps.client,
+    maxWaitS: deps.maxWaitS,
     signal: AbortSignal.any([deps.stopping, goneSignal(reply)]),
     afterCommit: () => undefined,
     ...more,

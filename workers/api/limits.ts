@@ -8,8 +8,10 @@ export interface ApiLimits {
   maxRequests: number;
   /** Streams and long polls at once; more are answered 429 with Retry-After. Default 500. */
   maxWaiting: number;
+  /** Longest that an answer is held back for `wait`, in seconds: below what proxies before it allow. Default 60. */
+  maxWaitS: number;
 }
-export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests: 256, maxWaiting: 500 };
+export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests: 256, maxWaiting: 500, maxWaitS: 60 };
 
 /** Bodies of the largest size in memory at once, or as many bytes of smaller ones. */
 const BODIES_AT_ONCE = 8;
@@ -17,7 +19,7 @@ const BODIES_AT_ONCE = 8;
 export const MAX_DEPTH = 100;
 /** A whole request must have come by then; a slow sender holds its part of the memory as long. */
 export const REQUEST_MS = 60_000;
-/** Longest `wait`. */
+/** Longest `wait` that may be asked for. */
 export const MAX_WAIT_S = 60;
 const AGAIN_S = 1;
 

@@ -32,7 +32,7 @@ const usualProblems = (route: Route): ProblemName[] => [
   ...(route.scope === 'open'
     ? []
     : (['unauthorized', 'forbidden', 'wrong-host', 'busy', 'unavailable', 'stopping'] as const)),
-  ...((route.params ?? route.query ?? route.body) ? (['invalid'] as const) : []),
+  ...((route.params ?? route.query ?? route.body) ? (['invalid', 'refused'] as const) : []),
   ...(route.waits === undefined ? [] : (['too-many-waiting'] as const)),
   ...(route.method === 'GET' ? [] : (['invalid', 'too-large', 'unsupported-media-type', 'too-deep'] as const)),
   ...(route.keyed === undefined ? [] : (['key-in-flight', 'key-reused'] as const)),

@@ -10,6 +10,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   query: Q;
   body: B;
   client: Client;
+  /** Longest that this process holds an answer back. */
+  maxWaitS: number;
   /** Aborted when the caller is gone, or this process stops. */
   signal: AbortSignal;
   /** With an Idempotency-Key, of a `keyed: 'tx'` route: the transaction in which the answer is kept, too. */
@@ -72,7 +74,7 @@ export const route = <P = undefined, Q = undefined, B = undefined, A extends z.Z
   typed: Typed<P, Q, B, A>,
 ): Route => typed;
 
-interface Streamed<P, Q> extends Omit<Typed<P, Q, undefined, z.ZodString>, 'run' | 'stream'> {
+interface Streamed<P, Q> extends Omit<Typed<P, Q, undefined, z.ZodObject>, 'run' | 'stream'> {
   run(call: Call<Of<P, undefined>, Of<Q, undefined>>): Promise<AsyncIterable<string>>;
 }
 /** A route that answers server-sent events. */

@@ -35,7 +35,17 @@ const routeOf = (request: FastifyRequest): Route | null =>
 
 /** Ids of 256 and targets of 512 bytes, percent-encoded. */
 const LONGEST_PARAMETER = 6_000;
-const ALL_METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+const ALL_METHODS: readonly HTTPMethods[] = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'QUERY',
+];
 
 /** A server with these routes, not listening yet. */
 export const createServer = (routes: readonly Route[], deps: ServerDeps): FastifyInstance => {
@@ -86,6 +96,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     const basic = request.method === 'GET' && route === null; // the pages are plugins' own
     context.caller = await context.ticket.during(() => authenticate(deps.guard, request, reply, { basic }));
     if (route !== null) authorize(context.caller, route.scope);
+    else refuseMethod(request, reply);
   });
   app.addHook('onResponse', async (request, reply) => {
     const { route, since } = contexts.get(request) ?? { route: null, since: performance.now() };
@@ -133,11 +144,17 @@ const refuseOthers = (app: FastifyInstance, path: string, methods: readonly stri
   app.route({
     method: ALL_METHODS.filter((method) => !methods.includes(method)),
     url: urlOf(path),
-    handler: (request, reply) => {
-      void reply.header('allow', allow);
-      throw new ApiProblem('method-not-allowed', `Expected ${allow}, got ${request.method}.`);
-    },
+    config: { allow } as object,
+    handler: refuseMethod,
   });
+};
+
+/** Before a body is read: of such a request none is wanted. */
+const refuseMethod = (request: FastifyRequest, reply: FastifyReply): void => {
+  const { allow } = request.routeOptions.config as { allow?: string };
+  if (allow === undefined) return;
+  void reply.header('allow', allow);
+  throw new ApiProblem('method-not-allowed', `Expected ${allow}, got ${request.method}.`);
 };
 
 /** Of the framework: by its own code. */

@@ -19,8 +19,10 @@ type Read = (flag: 'apiPort' | 'apiHost', variable: string, schema: z.ZodType<st
 
 export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSettings => {
   const port = read('apiPort', 'MUSTER_API_PORT', schemas.portText);
-  const { maxBodyBytes, maxRequests, maxWaiting } = file;
-  const given = Object.entries({ maxBodyBytes, maxRequests, maxWaiting }).filter(([, value]) => value !== undefined);
+  const { maxBodyBytes, maxRequests, maxWaiting, maxWaitS } = file;
+  const given = Object.entries({ maxBodyBytes, maxRequests, maxWaiting, maxWaitS }).filter(
+    ([, value]) => value !== undefined,
+  );
   return {
     port: port === undefined ? (file.port ?? null) : Number(port),
     host: read('apiHost', 'MUSTER_API_HOST', schemas.hostName) ?? file.host ?? '127.0.0.1',

@@ -5,7 +5,7 @@ import * as contracts from '../../../workflows/contracts/execution';
 import { count, pageLimit } from '../../../workflows/contracts/words';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
-import { isWaiting, waitQuery } from './parts';
+import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Executions';
 const params = z.object({ execution: contracts.executionId });
@@ -67,8 +67,8 @@ const get = route({
   answer: { status: 200, schema: contracts.executionView, description: 'The execution' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { execution }, query, signal }) =>
-    waited(() => client.execution(execution).status(), isOver, query.wait, signal),
+  run: ({ client, params: { execution }, query, signal, maxWaitS }) =>
+    waited(() => client.execution(execution).status(), isOver, Math.min(query.wait, maxWaitS), signal),
 });
 
 const progress = route({
@@ -93,7 +93,7 @@ const watch = eventRoute({
   summary: 'Its progress as server-sent events',
   description: '`progress` with the counts whenever they have changed, `end` with them when it is done or cancelled.',
   params,
-  answer: { status: 200, schema: z.string(), description: 'Events' },
+  answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
   run: async ({ client, params: { execution }, signal }) => {
     const look = () => client.execution(execution).progress();
@@ -110,7 +110,7 @@ const results = route({
   summary: 'Results so far, as the result document (E13), in pages',
   description: 'A page has at most `limit` results; `next` is left out on the last one. Of an execution that still runs, look again from the start later: results come in any order.', // prettier-ignore
   params,
-  query: z.strictObject({ limit: pageLimit(1_000, 10_000), after: z.string().max(100).optional().describe('The `next` of the page before') }), // prettier-ignore
+  query: z.strictObject({ limit: pageLimit(1_000, 10_000), after: z.string().max(46).regex(/^[0-9a-f-]{36}:[0-9]{1,9}$/).optional().describe('The `next` of the page before') }), // prettier-ignore
   answer: { status: 200, schema: contracts.resultPage, description: 'A page of the document' },
   problems: ['not-found'],
   run: ({ client, params: { execution }, query }) => client.execution(execution).resultPage(query),

@@ -8,7 +8,7 @@ import * as contracts from '../../../workflows/contracts/fanout';
 import { count } from '../../../workflows/contracts/words';
 import { eventRoute, route } from '../route';
 import { events, waited } from '../streams';
-import { isWaiting, waitQuery } from './parts';
+import { isWaiting, serverEvent, waitQuery } from './parts';
 
 const tag = 'Fan-outs';
 const params = z.object({ fanout: contracts.fanoutId });
@@ -50,8 +50,8 @@ const one = route({
   answer: { status: 200, schema: contracts.fanoutView, description: 'The fan-out' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { fanout }, query, signal }) =>
-    waited(() => get(client, fanout, query.exact), ({ state }) => isFanoutOver(state), query.wait, signal), // prettier-ignore
+  run: ({ client, params: { fanout }, query, signal, maxWaitS }) =>
+    waited(() => get(client, fanout, query.exact), ({ state }) => isFanoutOver(state), Math.min(query.wait, maxWaitS), signal), // prettier-ignore
 });
 
 const watch = eventRoute({
@@ -63,7 +63,7 @@ const watch = eventRoute({
   summary: 'Its progress as server-sent events',
   description: '`progress` with the fan-out whenever it has changed, `end` with it when it is complete or has expired.',
   params,
-  answer: { status: 200, schema: z.string(), description: 'Events' },
+  answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
   run: async ({ client, params: { fanout }, signal }) => {
     const look = () => get(client, fanout);

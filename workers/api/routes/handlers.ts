@@ -4,6 +4,7 @@ import { flushed, handlerStatus, redriveInput } from '../../../workflows/contrac
 import { count, handlerName, reason, targetKey } from '../../../workflows/contracts/words';
 import { eventRoute, route } from '../route';
 import { events } from '../streams';
+import { serverEvent } from './parts';
 
 const tag = 'Handlers';
 const params = z.object({ handler: handlerName });
@@ -49,7 +50,7 @@ const watch = eventRoute({
   summary: 'How one handler stands, as server-sent events, whenever it changes',
   description: '`progress` with the handler as `getHandler` answers it with exact=false. It goes on until the caller leaves.', // prettier-ignore
   params,
-  answer: { status: 200, schema: z.string(), description: 'Events' },
+  answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
   run: async ({ client, params: { handler }, signal }) => {
     const look = async () => {

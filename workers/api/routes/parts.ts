@@ -15,6 +15,16 @@ export const waitQuery = z
 
 export const isWaiting = (query: Readonly<Record<string, unknown>>): boolean => (query['wait'] ?? '0') !== '0';
 
+/** One of a stream of server-sent events. */
+export const serverEvent = z
+  .object({
+    event: z
+      .enum(['progress', 'end', 'stopping', 'problem'])
+      .describe('stopping: connect again, another process may answer; problem: problem details, it is over'),
+    data: z.string().describe('JSON'),
+  })
+  .meta({ id: 'ServerEvent' });
+
 /** Tells whoever leads these targets, and the queuer where they feed lanes. */
 export const ringTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
   const lanes = await findLanesOfTargets(client.pool, targetIds).catch(() => new Map<number, number>());

@@ -55,7 +55,7 @@ const get = route({
   answer: { status: 200, schema: taskView, description: 'The task' },
   problems: ['not-found'],
   waits: isWaiting,
-  run: ({ client, params: { id }, query, signal }) =>
+  run: ({ client, params: { id }, query, signal, maxWaitS }) =>
     waited(
       async () => {
         const task = await client.getTask(id);
@@ -63,7 +63,7 @@ const get = route({
         return task;
       },
       ({ state }) => isTerminal(state) || state === 'unknown',
-      query.wait,
+      Math.min(query.wait, maxWaitS),
       signal,
     ),
 });

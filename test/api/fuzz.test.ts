@@ -1,0 +1,28 @@
+import { fuzz } from './schemathesis';
+import type { ApiWorld } from './world';
+import { items, openWorld } from './world';
+
+/** The API against its own document, tried by a schema-driven fuzzer. `npm run test:fuzz` is the longer form. */
+
+let world: ApiWorld;
+beforeAll(async () => {
+  world = await openWorld({ limits: { maxWaitS: 0 } });
+  await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('0', '0') } });
+});
+afterAll(() => world.stop());
+
+test('issue 7: fuzzed by its own OpenAPI document: no 5xx, every answer as documented', async () => {
+  const token = await world.token('admin');
+  const { ok, output } = await fuzz({
+    url: world.api.url,
+    token,
+    phases: 'fuzzing',
+    examples: 6,
+    seed: 7,
+    maxSeconds: 12,
+  });
+  if (!ok) throw new Error(output.slice(-20_000));
+  expect(Number(/([\d,]+) generated/.exec(output)?.[1]?.replaceAll(',', ''))).toBeGreaterThan(150);
+  expect(world.logged.filter((line) => line.includes('"level":50'))).toEqual([]);
+  expect(await world.client.verify()).toMatchObject({ ok: true });
+}, 400_000);
