@@ -53,7 +53,8 @@ async function run(cleanup: Cleanup): Promise<Result> {
   cleanup.add('picture', async () => clearInterval(drawing));
   cleanup.add('tasks', () => feed.stop());
   const random = seededRandom(flags.seed);
-  const scenes = new Scenes({ client, crew, watch, random, blockMs: flags['block-ms'], say });
+  const epochs = async () => (await (await fetch(`${gate}/epochs`)).json()) as Record<string, number>;
+  const scenes = new Scenes({ client, crew, watch, random, epochs, blockMs: flags['block-ms'], say });
   await Promise.all(Array.from({ length: flags.nodes }, () => crew.join()));
   feed.start();
   await scenes.begin();
