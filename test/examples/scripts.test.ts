@@ -17,10 +17,12 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:execution': ['items', 'chunks', 'nodes', 'json'],
   'bench:queuer': [],
   'bench:fanout': ['items', 'short'],
+  'bench:api': ['singles', 'thousands', 'open', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],
   'test:fanout': ['trials', 'planted'],
+  'test:fuzz': ['examples', 'seconds', 'workers', 'seed'],
 }; // prettier-ignore
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
