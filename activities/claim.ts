@@ -7,12 +7,16 @@ import * as claim from '../postgres/claim';
 import type { LockedLeader } from '../postgres/leader';
 import { countBacklog, isDueEarlier, lockLeader, lockLeaderAndHandler, wakeForFreeSlots } from '../postgres/leader';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../postgres/slots';
+import type { Serving } from '../postgres/partition';
+import { readServing } from '../postgres/partition';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { withRetries } from '../postgres/errors';
 import type { WokenLeader } from '../postgres/ring';
 import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
+import type { NodeSettings } from './nodeSettings';
 import type { Claimed, Turn } from './publish';
+import { BEGIN_SHORT } from './shortTransaction';
 import { deposed, publish, repeated } from './publish';
 import type { Reservation } from './reserve';
 import { reserveSlots, standingOf } from './reserve';
@@ -24,15 +28,11 @@ const MAX_TASKS = 20_000;
 /** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
 const BATCHES_PER_SLOT = 64;
 
-/**
- * A process that is stopped between two statements of a turn holds its leader's row, and for a moment its handler's: the server ends its
- * session after this long. A turn's own pauses are milliseconds, and one that was ended is taken again.
- */
-const BEGIN = `begin; set local idle_in_transaction_session_timeout = '4s'`;
-
 export interface ClaimDeps {
   pool: Pool;
   leaseMs: number;
+  /** Of partitions. */
+  nodes: Pick<NodeSettings, 'leaseMs'>;
   /** Sends `signalWithStart` to leaders that another statement has already written as working. */
   wake: (leaders: readonly WokenLeader[]) => Promise<void>;
 }
@@ -62,10 +62,12 @@ class SlotsGoneError extends Error {}
 
 const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
   for (let attempt = 1; ; attempt++) {
-    const reserved = await withRetries(() => inTransaction(deps.pool, (client) => reserveSlots(client, input), BEGIN));
+    const reserved = await withRetries(() =>
+      inTransaction(deps.pool, (client) => reserveSlots(client, input), BEGIN_SHORT),
+    );
     try {
       const take = (client: Client): Promise<Turn> => takeTurn(client, deps, input, reserved);
-      return await withRetries(() => inTransaction(deps.pool, take, BEGIN));
+      return await withRetries(() => inTransaction(deps.pool, take, BEGIN_SHORT));
     } catch (error) {
       if (!(error instanceof SlotsGoneError) || attempt >= 5) throw error;
     }
@@ -90,7 +92,8 @@ const takeTurn = async (
   const kept = reserved === null ? live : [...live, reserved.no];
   const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
-  const claimed = await claimDue(client, leader, input, epoch, reserved);
+  const serving = leader.partitions === 0 ? null : await readServing(client, leader.handlerId, leader.name);
+  const claimed = await claimDue(client, leader, input, epoch, reserved, serving === null ? null : { ...serving, leaseMs: deps.nodes.leaseMs }); // prettier-ignore
   const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
   return { ...published, touched, handlerId: leader.handlerId };
@@ -102,10 +105,12 @@ const claimDue = async (
   input: TurnInput,
   epoch: number,
   reserved: Reservation | null,
+  serving: (Serving & { leaseMs: number }) | null,
 ): Promise<Claimed> => {
-  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: reserved?.wanting !== true };
+  const unserved = serving !== null && serving.node === null;
+  const nothing: Claimed = { plan: null, touched: [], dispatch: null, slotsLeft: reserved?.wanting !== true, unserved };
   if (reserved === null || reserved.slots === 0) return nothing;
-  if (leader.paused || leader.handlerHoldMs !== null) {
+  if (leader.paused || leader.handlerHoldMs !== null || unserved) {
     await useDispatch(client, input.leaderId, reserved.no, 0);
     return nothing;
   }
@@ -115,12 +120,19 @@ const claimDue = async (
   const { plan, heads } = await planDue(client, leader, targets, maxBatches);
   const count = plan.take.length + plan.cut.length;
   const slots = Math.min(reserved.slots, count);
-  const dispatch = count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots };
+  const dispatch =
+    count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots, ...servedBy(serving) };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
     throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
   await writeClaim(client, leader, input, epoch, plan, dispatch, heads);
   return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
 };
+
+/** The node that holds the partition: the work goes to its own queue, under that epoch. */
+const servedBy = (
+  serving: (Serving & { leaseMs: number }) | null,
+): Pick<NonNullable<TurnAnswer['dispatch']>, 'serving'> =>
+  serving === null || serving.node === null ? {} : { serving: { ...serving, node: serving.node } };
 
 const planDue = async (
   client: Client,

@@ -4,7 +4,9 @@ import type { Pool } from '../postgres/pool';
 import type { ExecutionMeters } from './executionMeters';
 import type { ExecutionSettings } from './executionSettings';
 import type { Handler } from './handlers/types';
-import type { Pulse } from './pulse';
+import type { Heartbeat } from './heartbeat';
+import type { NodeSettings } from './nodeSettings';
+import type { Partitions } from './partitions';
 
 /** What activities close over (style.md 12): tests pass the same with their own pool and handlers. */
 export interface ActivityDeps {
@@ -23,7 +25,10 @@ export interface ActivityDeps {
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
   /** Keeps the chunks that this process holds, from a thread of its own. */
-  pulse: Pulse;
+  heartbeat: Heartbeat;
+  nodes: NodeSettings;
+  /** Those that this process holds. */
+  partitions: Partitions;
   meters: ExecutionMeters;
   /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
   callbackUrl?: (batchId: number) => string;

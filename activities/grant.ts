@@ -15,6 +15,8 @@ import type { DependencyFailure, Grant } from '../workflows/planning/queuer/type
 import { STATUSES } from '../workflows/planning/queuer/statuses';
 import { LEADER_STATES } from '../workflows/planning/states';
 import type { Look } from './laneLook';
+import type { NodeSettings } from './nodeSettings';
+import { BEGIN_SHORT } from './shortTransaction';
 import { lookAtLanes } from './laneLook';
 import { standingOf } from './reserve';
 
@@ -29,10 +31,11 @@ export const SUBMITTER_LEASE_MS = 4_000;
  * `(run, epoch, turn)` as a leader's. Then, in a new snapshot, the ring's half of the handshake: is there something that it did not see?
  */
 export const grantLanes = async (
-  deps: { pool: Pool; leaseMs: number; log: Pick<Logger, 'error'> },
+  deps: { pool: Pool; leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'>; log: Pick<Logger, 'error'> },
   input: GrantInput,
 ): Promise<GrantAnswer> => {
-  const turn = (): Promise<GrantAnswer> => inTransaction(deps.pool, (client) => takeTurn(client, deps.leaseMs, input));
+  const turn = (): Promise<GrantAnswer> =>
+    inTransaction(deps.pool, (client) => takeTurn(client, deps, input), BEGIN_SHORT);
   const answer = await withRetries(turn).catch((error: unknown) => {
     // The workflow tries again without end: nobody else would say so.
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
@@ -43,7 +46,11 @@ export const grantLanes = async (
   return answer;
 };
 
-const takeTurn = async (client: Client, leaseMs: number, input: GrantInput): Promise<GrantAnswer> => {
+const takeTurn = async (
+  client: Client,
+  { leaseMs, nodes }: { leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'> },
+  input: GrantInput,
+): Promise<GrantAnswer> => {
   const queuer = await store.lockQueuer(client, input.queuerId);
   if (queuer === null) throw new Error(`queuer ${input.queuerId}: not in the store`);
   const standing = standingOf(queuer, input);
@@ -54,7 +61,7 @@ const takeTurn = async (client: Client, leaseMs: number, input: GrantInput): Pro
   const taken = await store.recoverSubmitters(client, input.queuerId, live);
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
-  const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look);
+  const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look, nodes.leaseMs);
   await writePlan(client, input.queuerId, look, look.plan.grants);
   const next = decideNextGrant({
     paused: queuer.paused,
@@ -85,20 +92,26 @@ const startSubmitters = async (
   epoch: number,
   slots: number,
   look: Look,
+  leaseMs: number,
 ): Promise<GrantAnswer['submitters']> => {
   const crew = Math.max(1, Math.ceil(slots / 4));
-  const byHandler = new Map<string, Grant[]>();
+  const groups = new Map<string, { handler: string; node: string | null; grants: Grant[] }>();
   for (const grant of look.plan.grants) {
     const { handler } = look.batches.get(grant.batchId)!;
-    byHandler.set(handler, [...(byHandler.get(handler) ?? []), grant]);
+    const node = look.nodes.get(grant.laneId) ?? null;
+    const key = JSON.stringify([handler, node]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { handler, node, grants: [grant] });
+    else group.grants.push(grant);
   }
   const submitters: GrantAnswer['submitters'] = [];
-  for (const [handler, grants] of byHandler)
+  for (const { handler, node, grants } of groups.values())
     for (let at = 0; at < grants.length; at += crew) {
       const part = grants.slice(at, at + crew);
       const no = await insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
       await hand(client, part, no);
-      submitters.push({ no, handler, slots: part.length, batches: part.length });
+      const serving = node === null ? {} : { serving: { node, leaseMs } };
+      submitters.push({ no, handler, slots: part.length, batches: part.length, ...serving });
     }
   return submitters;
 };
@@ -176,35 +189,40 @@ export interface NextGrants {
 
 /**
  * The next batches of some submitters of one process, for the slots that they have free: under the same lock, by the same plan, in one
- * transaction. Only what this process can send; where the next in turn is of another one's handlers, slots are given up, and the queuer
- * starts a submitter for it.
+ * transaction. Only what this process can send; where the next in turn is of another one's handlers, or of a
+ * lane that another one serves, slots are given up, and the queuer starts a submitter for it.
  */
 export const grantNext = async (
-  deps: { pool: Pool; handlers: ReadonlyMap<string, unknown> },
+  deps: { pool: Pool; handlers: ReadonlyMap<string, unknown>; node: string },
   queuerId: number,
   asks: readonly Ask[],
 ): Promise<NextGrants> =>
   withRetries(() =>
-    inTransaction(deps.pool, async (client) => {
-      const queuer = await store.lockQueuer(client, queuerId);
-      const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
-      if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
-      const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
-      if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
-        return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
-      const seats = asks.filter(({ no }) => known.has(no)).flatMap(({ no, slots }) => Array.from({ length: slots }, () => no)); // prettier-ignore
-      const look = await lookAtLanes(client, queuerId, queuer, seats.length);
-      const isOurs = ({ batchId }: Grant): boolean => deps.handlers.has(look.batches.get(batchId)!.handler);
-      const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
-      const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
-      look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
-      const batches = await handOut(client, grants, seats);
-      await writePlan(client, queuerId, look, grants);
-      if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
-      const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
-      const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
-      return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
-    }),
+    inTransaction(
+      deps.pool,
+      async (client) => {
+        const queuer = await store.lockQueuer(client, queuerId);
+        const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
+        if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
+        const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
+        if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
+          return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
+        const seats = asks.filter(({ no }) => known.has(no)).flatMap(({ no, slots }) => Array.from({ length: slots }, () => no)); // prettier-ignore
+        const look = await lookAtLanes(client, queuerId, queuer, seats.length);
+        const isOurs = ({ batchId, laneId }: Grant): boolean =>
+          deps.handlers.has(look.batches.get(batchId)!.handler) && (look.nodes.get(laneId) ?? deps.node) === deps.node;
+        const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
+        const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
+        look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
+        const batches = await handOut(client, grants, seats);
+        await writePlan(client, queuerId, look, grants);
+        if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
+        const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
+        const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
+        return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
+      },
+      BEGIN_SHORT,
+    ),
   );
 
 const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];

@@ -1,3 +1,4 @@
+import { balancePartitions } from './balance';
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
 import { createFanoutActivities } from './fanoutActivities';
@@ -11,6 +12,8 @@ import { submitBatches } from './submit';
 import { grantLanes } from './grant';
 import { workOrderBatch } from './workOrder';
 import type {
+  BalanceAnswer,
+  BalanceInput,
   DispatchAnswer,
   DispatchInput,
   GrantAnswer,
@@ -35,8 +38,12 @@ export type { ActivityDeps } from './deps';
 /** All activities, over their dependencies; workflows see only the type. */
 export const createActivities = (deps: ActivityDeps) => ({
   claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
-    claimBatches({ pool: deps.pool, leaseMs: deps.leaseMs, wake: (leaders) => wake(deps, leaders) }, input),
+    claimBatches(
+      { pool: deps.pool, leaseMs: deps.leaseMs, nodes: deps.nodes, wake: (leaders) => wake(deps, leaders) },
+      input,
+    ),
   grantLanes: (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input),
+  balancePartitions: (input: BalanceInput): Promise<BalanceAnswer> => balancePartitions(deps, input),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),

@@ -2,6 +2,7 @@ import { cutLanes } from './laneCut';
 import type { LaneFacts, LockedQueuer, OpenBatch } from '../postgres/grant';
 import * as store from '../postgres/grant';
 import { servedHandlers } from '../postgres/node';
+import { lockServing } from '../postgres/partition';
 import { promoteDueLanes } from '../postgres/promoteLanes';
 import { readTokens } from '../postgres/tokens';
 import type { Client } from '../postgres/pool';
@@ -25,6 +26,8 @@ export interface Look {
   plan: GrantPlan;
   lanes: ReadonlyMap<number, Lane>;
   batches: ReadonlyMap<number, OpenBatch>;
+  /** The node that serves a lane, by its id: those in partitions only. Their leases are locked until the transaction ends. */
+  nodes: ReadonlyMap<number, string | null>;
 }
 
 /** Reads the lanes that may have something to send, and plans who is next: under the queuer's lock and those lanes'. */
@@ -44,6 +47,7 @@ export const lookAtLanes = async (
   );
   const queues = await cutLanes(client, found);
   const served = found.length === 0 ? [] : await servedHandlers(client, 30_000);
+  const nodes = await nodesOf(client, found);
   // Held for a moment: tasks that go before its next batch are in none yet.
   const bases = found.map(baseOf).map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane)); // prettier-ignore
   const windows = bases.map((lane) => windowOf(lane));
@@ -52,7 +56,7 @@ export const lookAtLanes = async (
   for (const batch of open) ofLane.set(batch.laneId, [...(ofLane.get(batch.laneId) ?? []), batch]);
   const lanes = bases.map((lane, i): Lane => {
     const batches = ofLane.get(lane.id) ?? [];
-    return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served)), openMore: batches.length > windows[i]! }; // prettier-ignore
+    return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served, nodes.get(lane.id))), openMore: batches.length > windows[i]! }; // prettier-ignore
   });
   const { depth, round, paused } = queuer;
   const handlers = await tokensOf(client, open);
@@ -67,7 +71,16 @@ export const lookAtLanes = async (
     plan,
     lanes: new Map(lanes.map((lane) => [lane.id, lane])),
     batches: new Map(open.map((batch) => [batch.id, batch])),
+    nodes,
   };
+};
+
+/** Which node serves those that are in partitions. */
+const nodesOf = async (client: Client, lanes: readonly LaneFacts[]): Promise<Map<number, string | null>> => {
+  const placed = lanes.flatMap(({ id, partition }) => (partition === null ? [] : [{ id, partition }]));
+  if (placed.length === 0) return new Map();
+  const serving = await lockServing(client, [...new Set(placed.map(({ partition }) => partition))]);
+  return new Map(placed.map(({ id, partition }) => [id, serving.get(partition)?.node ?? null]));
 };
 
 /** Of the handlers with limits that have a batch among these. */
@@ -88,7 +101,8 @@ const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
   pendingLimit: facts.pendingLimit === null ? null : { stopAt: facts.pendingLimit, resumeBelow: Math.ceil(facts.pendingLimit / 2) }, // prettier-ignore
 });
 
-const toQueued = (batch: OpenBatch, served: readonly string[]): QueuedBatch => ({
+/** `node`: null where its lane is in a partition that no node holds. */
+const toQueued = (batch: OpenBatch, served: readonly string[], node: string | null | undefined): QueuedBatch => ({
   id: batch.id,
   sequence: batch.seq,
   part: 0,
@@ -98,7 +112,7 @@ const toQueued = (batch: OpenBatch, served: readonly string[]): QueuedBatch => (
   weight: batch.weight,
   notBeforeInMs: batch.paused
     ? PAUSED_LOOK_MS
-    : served.includes(batch.handler)
+    : served.includes(batch.handler) && node !== null
       ? batch.notBeforeInMs
       : Math.max(UNSERVED_LOOK_MS, batch.notBeforeInMs ?? 0),
   waitsFor: batch.waitsFor,

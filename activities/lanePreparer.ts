@@ -1,13 +1,16 @@
-import type { MemberTask } from '../postgres/batch';
+import type { Fence, MemberTask } from '../postgres/batch';
 import { readMembers } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import type { GrantedMark } from '../postgres/submitter';
-import { markGranted } from '../postgres/submitter';
+import { markGranted, markGrantedFenced } from '../postgres/submitter';
 import { Gatherer } from './gatherer';
 
+/** `fence`: of a lane in a partition. */
+export type PlannedGrantedMark = GrantedMark & { fence?: Fence };
+
 interface Waiting {
-  mark: GrantedMark;
+  mark: PlannedGrantedMark;
   resolve: (members: MemberTask[] | null) => void;
   reject: (error: unknown) => void;
 }
@@ -35,11 +38,21 @@ class LanePreparer {
     const ids = group.map(({ mark }) => mark.id);
     const members = await withRetries(() => readMembers(this.pool, ids));
     // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an end, and is concluded as such.
-    const marked = await markGranted(this.pool, group.map(({ mark }) => mark), this.node); // prettier-ignore
+    const marked = await markAll(this.pool, group.map(({ mark }) => mark), this.node); // prettier-ignore
     for (const { mark, resolve } of group)
       resolve(marked.has(mark.id) ? members.filter(({ batchId }) => batchId === mark.id) : null);
   }
 }
+
+/** As outside of lanes. */
+const markAll = async (pool: Pool, marks: readonly PlannedGrantedMark[], node: string): Promise<Set<number>> => {
+  const isFenced = (mark: PlannedGrantedMark): mark is GrantedMark & { fence: Fence } => mark.fence !== undefined;
+  const fenced = marks.filter(isFenced);
+  if (fenced.length === 0) return markGranted(pool, marks, node);
+  const marked = await markGrantedFenced(pool, fenced, node);
+  const plain = marks.filter((mark) => !isFenced(mark));
+  return plain.length === 0 ? marked : new Set([...marked, ...(await markGranted(pool, plain, node))]);
+};
 
 const preparers = new WeakMap<Pool, Map<string, LanePreparer>>();
 
@@ -47,7 +60,7 @@ const preparers = new WeakMap<Pool, Map<string, LanePreparer>>();
  * Reads the members of a granted batch and marks its call, in two statements for all that are granted to this process meanwhile (C29: the
  * mark comes last). Null: it must not be sent.
  */
-export const prepareGranted = (pool: Pool, node: string, mark: GrantedMark): Promise<MemberTask[] | null> => {
+export const prepareGranted = (pool: Pool, node: string, mark: PlannedGrantedMark): Promise<MemberTask[] | null> => {
   let ofPool = preparers.get(pool);
   if (ofPool === undefined) preparers.set(pool, (ofPool = new Map<string, LanePreparer>()));
   let preparer = ofPool.get(node);

@@ -3,16 +3,18 @@ import { recoverBatches } from '../postgres/grant';
 import type { CarriedBatch } from '../postgres/batch';
 import { isFirstAccepted } from '../postgres/poll';
 import { releaseQueuer } from '../postgres/queuer';
-import { deleteSubmitter, keepSubmitter, readGranted, shrinkSubmitter } from '../postgres/submitter';
+import { deleteSubmitter, keepSubmitter, readGranted, returnGranted, shrinkSubmitter } from '../postgres/submitter';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import type { ActivityDeps } from './deps';
+import type { Handler } from './handlers/types';
+import type { PartitionUse } from './partitions';
 import { SUBMITTER_LEASE_MS } from './grant';
 import { granterOf } from './laneGranter';
 import { prepareGranted } from './lanePreparer';
 import { wakeQueuersOf } from './ringLanes';
 import type { CallerDeps, CallEnd } from './submission';
-import { concludeEarlier, makeCall, mayStart, settleOutcome } from './submission';
+import { concludeEarlier, fenceOf, makeCall, mayStart, settleOutcome } from './submission';
 import { successWriterOf } from './successWriter';
 import type { Call } from './settlement';
 
@@ -86,12 +88,31 @@ export class LaneSubmission {
     const handler = this.deps.handlers.get(batch.handler);
     // Not ours to send, or not any more: `end` gives it back.
     if (handler === undefined || this.stopping) return;
+    const use =
+      batch.partition === null ? null : await this.deps.partitions.use(batch.partition, null, () => undefined);
+    try {
+      if (batch.partition === null || use !== null) await this.carryUnder(batch, handler, use);
+      // Another node's now, which is not to wait for our end; and so is one that we did not come to send.
+      if (batch.partition !== null && this.granted.has(batch.id)) await this.giveBack(batch);
+    } finally {
+      use?.end();
+    }
+  }
+
+  private async giveBack({ id }: CarriedBatch): Promise<void> {
+    this.granted.delete(id);
+    if ((await returnGranted(this.deps.pool, id, this.input.no)) !== null)
+      await wakeQueuersOf(this.deps, [this.input.queuerId]);
+  }
+
+  private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<void> {
     const callers: CallerDeps = {
       ...this.deps,
       handler,
       input: this.input,
       signal: this.signal,
       successes: successWriterOf(this.deps.pool),
+      use,
     };
     if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
     if (this.stopping) return;
@@ -111,13 +132,14 @@ export class LaneSubmission {
     const { pool, node } = this.deps;
     const { timeoutMs } = callers.handler;
     const markedAtMs = performance.now();
-    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, timeoutMs: timeoutMs + MARK_LATE_MS }; // prettier-ignore
+    const fence = fenceOf(callers.use);
+    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, timeoutMs: timeoutMs + MARK_LATE_MS, ...(fence === null ? {} : { fence }) }; // prettier-ignore
     const members = await prepareGranted(pool, node, mark);
     if (members === null) return null;
     // Stopped since the claim was looked at: whoever took over counts on a call that ends before the mark does.
-    const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS;
+    const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     if (isLate() || !(await mayStart(callers, batch, isLate))) return null;
-    return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs });
+    return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs, fence });
   }
 
   private async settle(callers: CallerDeps, { call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {

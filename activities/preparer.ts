@@ -1,5 +1,5 @@
-import type { Mark, MemberTask } from '../postgres/batch';
-import { markAttempts, readMembers } from '../postgres/batch';
+import type { Fence, Mark, MemberTask } from '../postgres/batch';
+import { markAttempts, markFenced, readMembers } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Pool } from '../postgres/pool';
 import { Gatherer } from './gatherer';
@@ -10,8 +10,11 @@ export interface Prepared {
   marked: Set<number>;
 }
 
+/** `fence`: of a handler with affinity. */
+export type PlannedMark = Mark & { fence?: Fence };
+
 interface Waiting {
-  marks: readonly Mark[];
+  marks: readonly PlannedMark[];
   resolve: (prepared: Prepared) => void;
   reject: (error: unknown) => void;
 }
@@ -35,7 +38,7 @@ class Preparer {
     private readonly node: string,
   ) {}
 
-  prepare(marks: readonly Mark[]): Promise<Prepared> {
+  prepare(marks: readonly PlannedMark[]): Promise<Prepared> {
     return new Promise((resolve, reject) => this.gatherer.add({ marks, resolve, reject }));
   }
 
@@ -44,7 +47,7 @@ class Preparer {
     // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an end, and is concluded as such.
     const [members, marked] = await Promise.all([
       withRetries(() => readMembers(this.pool, marks.map((mark) => mark.id))), // prettier-ignore
-      markAttempts(this.pool, marks, this.node),
+      markAll(this.pool, marks, this.node),
     ]);
     const ownerOf = new Map<number, Prepared>();
     const answers = group.map((one): Prepared => {
@@ -60,12 +63,22 @@ class Preparer {
   }
 }
 
+/** Those of partitions in a statement of their own: the others pay nothing for them. */
+const markAll = async (pool: Pool, marks: readonly PlannedMark[], node: string): Promise<Set<number>> => {
+  const isFenced = (mark: PlannedMark): mark is Mark & { fence: Fence } => mark.fence !== undefined;
+  const fenced = marks.filter(isFenced);
+  if (fenced.length === 0) return markAttempts(pool, marks, node);
+  const marked = await markFenced(pool, fenced, node);
+  const plain = marks.filter((mark) => !isFenced(mark));
+  return plain.length === 0 ? marked : new Set([...marked, ...(await markAttempts(pool, plain, node))]);
+};
+
 const idsOf = ({ marks }: Waiting): number[] => marks.map(({ id }) => id);
 
 const preparers = new WeakMap<Pool, Map<string, Preparer>>();
 
 /** One of each process and node name. */
-export const preparerOf = (pool: Pool, node: string): { prepare(marks: readonly Mark[]): Promise<Prepared> } => {
+export const preparerOf = (pool: Pool, node: string): { prepare(marks: readonly PlannedMark[]): Promise<Prepared> } => {
   let ofPool = preparers.get(pool);
   if (ofPool === undefined) preparers.set(pool, (ofPool = new Map<string, Preparer>()));
   let preparer = ofPool.get(node);

@@ -21,6 +21,8 @@ export interface Claimed {
   dispatch: TurnAnswer['dispatch'];
   /** False: what is due could not be looked at for want of slots. */
   slotsLeft: boolean;
+  /** True: no node holds the leader's partition, so nothing was looked at. */
+  unserved?: boolean;
 }
 
 /** What the leader does next. Whoever publishes waiting or idle looks again after the commit: `claimBatches`. */

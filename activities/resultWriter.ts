@@ -4,7 +4,7 @@ import type { Pool } from '../postgres/pool';
 import { recordResults } from '../postgres/workItem';
 import type { ItemResult, Recorded } from '../postgres/workItem';
 import type { ExecutionMeters } from './executionMeters';
-import type { HeldChunk } from './pulse';
+import type { HeldChunk } from './heartbeat';
 
 /** Results of one write, and how long the first may wait for others. */
 const WRITE = 200;

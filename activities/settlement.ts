@@ -9,7 +9,7 @@ import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { lockSibling, markRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
-import type { CarriedBatch, MemberTask } from '../postgres/batch';
+import type { CarriedBatch, Fence, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
 import { askEveryMs } from './handlers';
 import type { Handler } from './handlers/types';
@@ -27,6 +27,8 @@ export interface Call {
   handler: Handler;
   members: readonly MemberTask[];
   attempt: number;
+  /** The partition under which it is made, and its epoch; null: in none. */
+  fence: Fence | null;
   pages: ResultPages;
   /** Looked up and not there: it may be sent again, whatever `onUnknown` says (H3). */
   absent: boolean;

@@ -18,6 +18,7 @@ import { isPlainSuccess, settleCall } from './settlement';
 import type { Call, Settled } from './settlement';
 import type { SuccessWriter } from './successWriter';
 import { callPaceOf } from './callPace';
+import type { PartitionUse } from './partitions';
 import { noticesOf } from './notices';
 
 /** A mark is made a little before its call: it may wait this long for a slot before it is given up. */
@@ -29,6 +30,8 @@ export interface Carried {
   members: readonly MemberTask[];
   attempt: number;
   markedAtMs: number;
+  /** Under which it was marked; null: in no partition. */
+  fence: store.Fence | null;
 }
 
 /** What the calls of one submission share. */
@@ -37,11 +40,14 @@ export interface CallerDeps extends ActivityDeps {
   input: DispatchInput;
   signal: AbortSignal;
   successes: SuccessWriter;
+  /** What the submission, or this batch's lane, is served under; null: any node may. */
+  use: PartitionUse | null;
 }
 
 /** Reads the members of batches that are about to be called and marks the calls. Batches that may not go are left out. */
 export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
-  const by = { dispatch: deps.input.no, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS };
+  const fence = fenceOf(deps.use);
+  const by = { dispatch: deps.input.no, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS, ...(fence === null ? {} : { fence }) }; // prettier-ignore
   const marks = batches.map(({ id, attempt }) => ({ id, attempt, ...by }));
   // Before the mark, not after: a process may be stopped in between, and whoever takes over counts on calls that end before their mark does.
   const markedAtMs = performance.now();
@@ -49,8 +55,11 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
   const byBatch = groupByBatch(members);
   return batches
     .filter((batch) => marked.has(batch.id))
-    .map((batch) => ({ batch, members: byBatch.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs }));
+    .map((batch) => ({ batch, members: byBatch.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs, fence }));
 };
+
+export const fenceOf = (use: PartitionUse | null): store.Fence | null =>
+  use === null ? null : { id: use.id, epoch: use.epoch };
 
 export const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]> => {
   const byBatch = new Map<number, MemberTask[]>();
@@ -65,8 +74,9 @@ export const groupByBatch = (members: readonly MemberTask[]): Map<number, Member
 /** What a call came to, or: looked up too early to believe that it is absent, look again later. */
 export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
 
-/** True: the mark is too old to be called under; it is given up, nothing was sent. */
-export const isStale = (carried: Carried): boolean => performance.now() - carried.markedAtMs > MARK_AHEAD_MS;
+/** True: the mark is too old to be called under, or the lease that it was made under may have passed; it is given up, nothing was sent. */
+export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boolean =>
+  performance.now() - carried.markedAtMs > MARK_AHEAD_MS || use?.isHeld() === false;
 
 /** Waits until the handler's rates let the call of this batch start (G1); false: given up before. */
 export const mayStart = async (
@@ -96,7 +106,7 @@ export const concludeEarlier = async (
   batch: CarriedBatch,
 ): Promise<{ call: Call; outcome: CallEnd }> => {
   const members = await store.readMembers(deps.pool, [batch.id]);
-  const call = toCall(deps, { batch, members, attempt: batch.attempt, markedAtMs: 0 });
+  const call = toCall(deps, { batch, members, attempt: batch.attempt, fence: fenceOf(deps.use) });
   const error = `attempt ${batch.attempt} was not concluded: its process died in the call, or right before or after it`;
   return { call, outcome: await lookUp(deps, call, error) };
 };
@@ -178,13 +188,14 @@ const lookLater = async (
 
 export const toCall = (
   deps: Pick<CallerDeps, 'handler' | 'pool'>,
-  carried: Omit<Carried, 'markedAtMs'> & { markedAtMs?: number },
+  carried: Omit<Carried, 'markedAtMs' | 'fence'> & { fence?: store.Fence | null },
 ): Call => {
   const call: Call = {
     batch: carried.batch,
     handler: deps.handler,
     members: carried.members,
     attempt: carried.attempt,
+    fence: carried.fence ?? null,
     pages: undefined as never,
     absent: false,
   };
@@ -206,6 +217,7 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   })),
   epoch: call.batch.epoch,
   attempt: call.attempt,
+  ...(call.fence === null ? {} : { partition: call.fence }),
 });
 
 const contextOf = (deps: CallerDeps, call: Call): CallContext => ({

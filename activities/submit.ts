@@ -41,8 +41,19 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
       message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
   const signal = signalOf();
-  const run = new Submission({ ...deps, handler, input, signal, successes: successWriterOf(deps.pool) });
-  return run.run();
+  const callers = { ...deps, handler, input, signal, successes: successWriterOf(deps.pool) };
+  if (input.partition === undefined) return new Submission({ ...callers, use: null }).run();
+  const stopped = new AbortController();
+  setMaxListeners(0, stopped.signal);
+  const { id, epoch } = input.partition;
+  const use = await deps.partitions.use(id, epoch, () => stopped.abort());
+  // Not ours, or not any more: nothing of it is sent, and the next turn asks who holds it.
+  if (use === null) stopped.abort();
+  try {
+    return await new Submission({ ...callers, use }, stopped.signal).run();
+  } finally {
+    use?.end();
+  }
 };
 
 const signalOf = (): AbortSignal => {
@@ -67,7 +78,11 @@ class Submission {
   private changed: () => void = () => undefined;
   private readonly running = new Set<Promise<void>>();
 
-  constructor(private readonly deps: CallerDeps) {
+  constructor(
+    private readonly deps: CallerDeps,
+    /** Aborted when its partition is to be given up. */
+    private readonly revoked: AbortSignal = new AbortController().signal,
+  ) {
     this.schedule = new Schedule(deps.input.slots);
     this.offered = deps.input.slots;
   }
@@ -78,9 +93,10 @@ class Submission {
     for (const batch of carried) this.schedule.add(batch, performance.now() + batch.startInMs);
     const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
     const stop = (): void => this.stop();
-    for (const signal of [this.deps.signal, this.deps.draining]) signal.addEventListener('abort', stop);
+    const stops = [this.deps.signal, this.deps.draining, this.revoked];
+    for (const signal of stops) signal.addEventListener('abort', stop);
     try {
-      if (this.deps.signal.aborted || this.deps.draining.aborted) this.stop();
+      if (stops.some(({ aborted }) => aborted)) this.stop();
       while (!this.isOver()) {
         const now = performance.now();
         this.start(now);
@@ -91,7 +107,7 @@ class Submission {
       }
     } finally {
       clearInterval(ticker);
-      for (const signal of [this.deps.signal, this.deps.draining]) signal.removeEventListener('abort', stop);
+      for (const signal of stops) signal.removeEventListener('abort', stop);
       await Promise.allSettled(this.running);
     }
     if (this.failure !== undefined) throw this.failure;
@@ -136,8 +152,8 @@ class Submission {
     const { batch } = carried;
     let ended: { call: Call; outcome: CallEnd };
     try {
-      const givesUp = (): boolean => this.stopping || isStale(carried);
-      if (isStale(carried) || !(await mayStart(this.deps, batch, givesUp))) {
+      const givesUp = (): boolean => this.stopping || isStale(this.deps, carried);
+      if (isStale(this.deps, carried) || !(await mayStart(this.deps, batch, givesUp))) {
         await unmarkAttempt(this.deps.pool, batch.id, carried.attempt);
         this.schedule.add({ ...batch, attempt: carried.attempt }, 0);
         return;

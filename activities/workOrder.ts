@@ -15,8 +15,8 @@ import { cutOutput, makeExecutor, nodeFailure } from './executors';
 import type { Executor, RunOutcome } from './executors';
 import { HostPace } from './hostPace';
 import { interruption } from './interruption';
-import { nowNs } from './pulse';
-import type { ChunkLease, HeldChunk } from './pulse';
+import { nowNs } from './heartbeat';
+import type { ChunkLease, HeldChunk } from './heartbeat';
 import { ResultWriter } from './resultWriter';
 
 /** Items read at once. */
@@ -48,7 +48,7 @@ export const workOrderBatch = async (
   const chunk = { id: chunkId, nodeId: node, epoch: taken.epoch };
   const { timeoutMs, concurrency } = settingsOf(taken, deps);
   const hold = { chunk, leaseMs: executions.leaseMs, itemMs: timeoutMs };
-  const lease = deps.pulse.hold(hold, concurrency, takenAt);
+  const lease = deps.heartbeat.hold(hold, concurrency, takenAt);
   const heartbeat = setInterval(() => context.heartbeat(), Math.max(100, executions.leaseMs / 5));
   const interrupted = AbortSignal.any([interruption(context, deps.draining), lease.lost]);
   setMaxListeners(0, interrupted);

@@ -1,20 +1,15 @@
 import { wakeExecutions } from '../workflows/wake';
 import { isUuid } from './checkExecution';
 import type { ExecuteOptions, Template } from './checkExecution';
-import type { ClientContext } from './context';
 import { InvalidArgumentError } from './errors';
 import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
 import { Execution, executions } from './executions';
 import type { ExecutionView } from './executionViews';
-import { LaneVerbs } from './laneVerbs';
-import { nodes } from './nodes';
-import type { NodeView } from './views';
+import { NodeVerbs } from './nodeVerbs';
 
 /** What a client can do with executions: one function, many argument lists, split over nodes. */
-export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext {
-  abstract ring(targetIds: Iterable<number>): Promise<void>;
-
+export abstract class ExecutionVerbs extends NodeVerbs {
   /**
    * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the list is stored (E2): the handle's id is the
    * request's. Lists may come as a stream of any length up to 10,000,000; nothing of a list that breaks off is run.
@@ -34,12 +29,6 @@ export abstract class ExecutionVerbs extends LaneVerbs implements ClientContext 
   execution(id: string): Execution {
     if (!isUuid(id)) throw new InvalidArgumentError('execution', 'a uuid', id);
     return new Execution(this, id.toLowerCase());
-  }
-
-  /** The worker processes: what each can run, and whether it lives. */
-  async nodes(): Promise<NodeView[]> {
-    await this.ready();
-    return nodes(this.pool);
   }
 
   /** Newest first, at most `limit` (default 20, most 1,000). */

@@ -1,8 +1,10 @@
 import { readExplainFacts } from '../postgres/explain';
 import { findQueuedInLane } from '../postgres/laneQueue';
 import { findSubmissionOf } from '../postgres/laneView';
+import { readServedOf } from '../postgres/partitionView';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts } from '../workflows/planning/explain';
+import { servedBy, withServedBy } from '../workflows/planning/explainServed';
 import { leaderStateName, taskStateName } from '../workflows/planning/states';
 import { checkName } from './arguments';
 import type { ClientContext } from './context';
@@ -14,6 +16,13 @@ import { batchStatus } from './lanes';
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
   checkName('id', id);
   await client.ready();
+  const explained = await explainWaiting(client, id);
+  const row = explained.waitsFor === null ? null : await readServedOf(client.pool, id, NODE_LIVE_MS);
+  if (row === null) return explained;
+  return withServedBy(explained, servedBy({ ...row, partition: `${row.handler}/${row.no}` }));
+};
+
+const explainWaiting = async (client: ClientContext, id: string): Promise<Explanation> => {
   const row = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
   if (row === null)
     throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');

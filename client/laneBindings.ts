@@ -8,8 +8,10 @@ import {
   lockLaneStates,
   registerLanes,
 } from '../postgres/lane';
+import { partitionResource } from '../postgres/partition';
 import type { Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import { leaderIndex } from '../workflows/planning/hash';
 import { checkApproachChange } from '../workflows/planning/queuer/approaches';
 import { InvalidArgumentError, MusterError } from './errors';
 
@@ -18,6 +20,12 @@ interface Wanted {
   target: string;
   targetId: number;
 }
+
+/** A lane's partition is computed as a target's leader is: from its name, for good. */
+const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]): string[] | null =>
+  affinity === null
+    ? null
+    : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
 
 /** Which lane a target feeds, as this client knows it: a binding never changes, so it is remembered. */
 export class LaneBindings {
@@ -29,7 +37,8 @@ export class LaneBindings {
     const keyOf = (service: string): string => `${handler.name}\n${service}`;
     const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !this.lanes.has(keyOf(one)));
     if (missing.length > 0) {
-      const lanes = await withRetries(() => registerLanes(pool, handlerId, missing.sort(), handler.lane));
+      missing.sort();
+      const lanes = await withRetries(() => registerLanes(pool, handlerId, missing, handler.lane, partitionsOf(handler, missing))); // prettier-ignore
       await takeRules(pool, handler, handlerId, missing);
       for (const lane of lanes) this.lanes.set(keyOf(lane.service), lane.id);
     }

@@ -123,6 +123,7 @@ const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): Lane
   kind: planned.kind,
   approach: planned.approach,
   onInvalid: planned.onInvalid,
+  partition: row.partition,
 });
 
 const batchViewOf = (

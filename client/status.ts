@@ -1,4 +1,5 @@
 import { servedHandlers } from '../postgres/node';
+import { countPartitions } from '../postgres/partitionView';
 import { inSnapshot } from '../postgres/snapshot';
 import * as facts from '../postgres/status';
 import { readTargets } from '../postgres/targetView';
@@ -31,6 +32,7 @@ export const status = async (
     const oldest = await facts.readOldestQueued(db, id);
     const leaders = await facts.readLeaders(db, id);
     const reasons = await facts.countFlushReasons(db, id);
+    const partitions = await countPartitions(db, id);
     const served = new Set(await servedHandlers(db, NODE_LIVE_MS));
     return handlers.map((one): HandlerStatus => {
       const mine = <T extends { handlerId: number }>(rows: readonly T[]): T[] =>
@@ -56,6 +58,7 @@ export const status = async (
         })),
         flushReasons: Object.fromEntries(mine(reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
         served: served.has(one.name),
+        partitions: partitions.get(one.id) ?? null,
       };
     });
   });

@@ -4,7 +4,6 @@ export type { BatchView } from '../workflows/contracts/batch';
 export type {
   HandlerStatus,
   LeaderView,
-  NodeView,
   TargetOverrides,
   TargetStatus,
   Verification,

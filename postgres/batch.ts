@@ -31,6 +31,8 @@ export interface CarriedBatch {
   handler: string;
   /** It stands in a lane: no leader formed it. */
   inLane: boolean;
+  /** That its lane is in; null: any node may send it. Of a batch outside of lanes its submission says. */
+  partition: string | null;
 }
 
 export const CARRIED = `
@@ -39,7 +41,8 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane",
-  extract(epoch from clock())::float8 * 1000 as "aheadMs"
+  extract(epoch from clock())::float8 * 1000 as "aheadMs",
+  case when b.leader_id = 0 and h.partitions > 0 then (select n.partition from lane n where n.id = t.lane_id) end as partition
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
 
 /** Right after a statement with `CARRIED`: the database's clock, which it read, beside ours. */
@@ -114,6 +117,12 @@ export interface Mark {
   timeoutMs: number;
 }
 
+/** Under which epoch this node holds the partition of what it is about to send. */
+export interface Fence {
+  id: string;
+  epoch: number;
+}
+
 /**
  * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
  * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
@@ -138,6 +147,39 @@ returning b.id`,
   });
   return new Set(rows.map((row) => row.id));
 };
+
+/** The same in a partition: this node holds it, under that epoch, until the mark is written (store.md section 3). */
+export const markFenced = async (
+  db: Queryable,
+  marks: readonly (Mark & { fence: Fence })[],
+  node: string,
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'mark-fenced',
+    text: `
+with held as materialized (${HELD_FOR_SHARE})
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms, partition), held f, target t, handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
+  and f.resource = m.partition and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+returning b.id`,
+    values: [
+      marks.map((mark) => mark.id),
+      marks.map((mark) => mark.attempt),
+      marks.map((mark) => mark.dispatch),
+      marks.map((mark) => mark.timeoutMs),
+      node,
+      marks.map((mark) => mark.fence.id),
+      marks.map((mark) => mark.fence.epoch),
+    ],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** $5 holds the partitions $6 under the epochs $7; in one order, so that two such never wait for each other. */
+export const HELD_FOR_SHARE = `
+  select l.resource from lease l where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock()
+    and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource and p.epoch = l.epoch) order by l.resource for share`;
 
 /** Unstarted batches go back to the store; the caller rings their targets. */
 export const handBack = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<number[]> => {

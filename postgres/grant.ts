@@ -105,6 +105,8 @@ export interface LaneFacts {
   pending: number;
   saturated: boolean;
   holdInMs: number | null;
+  /** Null: any node that has the handler serves it. */
+  partition: string | null;
 }
 
 /**
@@ -128,8 +130,8 @@ export const lockReadyLanes = async (
     name: 'lock-ready-lanes',
     text: `
 select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
-  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs"
-from lane_state s join lane l on l.id = s.lane_id where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
+  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", case when h.partitions > 0 then l.partition end as partition
+from lane_state s join lane l on l.id = s.lane_id join handler h on h.id = l.handler_id where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
 order by s.lane_id for no key update of s`,
     values: [ids],
   });

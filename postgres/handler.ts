@@ -1,4 +1,5 @@
 import type { Handler } from '../activities/handlers/types';
+import { registerPartitions } from './partition';
 import type { Queryable } from './pool';
 
 /** A handler's row: its settings and its ring-relevant state. */
@@ -16,7 +17,9 @@ export const leaderCount = (leaders: Handler['leaders']): number =>
 /** Writes the handler's settings where the ring, the claim and other processes read them; writes nothing when nothing changed. */
 export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
   const settings = {
-    leaders: leaderCount(handler.leaders),
+    leaders: handler.affinity?.partitions ?? leaderCount(handler.leaders),
+    partitions: handler.affinity?.partitions ?? 0,
+    needs: handler.affinity?.attributes ?? {},
     max_items: handler.limits.maxItems,
     max_bytes: handler.limits.maxBytes ?? null,
     overhead_bytes: handler.limits.overheadBytes,
@@ -39,24 +42,28 @@ export const registerHandler = async (db: Queryable, handler: Handler): Promise<
     name: 'register-handler',
     text: `
 insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms, quiet_ms, per_target, per_handler,
-  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms, timeout_ms)
+  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms, timeout_ms, partitions, needs)
 select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms, s.per_target, s.per_handler,
-  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler, s.retention_ms, s.timeout_ms
+  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler, s.retention_ms, s.timeout_ms, s.partitions, s.needs
 from json_populate_record(null::handler, $2) s
 on conflict (name) do update set leaders = excluded.leaders, max_items = excluded.max_items, max_bytes = excluded.max_bytes,
   overhead_bytes = excluded.overhead_bytes, max_weight = excluded.max_weight, min_items = excluded.min_items, linger_ms = excluded.linger_ms,
   quiet_ms = excluded.quiet_ms, per_target = excluded.per_target, per_handler = excluded.per_handler, weight_per_target = excluded.weight_per_target,
   weight_per_handler = excluded.weight_per_handler, rates = excluded.rates, keyed = excluded.keyed, queued_per_target = excluded.queued_per_target,
-  queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms, timeout_ms = excluded.timeout_ms
+  queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms, timeout_ms = excluded.timeout_ms,
+  partitions = excluded.partitions, needs = excluded.needs
 where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms, h.per_target, h.per_handler,
-  h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler, h.retention_ms, h.timeout_ms)
+  h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler, h.retention_ms, h.timeout_ms,
+  h.partitions, h.needs)
   is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes, excluded.max_weight, excluded.min_items,
   excluded.linger_ms, excluded.quiet_ms, excluded.per_target, excluded.per_handler, excluded.weight_per_target, excluded.weight_per_handler,
-  excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms, excluded.timeout_ms)`,
+  excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms, excluded.timeout_ms,
+  excluded.partitions, excluded.needs)`,
     values: [handler.name, JSON.stringify(settings)],
   });
   const row = await findHandler(db, handler.name);
   if (row === null) throw new Error(`handler ${handler.name}: registered but not found`);
+  if (handler.affinity !== null) await registerPartitions(db, row.id, handler.name, handler.affinity.partitions);
   return row;
 };
 

@@ -20,6 +20,8 @@ export const registerLanes = async (
   handlerId: number,
   services: readonly string[],
   rules: LaneRules,
+  /** Of each service, where the handler has affinity; null: any node serves it. */
+  partitions: readonly string[] | null,
 ): Promise<LaneRow[]> => {
   await db.query({
     name: 'register-lanes',
@@ -35,6 +37,14 @@ insert into lane_state (lane_id, queuer_id, served)
 select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id = l.queuer_id where l.service = any($1::text[]) order by l.id on conflict do nothing`,
     values: [services],
   });
+  if (partitions !== null)
+    await db.query({
+      name: 'bind-partitions',
+      text: `
+update lane l set partition = u.partition from unnest($1::text[], $2::text[]) u (service, partition)
+where l.service = u.service and l.handler_id = $3 and l.partition is null`,
+      values: [services, partitions, handlerId],
+    });
   return findLanes(db, services);
 };
 
@@ -140,6 +150,20 @@ export const lockLaneStates = async (client: Client, laneIds: readonly number[])
     text: 'select from lane_state where lane_id = any($1::int[]) order by lane_id for no key update',
     values: [laneIds],
   });
+};
+
+/** Lanes of partitions that a node holds now are worth a look; answers their queuers. */
+export const markServedLanes = async (db: Queryable, partitions: readonly string[]): Promise<number[]> => {
+  const { rows } = await db.query<{ queuerId: number }>({
+    name: 'mark-served-lanes',
+    text: `
+update lane_state s set ready = true from (
+  select s.lane_id from lane_state s join lane l on l.id = s.lane_id where l.partition = any($1::text[])
+    and (s.due_at is not null or exists (select from submission o where o.lane_id = s.lane_id and o.status < 10)) order by s.lane_id for no key update of s) l
+where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
+    values: [partitions],
+  });
+  return [...new Set(rows.map(({ queuerId }) => queuerId))];
 };
 
 /**

@@ -11,13 +11,14 @@ export interface LaneRowView extends LaneFacts {
   granted: number;
   held: boolean;
   callsAllowed: number | null;
+  partition: string | null;
   depth: number;
   queued: number;
   oldestMs: number | null;
 }
 
 const LANE = `
-select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
+select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", s.paused_at is not null as paused, s.pause_reason as "pauseReason",
   s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted, s.blocked_by is not null as held,
   (select least(t.allowed, h.allowed) from submission o join target t on t.id = o.target_id join handler h on h.id = o.handler_id

@@ -34,6 +34,8 @@ export interface LockedLeader {
   rates: { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
   paces: number[];
   keyed: boolean;
+  /** 0: any node makes its calls. */
+  partitions: number;
 }
 
 const LEADER = `
@@ -43,7 +45,7 @@ select h.id as "handlerId", h.name as handler, l.name, l.state, l.holder, extrac
   json_build_object('maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
     'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits,
   h.per_target as "perTarget", h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
-  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed
+  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.partitions
 from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of`;
 
 /** Locks the leader's row. Null: no such leader. */
@@ -133,6 +135,23 @@ export const wakeBlockedLeaders = async (
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
 from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
+  });
+  return rows;
+};
+
+/** Leaders of partitions that a node holds now, where due work waited for that. */
+export const wakeServedLeaders = async (
+  db: Queryable,
+  partitions: readonly string[],
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-served-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms'
+from partition p join handler h on h.id = p.handler_id
+where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 and l.blocked ${WOKEN}`,
+    values: [partitions, leaseMs],
   });
   return rows;
 };

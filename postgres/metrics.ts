@@ -134,3 +134,24 @@ from execution where state in (0, 1)`,
   });
   return rows[0]!;
 };
+
+/** Partitions of handlers with affinity: how many stand how, and how often one was given to a node so far. */
+export interface PartitionGauges {
+  handler: string;
+  held: number;
+  revoked: number;
+  free: number;
+  moves: number;
+}
+
+export const readPartitionGauges = async (client: Client): Promise<PartitionGauges[]> => {
+  const { rows } = await client.query<PartitionGauges>({
+    name: 'read-partition-gauges',
+    text: `
+select h.name as handler, count(*) filter (where x.live and l.revoked_at is null)::float8 as held, count(*) filter (where x.live and l.revoked_at is not null)::float8 as revoked,
+  count(*) filter (where not x.live)::float8 as free, sum(l.epoch)::float8 as moves
+from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
+cross join lateral (select l.holder is not null and l.expires_at > clock() as live) x group by 1`,
+  });
+  return rows;
+};

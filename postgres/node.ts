@@ -11,6 +11,8 @@ export interface NodeRow {
   batch?: boolean;
   attributes?: Readonly<Record<string, string>>;
   functions?: readonly string[];
+  /** Of the node, the same after a restart; none: null. */
+  name?: string | null;
 }
 
 /** A sign of life; who drains does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for dead. */
@@ -18,8 +20,8 @@ export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => 
   await db.query({
     name: 'touch-node',
     text: `
-insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions)
-values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8)
+insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name)
+values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9)
 on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining, functions = excluded.functions`,
     values: [
       node.id,
@@ -30,6 +32,7 @@ on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining
       node.batch ?? false,
       JSON.stringify(node.attributes ?? {}),
       node.functions ?? [],
+      node.name ?? null,
     ],
   });
 };
@@ -70,8 +73,46 @@ export const answerRollCall = async (
     name: 'answer-roll-call',
     text: `
 select id, $1 = any(functions) as serves from node
-where batch and not draining and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb order by id`,
+where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb order by id`,
     values: [call.functionId, JSON.stringify(call.attributes), call.withinMs],
   });
   return rows;
+};
+
+/** A node as the balancer sees it. */
+export interface NodeFactsRow {
+  id: string;
+  name: string | null;
+  handlers: string[];
+  attributes: Record<string, string>;
+  /** By an admin. */
+  drained: boolean;
+  /** The process ends by itself. */
+  stopping: boolean;
+  alive: boolean;
+  /** Since its last sign of life. */
+  seenMs: number;
+  startedMs: number;
+}
+
+/** All nodes with a sign of life within `withinMs`, and those without that the store still knows. */
+export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<NodeFactsRow[]> => {
+  const { rows } = await db.query<NodeFactsRow>({
+    name: 'read-node-facts',
+    text: `
+select id, name, handlers, attributes, drained, draining as stopping, seen_at > clock() - $1 * interval '1 ms' as alive,
+  extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs", extract(epoch from started_at)::float8 * 1000 as "startedMs" from node order by id`,
+    values: [withinMs],
+  });
+  return rows;
+};
+
+/** An admin's word: it is to have no partitions and no chunks, or may have some again. By id or name; answers the ids of those it is about. */
+export const setDrained = async (db: Queryable, idOrName: string, drained: boolean): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'set-drained',
+    text: 'update node set drained = $2 where id = $1 or name = $1 returning id',
+    values: [idOrName, drained],
+  });
+  return rows.map(({ id }) => id);
 };

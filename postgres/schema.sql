@@ -286,6 +286,8 @@ create table handler (
   queued_per_handler integer,
   retention_ms bigint not null,
   timeout_ms integer not null,
+  partitions integer not null default 0,
+  needs jsonb not null default '{}'::jsonb,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -293,6 +295,7 @@ create table handler (
   constraint handler_linger_ms_check CHECK (linger_ms >= 0),
   constraint handler_max_items_check CHECK (max_items > 0),
   constraint handler_name_check CHECK (octet_length(name) >= 1 AND octet_length(name) <= 64),
+  constraint handler_partitions_check CHECK (partitions >= 0 AND partitions <= 1024),
   constraint handler_per_handler_check CHECK (per_handler > 0),
   constraint handler_per_target_check CHECK (per_target > 0)
 ) with (fillfactor=50);
@@ -337,6 +340,7 @@ create table lane (
   approach smallint not null,
   on_invalid smallint not null,
   pending_limit integer,
+  partition text,
   constraint lane_pkey PRIMARY KEY (id),
   constraint lane_service_key UNIQUE (service),
   constraint lane_approach_check CHECK (approach >= 0 AND approach <= 2),
@@ -409,7 +413,7 @@ create table leader (
 
 create table lease (
   resource text not null,
-  holder text not null,
+  holder text,
   epoch bigint not null default 1,
   acquired_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
@@ -417,7 +421,11 @@ create table lease (
   wanted_by text,
   moved_at timestamp with time zone,
   reason text,
-  constraint lease_pkey PRIMARY KEY (resource)
+  kept_for text,
+  kept_until timestamp with time zone,
+  constraint lease_pkey PRIMARY KEY (resource),
+  constraint lease_check CHECK ((kept_for IS NULL) = (kept_until IS NULL)),
+  constraint lease_check1 CHECK (kept_for IS NULL OR holder IS NULL)
 ) with (fillfactor=50);
 
 create table member (
@@ -446,6 +454,8 @@ create table node (
   seen_at timestamp with time zone not null,
   draining boolean not null default false,
   functions text[] not null default '{}'::text[],
+  name text,
+  drained boolean not null default false,
   constraint node_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 
@@ -475,6 +485,18 @@ create table outcome (
   at timestamp with time zone not null,
   constraint outcome_pkey PRIMARY KEY (seq),
   constraint outcome_state_check CHECK (state >= 4 AND state <= 7)
+);
+
+create table partition (
+  resource text not null,
+  handler_id integer not null,
+  no integer not null,
+  pinned_to text,
+  pinned_at timestamp with time zone,
+  constraint partition_pkey PRIMARY KEY (resource),
+  constraint partition_handler_id_no_key UNIQUE (handler_id, no),
+  constraint partition_check CHECK ((pinned_to IS NULL) = (pinned_at IS NULL)),
+  constraint partition_no_check CHECK (no >= 0 AND no <= 1023)
 );
 
 create table queue (
@@ -635,11 +657,14 @@ alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_
 alter table fanout add constraint fanout_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
 alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table lane add constraint lane_partition_fkey FOREIGN KEY (partition) REFERENCES partition(resource);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
+alter table partition add constraint partition_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table partition add constraint partition_resource_fkey FOREIGN KEY (resource) REFERENCES lease(resource);
 alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
 alter table submission add constraint submission_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES batch(id) ON DELETE CASCADE;
 alter table submission add constraint submission_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
@@ -673,6 +698,7 @@ CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
+CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
 CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by, queuer_id, served, lane_id) WHERE blocked_by IS NOT NULL;
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;

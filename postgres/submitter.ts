@@ -1,5 +1,5 @@
-import type { CarriedBatch } from './batch';
-import { aheadOf, CARRIED } from './batch';
+import type { CarriedBatch, Fence } from './batch';
+import { aheadOf, CARRIED, HELD_FOR_SHARE } from './batch';
 import type { Client, Queryable } from './pool';
 
 /** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */
@@ -57,6 +57,58 @@ returning b.id`,
     ],
   });
   return new Set(rows.map((row) => row.id));
+};
+
+/** The same in partitions: this node holds each, under that epoch, until the mark is written. */
+export const markGrantedFenced = async (
+  db: Queryable,
+  marks: readonly (GrantedMark & { fence: Fence })[],
+  node: string,
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'mark-granted-fenced',
+    text: `
+with held as materialized (${HELD_FOR_SHARE})
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms, partition),
+  held f, submission s, lane n, lane_state l, submitter m, queuer q, target t, handler h
+where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
+  and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
+  and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
+  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+  and f.resource = g.partition and n.id = s.lane_id and n.partition = f.resource
+returning b.id`,
+    values: [
+      marks.map((mark) => mark.id),
+      marks.map((mark) => mark.attempt),
+      marks.map((mark) => mark.submitter),
+      marks.map((mark) => mark.timeoutMs),
+      node,
+      marks.map((mark) => mark.fence.id),
+      marks.map((mark) => mark.fence.epoch),
+    ],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/**
+ * One that its submitter will not send, its partition being another's, goes back to its lane at once; as `recoverBatches` does it for all of a
+ * dead submitter. Null: it was not held any more.
+ */
+export const returnGranted = async (db: Queryable, batchId: number, submitter: number): Promise<number | null> => {
+  const { rows } = await db.query<{ laneId: number }>({
+    name: 'return-granted',
+    text: `
+with back as (
+  update batch b set dispatch = null from submission g
+  where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 and b.state = 1 and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
+moved as (
+  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()
+  from back b where s.batch_id = b.id and s.status = 3 returning s.lane_id)
+update lane_state l set ready = true, pending = l.pending - 1 from moved m where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
+    values: [batchId, submitter],
+  });
+  return rows[0]?.laneId ?? null;
 };
 
 /** It goes on with so many slots; the others are free for the queuer. */

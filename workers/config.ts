@@ -4,6 +4,7 @@ import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { z } from 'zod';
 import type { CallbackPolicy } from '../activities/deps';
 import type { ExecutionSettings } from '../activities/executionSettings';
+import type { NodeSettings } from '../activities/nodeSettings';
 import type { Handler, Problem } from '../activities/handlers';
 import type { ReapIntervals } from '../postgres/reap';
 import { DEFAULT_PREFIX } from '../workflows/naming';
@@ -16,6 +17,7 @@ import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
 import type { DevServers } from './devFile';
 import { readDevFile } from './devFile';
 import { executionSettings } from './executionConfig';
+import { nodeProblems, nodeSettings } from './nodeConfig';
 import { DEFAULT_REAP } from './fanoutReaper';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
@@ -34,6 +36,7 @@ export interface Flags {
   callbackPort?: string | undefined;
   callbackHost?: string | undefined;
   callbackUrl?: string | undefined;
+  nodeName?: string | undefined;
   apiPort?: string | undefined;
   apiHost?: string | undefined;
 }
@@ -54,6 +57,7 @@ export interface Settings {
   handlers: Handler[];
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
+  nodes: NodeSettings;
   /** When fan-outs are given up and deleted, where the config file says so. */
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
@@ -103,6 +107,8 @@ export const loadSettings = async (
   const callback = callbackSettings(read, config?.settings.callback);
   const api = apiSettings(read, config?.settings.api);
   if (needs.callback === true) problems.push(...callbackProblems(callback));
+  const nodes = nodeSettings(config?.settings.nodes ?? {}, read('nodeName', 'MUSTER_NODE_NAME', schemas.nodeName));
+  problems.push(...nodeProblems(nodes));
   const temporal = temporalOf(flags, env, config, problems);
   // All of the dev servers or none: never one installation's database with another's Temporal.
   const isOwn = own.databaseUrl !== undefined || temporal.isNamed;
@@ -127,6 +133,7 @@ export const loadSettings = async (
       config?.functions ?? [],
       path.dirname(file ?? cwd),
     ),
+    nodes,
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
     api,
@@ -145,6 +152,7 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   temporalAddress: '--temporal-address',
   namespace: '--namespace',
   logLevel: '--log-level',
+  nodeName: '--node-name',
   callbackPort: '--callback-port',
   callbackHost: '--callback-host',
   callbackUrl: '--callback-url',

@@ -19,6 +19,8 @@ export interface MetricsOptions {
   sweepCounts?: Readonly<SweepCounts>;
   /** `node.deps.meters`, where a worker runs in this process. */
   meters?: ExecutionMeters;
+  /** `node.deps.partitions`, where a worker runs in this process. */
+  partitions?: { readonly size: number };
   log?: Logger;
 }
 export interface MetricsServer {
@@ -31,7 +33,7 @@ const HEALTH_MS = 2_000;
 
 /**
  * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz` (200, or 503 while Postgres does not answer). All values but
- * the sweeper's, those of item runs and of chunks given back are the store's and so the same from every process: aggregate with `max`, not
+ * the sweeper's, those of item runs, of chunks given back and of partitions held are the store's and so the same from every process: aggregate with `max`, not
  * with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {

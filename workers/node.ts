@@ -12,7 +12,10 @@ import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executionSettings';
 import type { ExecutionSettings } from '../activities/executionSettings';
 import { servedFunctions } from '../activities/executors';
 import type { Handler } from '../activities/handlers/types';
-import { Pulse } from '../activities/pulse';
+import type { NodeSettings } from '../activities/nodeSettings';
+import { DEFAULT_NODE_SETTINGS } from '../activities/nodeSettings';
+import { Partitions } from '../activities/partitions';
+import { Heartbeat } from '../activities/heartbeat';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
 import { readInstallation } from '../postgres/installation';
@@ -20,6 +23,7 @@ import { checkSchema } from '../postgres/migrate';
 import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../workflows/naming';
+import { Balancing } from './balancing';
 import { workflowSource } from './bundle';
 import { callbackUrl } from './callbackToken';
 import { wakeWaitingExecutions } from './executions';
@@ -40,6 +44,8 @@ export interface NodeOptions {
   callbacks: CallbackPolicy;
   /** Functions of executions, and what the operator says about them; default: answers no roll call. */
   executions?: Partial<ExecutionSettings>;
+  /** How partitions are spread, and this node's name and attributes; default: `DEFAULT_NODE_SETTINGS`. */
+  nodes?: Partial<NodeSettings>;
   /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
   callback?: { url: string; secret: string };
   /** Share one bundle among workers of a test. */
@@ -82,6 +88,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   setMaxListeners(0, draining.signal);
   const installation = await readInstallation(pool);
   const { callback } = options;
+  const nodes = { ...DEFAULT_NODE_SETTINGS, ...options.nodes };
+  const balancing = new Balancing(() => deps);
+  const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const deps: ActivityDeps = {
     pool,
     temporal: new Client({ connection, namespace }),
@@ -96,72 +105,98 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     ...(callback === undefined
       ? {}
       : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
-    pulse: new Pulse({ pool, log }),
+    heartbeat: new Heartbeat({ pool, log }),
+    nodes,
+    partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.tell(), log }),
     meters: new ExecutionMeters(),
     draining: draining.signal,
     log,
   };
   await registerSearchAttributes(connection, namespace, log);
-  const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves);
+  const hasPartitions = handlers.some(({ affinity }) => affinity !== null);
+  const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves || hasPartitions);
   const registry = await registryOf(deps, options.versioning);
   const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs, fanouts: options.fanouts });
   const shutdown = (): void => {
     draining.abort();
+    deps.partitions.drain();
     void registry.drain();
     void sweeper.stop();
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  return {
-    id,
-    deps,
-    sweepCounts: sweeper.counts,
-    run: async () => {
-      await registry.start();
-      if (deps.executions.serves) void wakeWaitingExecutions(deps);
-      if (options.sweepEveryMs !== 0) sweeper.start();
-      try {
-        let failure: unknown;
-        const runs = workers.map((worker) =>
-          worker.run().catch((error: unknown) => {
-            failure ??= error;
-            shutdown(); // the others drain, then it is told
-          }),
-        );
-        if (draining.signal.aborted) shutdown(); // it was asked to stop while it started
-        await Promise.all(runs);
-        if (failure !== undefined) throw failure;
-      } finally {
-        await sweeper.stop();
-        await registry.stop();
-      }
-    },
-    shutdown,
+  const start = async (): Promise<void> => {
+    await registry.start();
+    if (hasPartitions) balancing.start();
+    if (deps.executions.serves) void wakeWaitingExecutions(deps);
+    if (options.sweepEveryMs !== 0) sweeper.start();
   };
+  const stop = async (): Promise<void> => {
+    await sweeper.stop();
+    if (hasPartitions) await balancing.stop();
+    await registry.stop();
+  };
+  const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal });
+  return { id, deps, sweepCounts: sweeper.counts, run, shutdown };
 };
 
-/** A function may block this process for as long as an item may take; then it is no node any more. */
+/** Until all have ended; one that fails stops the others, and is told. */
+const runWorkers = async (
+  workers: readonly Worker[],
+  {
+    start,
+    stop,
+    shutdown,
+    draining,
+  }: { start: () => Promise<void>; stop: () => Promise<void>; shutdown: () => void; draining: AbortSignal },
+): Promise<void> => {
+  await start();
+  try {
+    let failure: unknown;
+    const runs = workers.map((worker) =>
+      worker.run().catch((error: unknown) => {
+        failure ??= error;
+        shutdown(); // the others drain, then it is told
+      }),
+    );
+    if (draining.aborted) shutdown(); // it was asked to stop while it started
+    await Promise.all(runs);
+    if (failure !== undefined) throw failure;
+  } finally {
+    await stop();
+  }
+};
+
+/** A function may block this process for as long as an item may take, and a handler for a maximum lease; then it is no node any more. */
 const registryOf = async (deps: ActivityDeps, versioning: Versioning | undefined): Promise<Registry> => {
-  const { timeoutMs, leaseMs } = deps.executions;
-  return new Registry({ ...deps, node: await nodeRow(deps, versioning), silenceMs: timeoutMs + leaseMs });
+  const { executions, nodes } = deps;
+  return new Registry({
+    ...deps,
+    node: await nodeRow(deps, versioning),
+    silenceMs: Math.max(executions.timeoutMs + executions.leaseMs, nodes.maxLeaseMs),
+  });
 };
 
 /** What this process says of itself: the handlers it serves, and what it answers to roll calls (E3). */
-const nodeRow = async ({ node, prefix, handlers, executions }: ActivityDeps, versioning: Versioning | undefined) => ({
+const nodeRow = async (
+  { node, prefix, handlers, executions, nodes }: ActivityDeps,
+  versioning: Versioning | undefined,
+) => ({
   id: node,
+  name: nodes.name,
   taskQueue: workflowTaskQueue(prefix),
   handlers: [...handlers.keys()],
   version: versioning?.buildId ?? packageVersion(),
   batch: executions.serves,
-  attributes: executions.attributes,
+  attributes: { ...executions.attributes, ...nodes.attributes },
   functions: await servedFunctions(executions),
 });
 
-/** The leaders' worker, one for the calls of each handler, and one for the chunks given to this very process. */
+/** The leaders' worker, one for the calls of each handler, and one for what is given to this very process: chunks, and calls in its partitions. */
 const createWorkers = (
   options: NodeOptions,
   identity: string,
   activities: object,
-  serves: boolean,
+  hasOwnQueue: boolean,
 ): Promise<Worker[]> => {
   const { connection, namespace, prefix, handlers } = options;
   const graceMs = options.shutdownGraceMs ?? 20_000;
@@ -194,17 +229,17 @@ const createWorkers = (
       maxConcurrentActivityTaskPolls: 4,
     }),
   );
-  const chunks = serves
+  const own = hasOwnQueue
     ? [
         Worker.create({
           ...common,
           taskQueue: nodeTaskQueue(prefix, identity),
           maxConcurrentActivityTaskExecutions: 100,
-          maxConcurrentActivityTaskPolls: 2,
+          maxConcurrentActivityTaskPolls: 4,
         }),
       ]
     : [];
-  return Promise.all([leaders, ...submitters, ...chunks]);
+  return Promise.all([leaders, ...submitters, ...own]);
 };
 
 const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({

@@ -22,7 +22,7 @@ export interface WorkerOptions {
   shutdownGraceMs?: number;
   /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
   startTimeoutMs?: number;
-  /** Most database connections of this process, and one more for its pulse thread. Default 20. */
+  /** Most database connections of this process, and one more for its heartbeat thread. Default 20. */
   maxConnections?: number;
   versioning?: Versioning;
   /** With versioning: new runs go to this version once it polls. */
@@ -93,6 +93,7 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   log: options.log,
   callbacks: settings.callbacks,
   executions: settings.executions,
+  nodes: settings.nodes,
   fanouts: settings.fanouts,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
   ...(options.versioning === undefined ? {} : { versioning: options.versioning }),
@@ -134,6 +135,7 @@ const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOpti
       log,
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
+      partitions: node.deps.partitions,
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');
     return server;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Pulse } from '../activities/pulse';
+import type { Heartbeat } from '../activities/heartbeat';
 import { removeNode, touchNode } from '../postgres/node';
 import type { NodeRow } from '../postgres/node';
 import type { Pool } from '../postgres/pool';
@@ -10,7 +10,7 @@ export const HEARTBEAT_MS = 3_000;
 export interface RegistryOptions {
   pool: Pool;
   /** Gives the signs of life after the first one: from a thread that work cannot block. */
-  pulse: Pulse;
+  heartbeat: Heartbeat;
   node: Omit<NodeRow, 'draining'>;
   log: Logger;
   /** Default 3 s. */
@@ -37,16 +37,16 @@ export class Registry {
 
   /** A clean stop: the row goes. */
   async stop(): Promise<void> {
-    const { pulse, pool, node } = this.options;
-    await pulse.stop();
+    const { heartbeat, pool, node } = this.options;
+    await heartbeat.stop();
     await removeNode(pool, node.id).catch((error: unknown) => this.failed(error));
   }
 
   /** At once, and from then on. */
   private async say(draining: boolean): Promise<void> {
-    const { pulse, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
+    const { heartbeat, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
     const row = { ...node, draining };
-    pulse.beat(row, everyMs, silenceMs);
+    heartbeat.beat(row, everyMs, silenceMs);
     await touchNode(pool, row).catch((error: unknown) => this.failed(error));
   }
 

@@ -4,6 +4,7 @@ import { didYouMean } from '../activities/handlers/suggest';
 import { show } from '../activities/handlers/text';
 import { SCHEMA_PATTERN } from '../postgres/pool';
 import { executionShape } from './executionConfig';
+import { isNodeName, NODE_NAME, nodeShape } from './nodeConfig';
 
 /** What each setting must be, wherever it comes from. Messages say what came, except of a secret. */
 
@@ -23,6 +24,7 @@ const isAddress = (address: string): boolean => /^(\[[0-9a-fA-F:]+\]|[^\s/:@]+)(
 export const databaseUrl = text('a URL like postgres://user:password@host:5432/database', isDatabaseUrl, masked);
 export const schemaName = text('a name like "muster" (a-z, 0-9, _, at most 63)', (name) => SCHEMA_PATTERN.test(name));
 export const prefix = text('1-64 characters of a-z, A-Z, 0-9, _, - and .', (name) => /^[\w.-]{1,64}$/.test(name));
+export const nodeName = text(NODE_NAME, isNodeName);
 export const address = text('host:port, such as localhost:7233, without a scheme', isAddress);
 export const namespace = text('1-255 characters', (name) => name !== '' && name.length <= 255);
 export const logLevel = checked<LogLevel>(
@@ -145,6 +147,7 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
     }).optional(),
     callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
     executions: strict({ ...executionShape, httpAllow: hosts.optional() }).optional(),
+    nodes: strict(nodeShape).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 /** What `fileSchema` knows; the handlers stand beside them. */
@@ -155,6 +158,7 @@ export const SETTING_NAMES: readonly string[] = [
   'temporal',
   'callbacks',
   'executions',
+  'nodes',
   'api',
   'callback',
   'callbacks',

@@ -6,6 +6,7 @@ import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
+import { PartitionGauges } from './partitionGauges';
 import type { SweepCounts } from './sweepCounts';
 
 /** Scrapes that come together share one reading. */
@@ -49,6 +50,7 @@ export class StoreMetrics {
   private readonly batches: Counter<'handler' | 'reason'>;
   private readonly failures: Counter;
   private readonly executions: ExecutionGauges;
+  private readonly partitions: PartitionGauges;
   private readAt = -Infinity;
   private reading: Promise<void> | null = null;
   private counted: number | null = null;
@@ -57,7 +59,12 @@ export class StoreMetrics {
 
   constructor(
     registry: Registry,
-    private readonly options: { pool: Pool; sweepCounts?: Readonly<SweepCounts>; log?: Logger },
+    private readonly options: {
+      pool: Pool;
+      sweepCounts?: Readonly<SweepCounts>;
+      partitions?: { readonly size: number };
+      log?: Logger;
+    },
   ) {
     const registers = [registry];
     const gauge = (name: string, help: string): Gauge<'handler'> =>
@@ -69,6 +76,7 @@ export class StoreMetrics {
       Object.entries(OF_LANES).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers })]),
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
+    this.partitions = new PartitionGauges(registry, options.partitions);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -105,6 +113,7 @@ export class StoreMetrics {
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
         await this.executions.read(client);
+        await this.partitions.read(client);
         await this.countBatches(client);
       });
       this.readAt = performance.now();

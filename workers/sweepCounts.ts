@@ -10,6 +10,7 @@ export interface SweepCounts {
   monitorWakes: number;
   queuerWakes: number;
   forgottenLanes: number;
+  balancerWakes: number;
   strandedHalves: number;
   deletedTasks: number;
   deletedNodes: number;
@@ -32,6 +33,7 @@ export const noCounts = (): SweepCounts => ({
   monitorWakes: 0,
   queuerWakes: 0,
   forgottenLanes: 0,
+  balancerWakes: 0,
   strandedHalves: 0,
   deletedTasks: 0,
   deletedNodes: 0,

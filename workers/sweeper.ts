@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import type { NodeSettings } from '../activities/nodeSettings';
 import { ring, wake } from '../activities/ring';
 import { releaseTargets } from '../postgres/batch';
 import { wakeExpiredLeaders } from '../postgres/leader';
@@ -16,8 +17,10 @@ import * as sweep from '../postgres/sweep';
 import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
 import { ExecutionSweep } from './executions';
 import { FanoutReaper } from './fanoutReaper';
+import { LostPartitions } from './lostPartitions';
 import { Pace, Patience } from './patience';
 import { StuckLeaders } from './stuckLeaders';
+import { sampleOf } from './sample';
 import { noCounts } from './sweepCounts';
 
 /**
@@ -41,6 +44,7 @@ export interface SweeperOptions {
   /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
   executions?: { startupDelayMs: number; retentionMs?: number };
+  nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
   /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
   fanouts?: ReapIntervals | undefined;
 }
@@ -87,9 +91,11 @@ export class Sweeper {
   private readonly retention = new Retention();
   private readonly stuck: StuckLeaders;
   private readonly fanouts: FanoutReaper;
+  private readonly lost: LostPartitions;
 
   constructor(private readonly options: SweeperOptions) {
     this.stuck = new StuckLeaders(options);
+    this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
     this.executions = new ExecutionSweep(options, options.executions);
@@ -140,6 +146,7 @@ export class Sweeper {
     await this.step('notifications', () => this.wakeNotifier());
     await this.step('accepted batches', () => this.wakeMonitors());
     await this.step('queuers', () => this.wakeQueuers());
+    await this.step('partitions', () => this.lost.look(this.counts));
     await this.step('executions', () => this.executions.round());
     await this.step('retention', () => this.clean());
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
@@ -287,14 +294,4 @@ export class Sweeper {
 const pages = async (budgetMs: number, page: () => Promise<boolean>): Promise<void> => {
   const until = performance.now() + budgetMs;
   while ((await page()) && performance.now() < until);
-};
-
-/** `n` of them, evenly likely; all, if there are no more. */
-const sampleOf = (ids: number[], n: number): number[] => {
-  if (ids.length <= n) return ids;
-  return Array.from({ length: n }, (_, i) => {
-    const j = i + Math.floor(Math.random() * (ids.length - i));
-    [ids[i], ids[j]] = [ids[j]!, ids[i]!];
-    return ids[i];
-  });
 };

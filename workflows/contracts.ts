@@ -35,7 +35,14 @@ export const turnAnswer = z.object({
   epoch: z.number().int(),
   /** The submission to start now. */
   dispatch: z
-    .object({ no: z.number().int(), batches: z.number().int(), tasks: z.number().int(), slots: z.number().int() })
+    .object({
+      no: z.number().int(),
+      batches: z.number().int(),
+      tasks: z.number().int(),
+      slots: z.number().int(),
+      /** Of a handler with affinity: the node that holds the leader's partition, whose own queue it goes to. */
+      serving: z.object({ id: z.string(), epoch: z.number().int(), node: z.string(), leaseMs: z.number() }).optional(),
+    })
     .nullable(),
   /** More can be claimed at once. */
   again: z.boolean(),
@@ -58,6 +65,8 @@ export const dispatchInput = z.object({
   slots: z.number().int(),
   /** Of a queuer's submitter: its batches are granted, not claimed. */
   queuerId: z.number().int().optional(),
+  /** Of a handler with affinity, in no lane: it is sent under this epoch, or not at all. */
+  partition: z.object({ id: z.string(), epoch: z.number().int() }).optional(),
 });
 export type DispatchInput = z.infer<typeof dispatchInput>;
 
@@ -84,10 +93,43 @@ export type GrantInput = z.infer<typeof grantInput>;
 export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, backlog: true }).extend({
   /** The submitters to start now, each with the batches of its slots granted. */
   submitters: z.array(
-    z.object({ no: z.number().int(), handler: z.string(), slots: z.number().int(), batches: z.number().int() }),
+    z.object({
+      no: z.number().int(),
+      handler: z.string(),
+      slots: z.number().int(),
+      batches: z.number().int(),
+      /** Of lanes in partitions: the node that holds those. */
+      serving: z.object({ node: z.string(), leaseMs: z.number() }).optional(),
+    }),
   ),
 });
 export type GrantAnswer = z.infer<typeof grantAnswer>;
+
+export const balancerInput = z.object({
+  /** Rounds after which the run continues as new; tests lower it. */
+  turnsPerRun: z.number().int().positive().default(500),
+});
+export type BalancerInput = z.input<typeof balancerInput>;
+
+/** One round of the balancer (B1). */
+export const balanceInput = z.object({ runId: z.string(), turn: z.number().int().positive() });
+export type BalanceInput = z.infer<typeof balanceInput>;
+
+export const balanceAnswer = z.object({
+  epoch: z.number().int(),
+  partitions: z.number().int(),
+  nodes: z.number().int(),
+  held: z.number().int(),
+  /** Asked back and not yet given up. */
+  waiting: z.number().int(),
+  /** Asked back or given out in this round. */
+  moved: z.number().int(),
+  /** The last ones of all, whoever ran their round, newest first: for people. */
+  last: z.array(z.string()),
+  /** Look again after so long; null: when somebody says so. */
+  dueInMs: z.number().nullable(),
+});
+export type BalanceAnswer = z.infer<typeof balanceAnswer>;
 
 /** Batch execution: the messages of `spec/execution.md`, each with its response. `ExecuteBatch` comes from a caller, the others stay inside. */
 

@@ -51,6 +51,16 @@ export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded'
 /** A query, since it changes nothing: for tests and for people in the Web UI. */
 export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
 
+/** The same of the balancer. */
+export const balancerStatusQuery = defineQuery<BalancerStatus>('balancerStatus');
+export interface BalancerStatus {
+  epoch: number;
+  rounds: number;
+  moves: number;
+  waiting: number;
+  waitingMs: number | null;
+}
+
 /** The same of a queuer. */
 export const queuerStatusQuery = defineQuery<QueuerStatus>('queuerStatus');
 export interface QueuerStatus {

@@ -11,7 +11,7 @@ import {
 import type { Activities } from '../activities';
 import type { LeaderInput, TurnAnswer } from './contracts';
 import { leaderStatusQuery, lookSignal } from './definitions';
-import { handlerTaskQueue } from './naming';
+import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/leaderDetails';
 import { leaderDetails } from './planning/leaderDetails';
 import type { Turn } from './turnLoop';
@@ -77,10 +77,18 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
 
   private start(dispatch: NonNullable<TurnAnswer['dispatch']>, epoch: number): void {
     const { leaderId, handler } = this.input;
+    const { taskQueue } = workflowInfo();
+    const { serving } = dispatch;
     const { submitBatches } = proxyActivities<Activities>({
-      taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
       startToCloseTimeout: SUBMISSION_LIMIT,
-      heartbeatTimeout: HEARTBEAT,
+      ...(serving === undefined
+        ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
+        : {
+            // The node may be gone, or stopped with its poll open: after a lease at most the next turn asks who holds the partition.
+            taskQueue: nodeTaskQueue(taskQueue, serving.node),
+            scheduleToStartTimeout: serving.leaseMs,
+            heartbeatTimeout: serving.leaseMs,
+          }),
       // Its batches' outcomes are in the store: another attempt would only repeat the reading. The next turn adopts what is left.
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -89,7 +97,14 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     const { turn } = this;
     this.track(
       dispatch.no,
-      submitBatches({ leaderId, handler, epoch, no: dispatch.no, slots: dispatch.slots }).then((answer) => {
+      submitBatches({
+        leaderId,
+        handler,
+        epoch,
+        no: dispatch.no,
+        slots: dispatch.slots,
+        ...(serving === undefined ? {} : { partition: { id: serving.id, epoch: serving.epoch } }),
+      }).then((answer) => {
         this.batches += answer.batches;
         this.tasks += answer.tasks;
         if (answer.released) this.stepDown(turn);

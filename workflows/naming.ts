@@ -13,6 +13,7 @@ export const leaderWorkflowId = (prefix: string, handler: string, name: string, 
     : `${prefix}/leader/${handler}/#${leaderId}`;
 };
 export const notifierWorkflowId = (prefix: string): string => `${prefix}/notifier`;
+export const balancerWorkflowId = (prefix: string): string => `${prefix}/balancer`;
 export const monitorWorkflowId = (prefix: string, handler: string): string => `${prefix}/monitor/${handler}`;
 export const queuerWorkflowId = (prefix: string, queuerId: number): string => `${prefix}/queuer/${queuerId}`;
 export const executionWorkflowId = (prefix: string, executionId: string): string =>

@@ -12,7 +12,7 @@ import type { Activities } from '../activities';
 import type { GrantAnswer, QueuerInput } from './contracts';
 import { lookSignal, queuerStatusQuery } from './definitions';
 import type { QueuerStatus } from './definitions';
-import { handlerTaskQueue } from './naming';
+import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Turn } from './turnLoop';
 import { TurnLoop } from './turnLoop';
 
@@ -62,10 +62,12 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     return answer;
   }
 
-  private start({ no, handler, slots, batches }: GrantAnswer['submitters'][number], epoch: number): void {
+  private start({ no, handler, slots, batches, serving }: GrantAnswer['submitters'][number], epoch: number): void {
+    const { taskQueue } = workflowInfo();
     const { submitBatches } = proxyActivities<Activities>({
-      taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
-      scheduleToStartTimeout: START_LIMIT,
+      ...(serving === undefined
+        ? { taskQueue: handlerTaskQueue(taskQueue, handler), scheduleToStartTimeout: START_LIMIT }
+        : { taskQueue: nodeTaskQueue(taskQueue, serving.node), scheduleToStartTimeout: serving.leaseMs }),
       startToCloseTimeout: SUBMITTER_LIMIT,
       heartbeatTimeout: HEARTBEAT,
       retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn

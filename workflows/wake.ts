@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { HANDLER_ATTRIBUTE, lookSignal } from './definitions';
 import {
+  balancerWorkflowId,
   executionWorkflowId,
   leaderWorkflowId,
   monitorWorkflowId,
@@ -93,6 +94,7 @@ const wakeOne = async (
       args,
       signal: lookSignal,
       signalArgs: [],
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       staticSummary: summary,
     });
     return null;
@@ -103,6 +105,9 @@ const wakeOne = async (
 
 export const wakeNotifier = (temporal: Client, prefix: string): Promise<Error | null> =>
   wakeOne(temporal, 'notifier', notifierWorkflowId(prefix), prefix, [], 'Delivers callbacks');
+
+export const wakeBalancer = (temporal: Client, prefix: string): Promise<Error | null> =>
+  wakeOne(temporal, 'balancer', balancerWorkflowId(prefix), prefix, [{}], 'Spreads partitions over the nodes');
 
 export const wakeMonitor = (temporal: Client, prefix: string, handler: string): Promise<Error | null> =>
   wakeOne(

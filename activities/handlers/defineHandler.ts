@@ -6,7 +6,7 @@ import { callable, problemsOf, settings } from './checks';
 import type { Problem } from './configError';
 import { ConfigError } from './configError';
 import { commonShape, crossProblems } from './settings';
-import type { Handler, HandlerOptions, Rate } from './types';
+import type { Affinity, Handler, HandlerOptions, Rate } from './types';
 
 const optionsSchema = settings({
   ...commonShape,
@@ -66,6 +66,13 @@ const MADE = Symbol.for('muster.handler');
 export const isHandler = (value: unknown): value is Handler =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[MADE] === true;
 
+const DEFAULT_PARTITIONS = 32;
+const affinityOf = (given: HandlerOptions['affinity']): Affinity | null => {
+  if (given === undefined) return null;
+  const { partitions = DEFAULT_PARTITIONS, attributes = {} } = given === 'partition' ? {} : given;
+  return { partitions, attributes };
+};
+
 /**
  * Fills in the defaults of options that were checked already. The numbers are those of `types.ts`; all may be
  * overridden.
@@ -124,6 +131,7 @@ export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>
     },
     ordered: isOrdered(options),
     leaders: options.leaders ?? 'auto',
+    affinity: affinityOf(options.affinity),
     maxQueued: { ...options.maxQueued },
     retentionMs: options.retentionMs ?? 7 * 86_400_000,
     maxPayloadBytes: options.maxPayloadBytes ?? 262_144,

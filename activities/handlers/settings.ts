@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { MAX_LINGER_MS, above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
-import type { Idempotency, LaneRules, Rate } from './types';
+import { show } from './text';
+import type { Affinity, Idempotency, LaneRules, Rate } from './types';
 import { HOLD_SCOPES, LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
 
 /**
@@ -84,6 +85,14 @@ export const commonShape = {
     lookUpEveryMs: whole(1, DAY_MS, 'milliseconds').optional(),
     deadlines: whole(1, 1_000, 'deadlines').optional(),
   }).optional(),
+  affinity: either<'partition' | Partial<Affinity>>((v) =>
+    typeof v === 'object' && v !== null
+      ? settings({
+          partitions: whole(1, 1_024, 'partitions').optional(),
+          attributes: z.record(z.string(), z.string(), { error: 'expected texts by name' }).optional(),
+        })
+      : z.custom((name) => name === 'partition', { error: "expected 'partition' or {partitions, attributes}" }),
+  ).optional(),
   maxQueued: settings({ perTarget: queued(), perHandler: queued() }).optional(),
   retentionMs: whole(1, 3_650 * DAY_MS, 'milliseconds').optional(),
   maxPayloadBytes: whole(1, 67_108_864, 'bytes').optional(),
@@ -114,7 +123,13 @@ export function crossProblems(raw: unknown): Problem[] {
     path: small,
     message: `expected at most ${large} (${number(large)}), got ${number(small)}: ${why}`,
   }));
-  return [...ordered, ...laneProblems(raw)];
+  return [...ordered, ...laneProblems(raw), ...affinityProblems(raw)];
+}
+
+function affinityProblems(raw: unknown): Problem[] {
+  const { affinity, leaders } = (raw ?? {}) as { affinity?: unknown; leaders?: unknown };
+  if (affinity === undefined || leaders === undefined) return [];
+  return [{ path: 'leaders', message: `expected none beside affinity, got ${show(leaders)}: each partition has one leader of its own; set affinity.partitions` }]; // prettier-ignore
 }
 
 /** H6 in lanes: one that keeps no order of its own cannot keep equal keys apart. */

@@ -23,6 +23,11 @@ export interface Batch<P = unknown> {
   /** The leader's epoch and this call's attempt number: a downstream that keeps the highest can refuse older ones. */
   readonly epoch: number;
   readonly attempt: number;
+  /**
+   * Of a handler with affinity: the partition, and the epoch under which the node that makes this call holds it. A downstream that keeps the
+   * highest epoch of each partition and refuses lower ones is safe from a node that was stopped and wakes after another took over (B11).
+   */
+  readonly partition?: { readonly id: string; readonly epoch: number };
 }
 
 export interface CallContext {
@@ -112,6 +117,14 @@ export interface RetryPolicy {
 
 export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
 
+/** Served by one node at a time, the holder of its partition (issue 6): exact limits in one process, connections that stay warm. */
+export interface Affinity {
+  /** How many parts the targets (or lanes) are shared out in: at least a few times the nodes. 1 to 1,024, default 32. May grow; fewer change nothing that is there. */
+  partitions: number;
+  /** Attributes that a node must have to serve it (`nodes.attributes` of its config). Default: none. */
+  attributes: Readonly<Record<string, string>>;
+}
+
 export const LANE_APPROACHES = ['unconstrained', 'serial', 'parallel'] as const;
 export const LANE_KINDS = ['guaranteed', 'non-guaranteed'] as const;
 
@@ -191,6 +204,11 @@ export interface HandlerOptions<P = unknown> {
   lane?: Partial<LaneRules>;
   /** How many leader workflows share the targets (DESIGN section 4.3). Default 'auto' = 4. */
   leaders?: 'auto' | 'target' | number;
+  /**
+   * `'partition'`: its targets (with `service`: its lanes) are shared out in partitions, each served by one node. Each partition has one leader
+   * of its own, so `leaders` is refused beside it. Default: any node makes any call.
+   */
+  affinity?: 'partition' | Partial<Affinity>;
   /** Back pressure upstream: a submit that would exceed it is refused with `Backlogged`. */
   maxQueued?: { perTarget?: number; perHandler?: number };
   /** Terminal tasks are deleted after this, and the dedupe of their ids ends then. Default 7 days. */
@@ -241,6 +259,8 @@ export interface Handler<P = unknown> {
   /** Its batches go through lanes: it has a `service` or a `lane`. */
   readonly ordered: boolean;
   readonly leaders: 'auto' | 'target' | number;
+  /** Null: any node makes any call. */
+  readonly affinity: Affinity | null;
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;

@@ -12,6 +12,10 @@ import { flushCommand } from './flush';
 import { laneCommand } from './lane';
 import { lanesCommand } from './lanes';
 import { migrateCommand } from './migrate';
+import { nodeCommand } from './node';
+import { nodesCommand } from './nodes';
+import { partitionCommand } from './partition';
+import { partitionsCommand } from './partitions';
 import { pauseCommand } from './pause';
 import { queuerCommand } from './queuer';
 import { redriveCommand } from './redrive';
@@ -34,6 +38,7 @@ const GROUPS: readonly (readonly [title: string, commands: readonly (() => Comma
   ['Tasks:', [submitCommand, tryCommand, taskCommand, explainCommand, cancelCommand]],
   ['Look:', [statusCommand, targetsCommand, batchCommand, verifyCommand, versionCommand]],
   ['Lanes:', [lanesCommand, laneCommand, queuerCommand]],
+  ['Nodes:', [nodesCommand, nodeCommand, partitionsCommand, partitionCommand]],
   ['Executions:', [executeCommand, executionCommand]],
   ['Fan-outs:', [fanoutCommand]],
   ['Steer:', [flushCommand, pauseCommand, resumeCommand, setCommand, redriveCommand, resolveCommand, completeCommand]],

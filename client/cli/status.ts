@@ -52,11 +52,14 @@ const overview = (list: readonly HandlerStatus[]): string => {
   return table(head, rows);
 };
 
-const remark = ({ paused, holdUntil, served, identityHolds }: HandlerStatus): string =>
+const remark = ({ paused, holdUntil, served, partitions, identityHolds }: HandlerStatus): string =>
   [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     holdUntil === null ? '' : `held until ${holdUntil}`,
     served ? '' : 'no live worker serves it',
+    partitions === null || partitions.held === partitions.n
+      ? ''
+      : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
   ]
     .filter((text) => text !== '')
@@ -71,6 +74,7 @@ const one = (status: HandlerStatus): string => {
     ['oldest waits', oldestQueuedMs === null ? null : duration(oldestQueuedMs)],
     ['calls in flight', inFlightCalls],
     ['closed by', Object.entries(flushReasons).map(([reason, n]) => `${reason} ${n}`).join(', ')], // prettier-ignore
+    ['partitions held', status.partitions === null ? null : `${status.partitions.held} of ${status.partitions.n}`],
     ['note', remark(status)],
   ]);
   const rows = leaders.map(({ name, state, epoch, wakeInMs, expiresInMs }) => [

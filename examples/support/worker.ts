@@ -1,4 +1,6 @@
 import type { CallbackPolicy } from '../../activities/deps';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
+import type { NodeSettings } from '../../activities/nodeSettings';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import type { ExecutionSettings } from '../../activities/executionSettings';
 import type { Handler } from '../../activities/handlers';
@@ -21,6 +23,7 @@ export const runWorker = async (
     graceMs: number;
     callbacks?: CallbackPolicy;
     executions?: Partial<ExecutionSettings>;
+    nodes?: Partial<NodeSettings>;
   },
 ): Promise<void> => {
   const log = createLogger('error');
@@ -35,6 +38,7 @@ export const runWorker = async (
       callback: NO_CALLBACK,
       api: DEFAULT_API,
       executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
+      nodes: { ...DEFAULT_NODE_SETTINGS, ...options.nodes },
       logLevel: 'error',
       config: null,
       configNamed: false,

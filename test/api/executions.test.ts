@@ -78,5 +78,5 @@ test('E2: cancel: what runs is interrupted, the stream of its progress ends', as
 test('E2: no node: it stays created and says so; listed with the others', async () => {
   const { request_id: id } = (await start('nobody has this', lists(1))).body;
   expect((await world.call(`GET /v1/executions/${id}`)).body).toMatchObject({ state: 'created', counts: { created: 1 } }); // prettier-ignore
-  expect((await world.call('GET /v1/nodes')).body.nodes).toMatchObject([{ batch: true, live: true }, { batch: true }]);
+  expect((await world.call('GET /v1/nodes')).body.nodes).toMatchObject([{ batch: true, alive: true }, { batch: true }]);
 });

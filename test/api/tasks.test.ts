@@ -94,7 +94,7 @@ test('issue 7: targets: a page, overrides, flush and pause of one', async () => 
 });
 
 test('issue 7: nodes, verify, metrics, the document and its page', async () => {
-  expect((await world.call('GET /v1/nodes')).body.nodes).toEqual([expect.objectContaining({ live: true, handlers: ['items', 'slow'] })]); // prettier-ignore
+  expect((await world.call('GET /v1/nodes')).body.nodes).toEqual([expect.objectContaining({ alive: true, handlers: ['items', 'slow'] })]); // prettier-ignore
   expect((await world.call('GET /v1/verify')).body).toMatchObject({ ok: true });
   const metrics = await world.call('GET /metrics');
   expect(metrics.type).toContain('text/plain');

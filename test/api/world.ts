@@ -3,6 +3,7 @@ import pino from 'pino';
 import type { Handler } from '../../activities/handlers';
 import { defineHandler } from '../../activities/handlers';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Scope } from '../../postgres/apiToken';
@@ -112,6 +113,7 @@ export const settingsFor = (
   callbacks: { allow: [], secret: null },
   callback: NO_CALLBACK,
   executions: DEFAULT_EXECUTION_SETTINGS,
+  nodes: DEFAULT_NODE_SETTINGS,
   api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },
   logLevel: 'silent',
   config: null,

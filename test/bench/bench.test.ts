@@ -22,7 +22,7 @@ test('the bench runs: every task once, calls equal the optimum, every figure is 
   for (const figure of [
     'ratioToFloor',
     'ratioToSetFloor',
-    'ratioToOneAtATime',
+    'ratioToSixteen',
     'actionsPerTask',
     'walBytesPerTask',
     'cpuRatioToFloor',

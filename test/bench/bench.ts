@@ -64,7 +64,6 @@ const benchOne = async (servers: Servers, benchCase: BenchCase): Promise<CaseRes
     const measured = new Map<string, RunMeasure[]>(sides.all.map(({ name }) => [name, []]));
     for (let i = 1; i <= runs; i++) {
       for (const side of sides.all) {
-        if (side.name === 'one' && i > 1) continue; // it takes a minute, and is far from the others
         const measure = await measureRun(servers, side, benchCase, `r${i}`);
         measured.get(side.name)!.push(measure);
         say(

@@ -11,7 +11,8 @@ import { targetKey } from './tasks';
 
 /** The floor's worker process: hand-written SQL, no leader, no durability of decisions; the yardstick of DESIGN section 7. */
 
-export type FloorKind = 'target' | 'set' | 'one' | 'poller';
+/** Target by target; the same with as many targets in hand as calls in flight; claims of many targets in one statement; live. */
+export type FloorKind = 'target' | 'sixteen' | 'set' | 'poller';
 export interface FloorStart {
   kind: FloorKind;
   run: string;
@@ -35,8 +36,8 @@ const call = (port: number, target: string, rows: readonly ClaimedRow[]): Promis
 const loops = (work: () => Promise<void>): Promise<unknown> =>
   Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, work));
 
-/** Target by target: claim, call, complete; as many loops as calls in flight. */
-const byTarget = (port: number): Promise<unknown> =>
+/** As many targets in hand as calls in flight: claim, call, complete, each loop by itself. */
+const bySixteen = (port: number): Promise<unknown> =>
   loops(async () => {
     for (let next = await jobs.take(0); next.length > 0; next = await jobs.take(0)) await one(port, next[0]!);
   });
@@ -46,12 +47,11 @@ const one = async (port: number, job: Job): Promise<void> => {
   if (rows.length > 0) await complete(pool, await call(port, job.target, rows));
 };
 
-/** One target at a time, as a plain script does it: as many calls in flight as that one gives. */
-const oneAtATime = async (port: number): Promise<void> => {
+/** Target by target: one is finished, as far as it has arrived, before the next; as many calls in flight as that one gives. */
+const byTarget = async (port: number): Promise<void> => {
   const flying = new Set<Promise<void>>();
   let target: string | null = null;
-  for (let next = await jobs.take(0); next.length > 0; next = await jobs.take(0)) {
-    const job = next[0]!;
+  for (let job = await jobs.takeOf(null); job !== undefined; job = await jobs.takeOf(target)) {
     if (job.target !== target) await Promise.all(flying);
     else if (flying.size >= CALLS_IN_FLIGHT) await Promise.race(flying);
     target = job.target;
@@ -158,10 +158,10 @@ const run = (start: FloorStart): Promise<unknown> => {
   switch (start.kind) {
     case 'target':
       return byTarget(start.port);
+    case 'sixteen':
+      return bySixteen(start.port);
     case 'set':
       return bySet(start.port);
-    case 'one':
-      return oneAtATime(start.port);
     case 'poller':
       return byPolling(start);
   }

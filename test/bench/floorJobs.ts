@@ -11,6 +11,7 @@ export interface Job {
 export class FloorJobs {
   private readonly given: number[];
   private readonly jobs: Job[] = [];
+  private readonly waitingOf = new Map<string, number>();
   private waiting: (() => void)[] = [];
   private ended = false;
 
@@ -38,6 +39,7 @@ export class FloorJobs {
 
   push(job: Job): void {
     this.jobs.push(job);
+    this.count(job, 1);
     this.wake();
   }
 
@@ -46,16 +48,33 @@ export class FloorJobs {
     this.wake();
   }
 
+  /** One job, of this target if it has any; none: all were given. */
+  async takeOf(target: string | null): Promise<Job | undefined> {
+    await this.some();
+    const has = target !== null && (this.waitingOf.get(target) ?? 0) > 0;
+    const [job] = this.jobs.splice(has ? this.jobs.findIndex((one) => one.target === target) : 0, 1);
+    if (job !== undefined) this.count(job, -1);
+    return job;
+  }
+
   /** Jobs of at most `tasks` tasks together, at least one; none: all were given. */
   async take(tasks: number): Promise<Job[]> {
-    while (this.jobs.length === 0) {
-      if (this.ended) return [];
-      await new Promise<void>((resolve) => this.waiting.push(resolve));
-    }
+    await this.some();
+    if (this.jobs.length === 0) return [];
     let sum = this.jobs[0]!.n;
     let count = 1;
     while (count < this.jobs.length && sum + this.jobs[count]!.n <= tasks) sum += this.jobs[count++]!.n;
-    return this.jobs.splice(0, count);
+    const taken = this.jobs.splice(0, count);
+    for (const job of taken) this.count(job, -1);
+    return taken;
+  }
+
+  private async some(): Promise<void> {
+    while (this.jobs.length === 0 && !this.ended) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
+  private count({ target }: Job, by: number): void {
+    this.waitingOf.set(target, (this.waitingOf.get(target) ?? 0) + by);
   }
 
   private add(job: Job, i: number): void {

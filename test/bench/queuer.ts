@@ -72,7 +72,7 @@ class Bench {
   async grant(slots: number): Promise<{ id: number; service: string }[]> {
     const { pool } = this.client;
     const asks = [{ no: this.no, epoch: 1, slots }];
-    const granted = await grantNext({ pool, handlers: this.handlers }, 0, asks);
+    const granted = await grantNext({ pool, handlers: this.handlers, node: 'n' }, 0, asks);
     const batches = (granted.batches.get(this.no) ?? []).map(({ id }) => id);
     if (batches.length === 0) return [];
     const { rows } = await pool.query<{ id: number; service: string }>(

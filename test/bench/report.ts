@@ -10,7 +10,7 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
       'tasks/targets/max',
       'x floor (goal)',
       'x set floor',
-      'x one target at a time',
+      'x floor, 16 targets at once',
       'calls / best',
       'actions (goal)',
       'WAL B/task (most)',
@@ -30,7 +30,7 @@ export const tableOf = (cases: readonly BenchCase[], results: readonly CaseResul
         ? '-'
         : `${result.ratioToFloor} (${goal.ratio}) [${result.ratioToFloorRange!.join('-')}]`,
       result.ratioToSetFloor ?? '-',
-      result.ratioToOneAtATime ?? '-',
+      result.ratioToSixteen ?? '-',
       `${result.calls} / ${result.callsAtBest}`,
       goal.actionsPerBatch === undefined
         ? `${result.actionsPerTask}/task (${goal.actionsPerTask})`

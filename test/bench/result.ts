@@ -11,11 +11,11 @@ export interface CaseResult {
   targets: number;
   maxItems: number;
   runs: number;
-  /** Muster's tasks/s against the floor that goes target by target, and against the set-based one. */
+  /** Muster's tasks/s against the floor that goes target by target (the goals are held against this one), and against the set-based one. */
   ratioToFloor?: number;
   ratioToSetFloor?: number;
-  /** Against the one that has one target in its hands at a time, and so fewer calls in flight; measured once. */
-  ratioToOneAtATime?: number;
+  /** Against a harder one, which no issue asks for: 16 targets in its hands at once, and told what has arrived. */
+  ratioToSixteen?: number;
   /** The same from the lowest to the highest run: how far to trust the medians. */
   ratioToFloorRange?: [number, number];
   calls: number;
@@ -73,7 +73,7 @@ export const resultOf = (benchCase: BenchCase, runs: Runs): CaseResult => {
       : {
           ratioToFloor: round(mid(floor, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
           ratioToSetFloor: round(mid(set!, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
-          ratioToOneAtATime: round(mid(runs.get('one')!, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
+          ratioToSixteen: round(mid(runs.get('sixteen')!, (run) => run.seconds) / mid(muster, (run) => run.seconds)),
           ratioToFloorRange: [round(Math.min(...ratios)), round(Math.max(...ratios))],
         }),
     calls,

@@ -16,6 +16,7 @@ export interface Servers {
   floorUrl: string;
   /** A migrated database of its own: what one case leaves in catalogs and caches is not in the next one's way. */
   createMusterDatabase(name: string): Promise<string>;
+  dropMusterDatabase(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +41,7 @@ export const startServers = async (profiled: boolean): Promise<Servers> => {
     downstreamPort,
     floorUrl,
     createMusterDatabase: (name) => createStore(postgres.url, name),
+    dropMusterDatabase: (name) => query(postgres.url, `drop database ${name} with (force)`),
     stop: async () => {
       await downstream.stop();
       await Promise.all([postgres.stop(), temporal.stop()]);

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { Pulse } from '../../activities/pulse';
+import { Heartbeat } from '../../activities/heartbeat';
 import { deleteStaleNodes, servedHandlers } from '../../postgres/node';
 import { Registry } from '../../workers/registry';
 import type { TestDatabase } from '../helpers/database';
@@ -17,8 +17,8 @@ afterAll(() => database.drop());
 const register = async (id: string, everyMs = 20): Promise<Registry> => {
   const node = { id, taskQueue: 'queue', handlers: ['orders', 'mails'], version: '1.2.3' };
   const log = pino({ level: 'silent' });
-  const pulse = new Pulse({ pool: database.pool, log });
-  const registry = new Registry({ pool: database.pool, pulse, node, log, everyMs, silenceMs: 3_000 });
+  const heartbeat = new Heartbeat({ pool: database.pool, log });
+  const registry = new Registry({ pool: database.pool, heartbeat, node, log, everyMs, silenceMs: 3_000 });
   running.push(registry);
   await registry.start();
   return registry;

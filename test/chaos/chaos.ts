@@ -11,7 +11,8 @@ import { GROUPING } from './scenario';
 
 /**
  * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere while tasks arrive, then counts.
- * `npm run test:chaos -- --scenario queuer --batches 100000 --lanes 100 --kills 100 --seed 1`: the same for batches in serial lanes. One JSON
+ * `npm run test:chaos -- --scenario queuer --batches 100000 --lanes 100 --kills 100 --seed 1`: the same for batches in serial lanes; with
+ * `--partitions 16 --freezes 50` each lane is served by one node, and nodes are stopped past their leases too. One JSON
  * line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or disordered, or a kill could not be made.
  */
 
@@ -28,6 +29,12 @@ const flags = processFlags(
     tasks: numberFlag(10_000, { text: 'of grouping: tasks submitted', min: 1 }),
     batches: numberFlag(100_000, { text: 'of queuer: batches submitted', min: 1 }),
     lanes: numberFlag(100, { text: 'of queuer: lanes', min: 2 }),
+    partitions: numberFlag(0, {
+      text: 'of queuer: partitions of each handler; 0: any worker serves any lane',
+      min: 0,
+      max: 1_024,
+    }),
+    freezes: numberFlag(0, { text: 'of queuer, with partitions: workers stopped past their leases', min: 0 }),
     kills: numberFlag(100, { text: 'kills; 0: nobody is killed' }),
     seed: seedFlag(),
     keep: switchFlag('servers stay up afterwards, until Ctrl-C'),

@@ -82,6 +82,16 @@ export class Place {
     }, STOP_MS);
   }
 
+  /** The same for `ms`, wherever it is. */
+  async freeze(ms: number): Promise<void> {
+    this.stopped = true;
+    const victim = this.child!;
+    victim.signal('SIGSTOP');
+    await sleep(ms);
+    victim.signal('SIGCONT');
+    this.stopped = false;
+  }
+
   /** Lets a victim go on, by message and, for one whose thread stands still, by file. */
   go(token: string, lost = false): void {
     writeFileSync(path.join(this.runDir, `go-${token}`), '');

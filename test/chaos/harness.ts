@@ -58,7 +58,7 @@ export class Harness {
         new Place(
           `worker-${index}`,
           scenario.worker,
-          () => ({ ...common(), index, bundle, downstream: this.url }),
+          () => ({ ...common(), index, bundle, downstream: this.url, settings: scenario.settings }),
           runDir,
           this.reaper,
           take,

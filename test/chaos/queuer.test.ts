@@ -1,4 +1,4 @@
-import type { Evidence, LaneVerdict } from './queuer/checker';
+import type { Evidence, LaneCall, LaneVerdict } from './queuer/checker';
 import { judge } from './queuer/checker';
 import type { LaneOutcome } from './queuer/report';
 import { planKills } from './plan';
@@ -45,11 +45,27 @@ const NOTHING = {
   strangers: 0,
   overlaps: 0,
   staleCalls: 0,
+  staleAccepted: 0,
+  sharedEpochs: 0,
   thawedSends: 0,
 };
 const stored = (id: string, status = 10) => ({ id, service: id.slice(0, id.lastIndexOf('-')), status });
 const applied = (id: string, key: string, service = id.slice(0, id.lastIndexOf('-'))) => ({ service, key, ids: [id] });
-const call = (key: string, attempt = 1, beside = 0) => ({ service: 'a', key, attempt, beside });
+const call = (key: string, attempt = 1, beside = 0) => ({
+  service: 'a',
+  key,
+  attempt,
+  beside,
+  worker: 0,
+  fence: null,
+  refused: false,
+});
+/** Under an epoch of the one partition. */
+const fenced = (key: string, epoch: number, more: Partial<LaneCall> = {}): LaneCall => ({
+  ...call(key),
+  fence: { id: 'p', epoch },
+  ...more,
+});
 
 /** Two batches of one lane, the second sent twice, one of another; a frozen mark that was not used: all as it should be. */
 const sound = (): Evidence => ({
@@ -66,6 +82,18 @@ test('finds nothing where nothing is wrong', () => {
   }); // prettier-ignore
 });
 
+test('B11: a call under an old epoch that was refused is none; the next epoch may be another worker', () => {
+  const calls = [fenced('m-1', 1), fenced('m-2', 2, { worker: 1 }), fenced('m-1', 1, { refused: true }), fenced('m-3', 2, { worker: 1 })]; // prettier-ignore
+  expect(judge({ ...sound(), calls })).toMatchObject({ ...NOTHING, refusedCalls: 1, findings: [] });
+});
+
+test('B5 B10 B11 B16: lanes in partitions, killed and frozen nodes: no call under an old epoch is accepted, no order inverted, nothing lost', async () => {
+  const args = ['--scenario', 'queuer', '--batches', '300', '--lanes', '20', '--partitions', '6', '--freezes', '2', '--kills', '2', '--seed', '4']; // prettier-ignore
+  const { code, outcome, table } = await runShort<LaneOutcome>(args);
+  if (code !== 0) throw new Error(table);
+  expect(outcome).toMatchObject({ passed: true, kills: 2, freezes: 2, ...NOTHING, crashes: 0, drained: true, verified: 'ok' }); // prettier-ignore
+}, 240_000);
+
 /** A checker that finds nothing proves nothing: each fault is planted once, in a forged record. */
 const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>, found: Partial<LaneVerdict>][] = [
   ['an order turned round', (e) => ({ applied: [...e.applied].reverse() }), { inversions: 1 }],
@@ -79,6 +107,8 @@ const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>,
   ['a batch that failed', (e) => ({ stored: [...e.stored, stored('b-1', 11)] }), { failed: 1 }],
   ['two of a serial lane sent beside each other', (e) => ({ calls: [...e.calls, call('m-4', 1, 1)] }), { overlaps: 1 }],
   ['a call of somebody taken for dead', (e) => ({ calls: [...e.calls, call('m-2', 1)] }), { staleCalls: 1 }],
+  ['a call under an old epoch that was answered', (e) => ({ calls: [...e.calls, fenced('m-4', 2), fenced('m-5', 1)] }), { staleAccepted: 1 }],
+  ['two workers under one epoch', (e) => ({ calls: [...e.calls, fenced('m-4', 2), fenced('m-5', 2, { worker: 1 })] }), { sharedEpochs: 1 }],
   ['a frozen one that sends when it thaws', (e) => ({ calls: [...e.calls.slice(0, 3), call('m-2', 2), call('m-2', 3)] }), { thawedSends: 1 }],
 ]; // prettier-ignore
 

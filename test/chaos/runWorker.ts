@@ -4,6 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../activities/handlers';
 import { createPool } from '../../postgres/pool';
+import type { NodeOptions } from '../../workers/node';
 import { createNode } from '../../workers/node';
 import { eventually } from '../helpers/eventually';
 import { say } from './post';
@@ -16,11 +17,13 @@ const LEASE_MS = 5_000;
 /** Submissions end soon: there are many of them in a run. */
 export const SOFT_DEADLINE_MS = 5_000;
 
+type ChaosWorkerOptions = Pick<NodeOptions, 'softDeadlineMs' | 'nodes'>;
+
 /** A worker that can be killed at a named point: the product's own node, over a pool and a logger that report where it is. */
 export const runChaosWorker = async (
   handlers: (downstream: string, worker: number) => Handler[],
   hooks: Hooks,
-  options: { softDeadlineMs?: number } = {},
+  options: ChaosWorkerOptions = {},
 ): Promise<void> => {
   try {
     await run(handlers, hooks, options);
@@ -36,7 +39,7 @@ export const runChaosWorker = async (
 const run = async (
   handlers: (downstream: string, worker: number) => Handler[],
   hooks: Hooks,
-  options: { softDeadlineMs?: number },
+  options: ChaosWorkerOptions,
 ): Promise<void> => {
   const { index, databaseUrl, address, prefix, downstream, bundle } = settings;
   Runtime.install({

@@ -4,7 +4,7 @@ export interface Scenario {
   worker: string;
   submitter: string;
   downstream: string;
-  /** The submitters' own. */
+  /** The submitters' and the workers' own. */
   settings?: unknown;
   /** `n`: what is in flight now. */
   liveSql: string;
@@ -33,12 +33,18 @@ union all select json_build_object('queue', q)::text from (select target_id, cou
 union all select json_build_object('now', clock())::text`,
 };
 
+export interface LaneSettings {
+  lanes: number;
+  /** Of each handler; 0: no affinity. */
+  partitions: number;
+}
+
 /** The submission queuer over serial lanes. */
-export const LANES = (lanes: number): Scenario => ({
+export const LANES = (lanes: number, partitions: number): Scenario => ({
   worker: 'queuer/worker.js',
   submitter: 'queuer/submitter.js',
   downstream: 'queuer/downstream.js',
-  settings: { lanes },
+  settings: { lanes, partitions } satisfies LaneSettings,
   liveSql: 'select count(*)::int as n from submission where status in (3, 4, 5)',
   waitingSql:
     'select count(*)::int as n from submission s join lane l on l.id = s.lane_id where l.queuer_id = $1 and s.status < 10',

@@ -8,6 +8,8 @@ export interface WorkerSettings {
   downstream: string;
   bundle: string;
   runDir: string;
+  /** The scenario's own. */
+  settings?: unknown;
 }
 
 /** This worker's orders, and its line to the harness. */

@@ -18,6 +18,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:queuer': [],
   'bench:fanout': ['items', 'short'],
   'bench:api': ['singles', 'thousands', 'open', 'short'],
+  'bench:nodes': ['times', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],

@@ -1,3 +1,4 @@
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
 import { randomUUID } from 'node:crypto';
 import { grantLanes } from '../../activities/grant';
 import type { Client, StrategyName } from '../../client';
@@ -36,7 +37,7 @@ class Queuer {
   /** One turn; what it granted is accepted at once (status pending), its submitters are over. Services in the order of their grants. */
   async grant(): Promise<string[]> {
     const turn = { queuerId: 0, runId: this.runId, runStartedAtMs: 1, turn: ++this.turn, live: [], mayClaim: true };
-    await grantLanes({ pool: database.pool, leaseMs: 15_000, log: { error: (...args: unknown[]) => expect(args).toEqual([]) } }, turn); // prettier-ignore
+    await grantLanes({ pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: { error: (...args: unknown[]) => expect(args).toEqual([]) } }, turn); // prettier-ignore
     const { rows } = await database.pool.query<{ id: number; service: string }>(
       `select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.status = 3 order by s.granted_at, s.batch_id`,
     );

@@ -1,3 +1,4 @@
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
 import { randomUUID } from 'node:crypto';
 import { grantLanes } from '../../activities/grant';
 import { lookAtLanes } from '../../activities/laneLook';
@@ -51,7 +52,10 @@ test('C23: an empty store gives nothing and no error', async () => {
   expect(await nextRound(() => Promise.resolve())).toEqual([]);
   const runId = randomUUID();
   const turn = { queuerId: 0, runId, runStartedAtMs: 1, turn: 1, live: [], mayClaim: true };
-  const answer = await grantLanes({ pool: database.pool, leaseMs: 15_000, log: { error: fail } }, turn);
+  const answer = await grantLanes(
+    { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: { error: fail } },
+    turn,
+  );
   expect(answer).toMatchObject({ deposed: false, submitters: [], again: false, next: 'idle', dueInMs: null });
 });
 
@@ -182,7 +186,10 @@ describe('races of a grant', () => {
     await database.pool.query('update submission set status = 6 where batch_id = $1', [one!.batch]);
     const runId = randomUUID();
     const turn = { queuerId: 0, runId, runStartedAtMs: 2, turn: 1, live: [], mayClaim: true };
-    await grantLanes({ pool: database.pool, leaseMs: 15_000, log: { error: fail } }, turn);
+    await grantLanes(
+      { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: { error: fail } },
+      turn,
+    );
     const { by, why } = await laneOf('parked');
     expect(by).toBe(one!.batch);
     expect(why).toMatch(new RegExp(`^unknown: nobody knows whether batch ${one!.batch} was applied.*lane fix`));

@@ -1,3 +1,4 @@
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
 import { randomUUID } from 'node:crypto';
 import { grantLanes, grantNext } from '../../activities/grant';
 import { wakeQueuers } from '../../postgres/queuer';
@@ -29,7 +30,7 @@ class Run {
   constructor(private readonly runStartedAtMs: number) {}
   take(live: number[] = [], turn = ++this.turn): Promise<GrantAnswer> {
     const { runId, runStartedAtMs } = this;
-    return grantLanes({ pool: database.pool, leaseMs: 15_000, log: silent }, { queuerId: 0, runId, runStartedAtMs, turn, live, mayClaim: true }); // prettier-ignore
+    return grantLanes({ pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: silent }, { queuerId: 0, runId, runStartedAtMs, turn, live, mayClaim: true }); // prettier-ignore
   }
 }
 const submit = async (service: string): Promise<number> =>
@@ -86,7 +87,7 @@ test('two runs: the later one takes over with a higher epoch, the earlier one is
   expect(await early.take([submitters[0]!.no])).toMatchObject({ deposed: true, submitters: [] });
   const handlers = client.handlers;
   const asks = [{ no: submitters[0]!.no, epoch: 1, slots: 1 }];
-  expect(await grantNext({ pool: database.pool, handlers }, 0, asks)).toMatchObject({ batches: new Map(), over: new Set([submitters[0]!.no]) }); // prettier-ignore
+  expect(await grantNext({ pool: database.pool, handlers, node: 'n' }, 0, asks)).toMatchObject({ batches: new Map(), over: new Set([submitters[0]!.no]) }); // prettier-ignore
 });
 
 test('C29: frozen past its expiry, then thawed: its send is refused, whoever has taken over or not', async () => {
@@ -113,7 +114,7 @@ test('C29: a submitter whose lease has passed is recovered by another one, while
   await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [
     ended,
   ]);
-  const next = await grantNext({ pool: database.pool, handlers: client.handlers }, 0, [
+  const next = await grantNext({ pool: database.pool, handlers: client.handlers, node: 'n' }, 0, [
     { no: other, epoch: 1, slots: 1 },
   ]);
   expect(next.batches.get(other)?.map(({ id }) => id)).toEqual([held]);

@@ -1,6 +1,8 @@
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
+import { noPartitions } from '../helpers/noPartitions';
 import { ExecutionMeters } from '../../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
-import { Pulse } from '../../activities/pulse';
+import { Heartbeat } from '../../activities/heartbeat';
 import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
 import { claimBatches } from '../../activities/claim';
@@ -56,7 +58,10 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
     client,
     wakes,
     turn: (run, turn, { live = [], mayClaim = true, leaderId = 1 } = {}) =>
-      claimBatches({ pool: database.pool, leaseMs: LEASE_MS, wake }, { ...run, leaderId, turn, live, mayClaim }),
+      claimBatches(
+        { pool: database.pool, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake },
+        { ...run, leaderId, turn, live, mayClaim },
+      ),
     submission: async (answer, handler) => ({
       pool: database.pool,
       temporal,
@@ -68,7 +73,9 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       softDeadlineMs: 10_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      pulse: new Pulse({ pool: database.pool, log: pino({ level: 'silent' }) }),
+      heartbeat: new Heartbeat({ pool: database.pool, log: pino({ level: 'silent' }) }),
+      ...noPartitions(database.pool, 'bench'),
+      use: null,
       meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),

@@ -1,3 +1,4 @@
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
 import { claimBatches } from '../../activities/claim';
 import { makeCall, prepare, settleOutcome } from '../../activities/submission';
 import type { CallerDeps, CallEnd } from '../../activities/submission';
@@ -244,7 +245,7 @@ test('A18: a process that is stopped inside a claim holds the others up for seco
       return continued;
     },
   });
-  const deps = { pool, leaseMs: 15_000, wake: () => Promise.resolve() };
+  const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, wake: () => Promise.resolve() };
   const zombie = claimBatches(deps, { ...older, leaderId: 1, turn: 1, live: [], mayClaim: true });
   await inside;
   const turn = await bench.turn(newer, 1); // waits for the row, less than its own lock timeout of 10 s

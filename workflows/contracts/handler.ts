@@ -36,6 +36,10 @@ export const handlerStatus = z
     leaders: z.array(leaderView),
     flushReasons: reasonCounts.describe('Why the batches still in the store were closed: how many of each'),
     served: z.boolean().describe('A live worker node has this handler; without one nothing of it is sent'),
+    partitions: z
+      .object({ n: count, held: count })
+      .nullable()
+      .describe('With affinity: how many, and of how many a node holds the lease. Null: any node serves it'),
   })
   .meta({ id: 'HandlerStatus' });
 export type HandlerStatus = z.infer<typeof handlerStatus>;
@@ -91,21 +95,5 @@ export const verification = z
   })
   .meta({ id: 'Verification' });
 export type Verification = z.infer<typeof verification>;
-
-export const nodeView = z
-  .object({
-    id: z.string(),
-    version: z.string(),
-    handlers: z.array(z.string()),
-    batch: z.boolean().describe('Answers roll calls of executions (E3)'),
-    functions: z.array(z.string()).describe('What it can run'),
-    attributes: z.record(z.string(), z.string()),
-    draining: z.boolean(),
-    startedAt: time,
-    seenMsAgo: ms.describe('Since its last sign of life'),
-    live: z.boolean(),
-  })
-  .meta({ id: 'Node' });
-export type NodeView = z.infer<typeof nodeView>;
 
 export const after = (what: string) => plainName(1_000).optional().describe(`${what} after which the page starts`);

@@ -24,6 +24,7 @@ export const laneView = z
     kind: namesOf(LANE_KINDS),
     approach: namesOf(APPROACHES),
     onInvalid: namesOf(ON_INVALID),
+    partition: z.string().nullable().describe('<handler>/<no> of a handler with affinity; null: any node serves it'),
   })
   .meta({ id: 'Lane' });
 export type LaneView = z.infer<typeof laneView>;

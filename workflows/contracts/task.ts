@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ExplainFacts } from '../planning/explainFacts';
+import type { ServedBy } from '../planning/explainServed';
 import { WAITS_FOR } from '../planning/explainFacts';
 import { TASK_STATES } from '../planning/states';
 import { batchId, callback, count, namesOf, taskId, time } from './words';
@@ -92,6 +93,11 @@ export const explanation = z
       .number()
       .nullable()
       .describe('Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over'),
+    servedBy: z
+      .custom<ServedBy>()
+      .meta({ type: 'object' })
+      .optional()
+      .describe('Only of a task that is not over and whose handler has affinity: who serves it, or why nobody does'),
     facts: z.custom<ExplainFacts>().meta({ type: 'object', description: 'What it was decided from' }),
   })
   .meta({ id: 'Explanation' });

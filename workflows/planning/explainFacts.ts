@@ -1,3 +1,4 @@
+import type { ServedBy } from './explainServed';
 import type { TaskState } from './states';
 
 /** What `explain` decides from, and what it answers (G13). */
@@ -19,6 +20,8 @@ export const WAITS_FOR = [
   'poll',
   'resolve',
   'lane',
+  /** A node that holds its partition: its handler has affinity. */
+  'partition',
 ] as const;
 export type WaitsFor = (typeof WAITS_FOR)[number];
 
@@ -117,6 +120,8 @@ export interface Explanation {
   waitsFor: WaitsFor | null;
   /** Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over. */
   nextStepInMs: number | null;
+  /** Only of a task that is not over and whose handler has affinity: who serves it, or why nobody does. */
+  servedBy?: ServedBy;
   facts: ExplainFacts;
 }
 

@@ -5,6 +5,8 @@ const IDLE_LOOK_MS = 60_000;
 /** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
+/** Whoever assigns the partition wakes its leader: this is only the net. */
+const UNSERVED_LOOK_MS = 2_000;
 
 /** What a leader does after a turn. */
 export interface Next {
@@ -20,7 +22,11 @@ export interface Next {
 /** Pure: from what is due next, what is in flight, and why due work was not taken. */
 export const decideNext = (
   leader: { paused: boolean; handlerHoldMs: number | null; nowMs: number },
-  claimed: { plan: Pick<ClaimPlan, 'cut' | 'take' | 'pacedUntilMs' | 'weightBlocked'> | null; slotsLeft: boolean },
+  claimed: {
+    plan: Pick<ClaimPlan, 'cut' | 'take' | 'pacedUntilMs' | 'weightBlocked'> | null;
+    slotsLeft: boolean;
+    unserved?: boolean;
+  },
   dueAtMs: number | null,
   live: number,
   mayClaim: boolean,
@@ -54,6 +60,7 @@ export const decideNext = (
       wantsSlots: false,
       heldBy: 'continue-as-new',
     };
+  if (claimed.unserved === true) return waiting(UNSERVED_LOOK_MS, true, 'no node holds its partition');
   if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
   if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
   if (claimed.slotsLeft) {

@@ -121,6 +121,7 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
       reads: payload.order.reads,
       writes: payload.order.writes,
       leaders: config.leaders,
+      affinity: config.affinity,
       maxQueued: config.maxQueued,
       retentionMs: config.retentionMs,
       maxPayloadBytes: config.maxPayloadBytes,

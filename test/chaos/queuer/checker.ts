@@ -15,6 +15,11 @@ export interface LaneCall {
   service: string;
   key: string;
   attempt: number;
+  worker: number;
+  /** The partition that the caller held, and its epoch; null: without affinity. */
+  fence: { id: string; epoch: number } | null;
+  /** The downstream had seen a higher epoch. */
+  refused: boolean;
   /** Other batches of the service that the downstream had accepted and not yet applied when it came. */
   beside: number;
 }
@@ -47,6 +52,12 @@ export interface LaneVerdict {
   overlaps: number;
   /** Sent by somebody who had been taken for dead: a later attempt of it was there before. */
   staleCalls: number;
+  /** Calls that the downstream refused, since another node had taken the partition. */
+  refusedCalls: number;
+  /** Calls under an epoch below one that the downstream had seen of that partition, and answered all the same. */
+  staleAccepted: number;
+  /** One epoch of a partition, named by two workers. */
+  sharedEpochs: number;
   frozen: number;
   /** Of those that were frozen: sent all the same, after the thaw. */
   thawedSends: number;
@@ -64,7 +75,7 @@ export const judge = ({ acked, stored, applied, calls, frozen }: Evidence): Lane
   const known = new Set(stored.map(({ id }) => id));
   const verdict: LaneVerdict = {
     batches: stored.length, committed: 0, lost: 0, stuck: 0, failed: 0, inversions: 0, doubleEffects: 0, strangers: 0, overlaps: 0,
-    staleCalls: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings: findings.all,
+    staleCalls: 0, refusedCalls: 0, staleAccepted: 0, sharedEpochs: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings: findings.all,
   }; // prettier-ignore
   const effects = judgeApplied(applied, known, verdict, find);
   verdict.lost = findings.lost(acked, known);
@@ -123,7 +134,8 @@ const judgeApplied = (
 
 const judgeCalls = (calls: readonly LaneCall[], verdict: LaneVerdict, find: (what: string) => void): void => {
   const newest = new Map<string, number>();
-  for (const { key, service, attempt, beside } of calls) {
+  judgeFences(calls, verdict, find);
+  for (const { key, service, attempt, beside } of calls.filter(({ refused }) => !refused)) {
     const last = newest.get(key) ?? 0;
     if (attempt < last) {
       verdict.staleCalls++;
@@ -133,6 +145,28 @@ const judgeCalls = (calls: readonly LaneCall[], verdict: LaneVerdict, find: (wha
     if (beside === 0) continue;
     verdict.overlaps++;
     find(`overlap: ${key} was sent to ${service} beside ${beside} others`);
+  }
+};
+
+/** Judged from the order of the calls alone, not from what the downstream made of it. */
+const judgeFences = (calls: readonly LaneCall[], verdict: LaneVerdict, find: (what: string) => void): void => {
+  const highest = new Map<string, number>();
+  const workers = new Map<string, number>();
+  for (const { key, fence, worker, refused } of calls) {
+    if (fence === null) continue;
+    const { id, epoch } = fence;
+    if (refused) verdict.refusedCalls++;
+    if (epoch < (highest.get(id) ?? 0) && !refused) {
+      verdict.staleAccepted++;
+      find(`stale epoch: ${key} under epoch ${epoch} of ${id} was accepted after epoch ${highest.get(id)}`);
+    }
+    highest.set(id, Math.max(highest.get(id) ?? 0, epoch));
+    const holder = workers.get(`${id} ${epoch}`) ?? worker;
+    if (holder !== worker) {
+      verdict.sharedEpochs++;
+      find(`shared epoch: ${id} under epoch ${epoch} was served by workers ${holder} and ${worker}`);
+    }
+    workers.set(`${id} ${epoch}`, holder);
   }
 };
 

@@ -15,6 +15,8 @@ interface Call {
   attempt: number;
   ids: string[];
   accept: boolean;
+  /** The partition that the caller holds, and its epoch. */
+  fence: { id: string; epoch: number } | null;
 }
 type HoldPoint = 'in-call' | 'after-effect' | 'downstream-restart';
 
@@ -22,6 +24,17 @@ const { runDir, port } = JSON.parse(process.argv[2]!) as { runDir: string; port:
 const APPLIED = path.join(runDir, 'applied.ndjson');
 const CALLS = path.join(runDir, 'calls.ndjson');
 const COMMIT_MS = 10;
+/** The highest epoch of each partition that any call named. A lower one is refused: the downstream's half of the fence. */
+const epochs = new Map<string, number>(
+  (existsSync(CALLS) ? readFileSync(CALLS, 'utf8') : '').split('\n').filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Pick<Call, 'fence'>).flatMap(({ fence }) => (fence === null ? [] : [[fence.id, fence.epoch] as const])), // prettier-ignore
+);
+const isStale = ({ fence }: Call): boolean => {
+  if (fence === null) return false;
+  const highest = epochs.get(fence.id) ?? 0;
+  epochs.set(fence.id, Math.max(highest, fence.epoch));
+  return fence.epoch < highest;
+};
 const applied = new Map<string, string[]>(
   (existsSync(APPLIED) ? readFileSync(APPLIED, 'utf8') : '').split('\n').filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Call).map(({ key, ids }) => [key, ids]), // prettier-ignore
@@ -51,18 +64,21 @@ const hold = async (point: HoldPoint, report: { worker?: number; live: number })
   await gone;
 };
 
-const apply = ({ service, key, ids }: Call): void => {
+const apply = ({ service, key, ids, fence }: Call): void => {
   if (applied.has(key)) return;
-  write(APPLIED, { service, key, ids });
+  write(APPLIED, { service, key, ids, fence });
   applied.set(key, ids);
 };
 
 const results = (ids: readonly string[]) => ids.map((id) => ({ id, status: 'ok' }));
 
+/** Null: refused, whoever calls does not hold the partition any more. */
 const answer = async (call: Call, worker: number): Promise<unknown> => {
-  const { key, service, attempt, ids } = call;
+  const { key, service, attempt, ids, fence } = call;
+  const refused = isStale(call);
   const open = [...accepted.values()].filter((other) => other.service === service && other.key !== key).length;
-  write(CALLS, { key, service, attempt, worker, beside: open });
+  write(CALLS, { key, service, attempt, worker, fence, refused, beside: open });
+  if (refused) return null;
   if (applied.has(key)) return { results: results(applied.get(key)!) };
   await hold('in-call', { worker, live: ids.length });
   if (call.accept) {
@@ -99,8 +115,11 @@ const serve = async (request: IncomingMessage, response: ServerResponse): Promis
   const body = JSON.parse(Buffer.concat(chunks).toString()) as Call & { references: string[]; reference: string };
   const worker = Number(request.headers['x-worker']);
   response.setHeader('content-type', 'application/json');
-  if (request.url === '/batches') response.end(JSON.stringify(await answer(body, worker)));
-  else if (request.url === '/status') response.end(JSON.stringify(body.references.map(statusOf)));
+  if (request.url === '/batches') {
+    const answered = await answer(body, worker);
+    if (answered === null) response.statusCode = 409;
+    response.end(JSON.stringify(answered));
+  } else if (request.url === '/status') response.end(JSON.stringify(body.references.map(statusOf)));
   else response.end(JSON.stringify(results(applied.get(body.reference) ?? [])));
 };
 

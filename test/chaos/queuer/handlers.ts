@@ -12,7 +12,7 @@ export const serviceOf = (lane: number): string => `${lane % 2 === 0 ? 'answerin
 export const handlerOf = (lane: number): string => (lane % 2 === 0 ? ANSWERING : ACCEPTING);
 
 /** Serial lanes: the next batch only after the one before was applied. */
-export const laneHandlers = (downstream: string, worker: number): Handler[] => {
+export const laneHandlers = (downstream: string, worker: number, partitions: number): Handler[] => {
   const lane: Partial<LaneRules> = { approach: 'serial' };
   const common = {
     schema,
@@ -23,9 +23,10 @@ export const laneHandlers = (downstream: string, worker: number): Handler[] => {
     timeoutMs: 2_000,
     idempotency: { by: 'batch' as const },
     retry: { delayed: { baseMs: 200, maxMs: 2_000 } },
+    ...(partitions === 0 ? {} : { affinity: { partitions } }),
   };
   const submit = async (batch: Batch<Payload>, context: CallContext): Promise<SubmitAnswer> => {
-    const body = { service: batch.target, attempt: batch.attempt, ids: batch.tasks.map(({ id }) => id), accept: batch.handler === ACCEPTING, key: context.idempotencyKey }; // prettier-ignore
+    const body = { service: batch.target, attempt: batch.attempt, ids: batch.tasks.map(({ id }) => id), accept: batch.handler === ACCEPTING, key: context.idempotencyKey, fence: batch.partition ?? null }; // prettier-ignore
     return (await post(`${downstream}/batches`, worker, body, context.signal)) as SubmitAnswer;
   };
   return [
@@ -50,6 +51,7 @@ const post = async (url: string, worker: number, body: object, signal: AbortSign
     if (((error as Error).cause as { code?: string } | undefined)?.code === 'ECONNREFUSED') throw new LaterError('the downstream is not there'); // prettier-ignore
     throw error;
   }
+  if (response.status === 409) throw new LaterError('another node holds the partition');
   if (!response.ok) throw new Error(`downstream: ${response.status}`);
   return response.json();
 };

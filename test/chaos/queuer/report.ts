@@ -11,6 +11,9 @@ export interface LaneOutcome extends LaneVerdict {
   passed: boolean;
   seed: number;
   lanes: number;
+  partitions: number;
+  /** Stopped past its leases while it held partitions, and then not theirs any more. */
+  freezes: number;
   kills: number;
   killsOf: Record<string, number>;
   stops: number;
@@ -30,6 +33,8 @@ export interface LaneFigures {
   batches: number;
   kills: number;
   lanes: number;
+  partitions: number;
+  freezes: number;
   seed: number;
   crashes: number;
   runtimeDeaths: number;
@@ -39,9 +44,9 @@ export interface LaneFigures {
 export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigures): LaneOutcome => {
   const killsOf: Record<string, number> = {};
   for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
-  const { lost, stuck, failed, inversions, doubleEffects, strangers, overlaps, staleCalls, thawedSends } = verdict;
+  const { lost, stuck, failed, inversions, doubleEffects, strangers, overlaps, staleCalls, staleAccepted, sharedEpochs, thawedSends } = verdict; // prettier-ignore
   const clean =
-    lost + stuck + failed + inversions + doubleEffects + strangers + overlaps + staleCalls + thawedSends === 0;
+    lost + stuck + failed + inversions + doubleEffects + strangers + overlaps + staleCalls + staleAccepted + sharedEpochs + thawedSends === 0; // prettier-ignore
   const enough =
     struck.length >= kills &&
     (kills < MANY_KILLS || LANE_POINTS.every((point) => (killsOf[point] ?? 0) >= LEAST_A_POINT));
@@ -77,6 +82,10 @@ export const tableOf = (outcome: LaneOutcome): string => {
     row('strangers', outcome.strangers),
     row('overlaps', outcome.overlaps),
     row('stale calls', outcome.staleCalls),
+    row('partitions / freezes', `${outcome.partitions}/${outcome.freezes}`),
+    row('refused by epoch', outcome.refusedCalls),
+    row('stale epochs accepted', outcome.staleAccepted),
+    row('epochs of two workers', outcome.sharedEpochs),
     row('frozen / sent when thawed', `${outcome.frozen}/${outcome.thawedSends}`),
     row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
     row('ended by themselves', outcome.crashes),

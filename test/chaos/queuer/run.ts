@@ -7,6 +7,7 @@ import { LANE_POINTS } from '../points';
 import { LANES } from '../scenario';
 import type { Servers } from '../servers';
 import { gather, judge } from './checker';
+import { Freezer } from './freezer';
 import { serviceOf } from './handlers';
 import { outcomeOf, tableOf } from './report';
 
@@ -14,6 +15,10 @@ export interface LaneChaos extends ArenaOptions {
   batches: number;
   lanes: number;
   kills: number;
+  /** Of each handler; 0: no affinity. */
+  partitions: number;
+  /** With partitions: so many times a worker that holds some is stopped past its leases. */
+  freezes: number;
 }
 
 /** Above what a stopped process, a lost batch and a mark's deadline may cost together; and in all. */
@@ -30,6 +35,7 @@ const rampage = async (
   harness: Harness,
   servers: Servers,
   options: LaneChaos,
+  freezer: Freezer,
 ): Promise<{ struck: Struck[]; batches: number }> => {
   // prettier-ignore
   const { batches, lanes, kills, seed, log } = options;
@@ -56,7 +62,9 @@ const rampage = async (
       const { point, variant } = entry.kill;
       log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${committed} committed`); // prettier-ignore
     }
-    while (harness.submitted() < goal) await sleep(50);
+    // Work goes on to the last freeze.
+    for (; harness.submitted() < goal || !freezer.isOver; await sleep(50))
+      if (!freezer.isOver && committed >= goal - lanes) goal += lanes * MORE_A_KILL;
   } finally {
     clearInterval(pacer);
   }
@@ -74,17 +82,18 @@ const ackedIds = (acked: ReadonlyMap<string, number>, lanes: number): string[] =
 
 /** `npm run test:chaos -- --scenario queuer`: true where nothing was inverted, lost, doubled or stuck, and every kill was made. */
 export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
-  const { lanes, kills, seed } = options;
-  return inArena(LANES(lanes), options, async ({ servers, harness, client, runDir }) => {
+  const { lanes, kills, seed, partitions, freezes } = options;
+  return inArena(LANES(lanes, partitions), options, async ({ servers, harness, client, runDir }) => {
     await client.setQueuer({ slots: SUBMITTERS, strategy: 'one-round' });
     const begun = performance.now();
-    const { struck, batches } = await rampage(harness, servers, options);
+    const freezer = new Freezer(harness, servers, { freezes: partitions > 0 ? freezes : 0, seed, log: options.log });
+    const [{ struck, batches }] = await Promise.all([rampage(harness, servers, options, freezer), freezer.run()]);
     const drained = await harness.drain(STILL_MS, DRAIN_MS);
     const seconds = (performance.now() - begun) / 1_000;
     const frozen = struck.flatMap(({ how, marked }) => (how === 'stop' ? (marked ?? []) : []));
     const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
     const verified = await client.verify();
-    const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, seed, crashes: harness.crashes(), runtimeDeaths: harness.runtimeDeaths(), seconds }); // prettier-ignore
+    const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, partitions, freezes: freezer.count, seed, crashes: harness.crashes(), runtimeDeaths: harness.runtimeDeaths(), seconds }); // prettier-ignore
     return { outcome, table: tableOf(outcome) };
   });
 };

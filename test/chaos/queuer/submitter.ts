@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { say } from '../post';
+import type { LaneSettings } from '../scenario';
 import { held, openClient, pace, runSubmitter, settings, untilDone } from '../submitterProcess';
 import { handlerOf, laneHandlers, serviceOf } from './handlers';
 
 /** A client process: submits numbered batches to its own half of the lanes, as far as it is told, and says which were accepted. */
 
 const CALL = 50;
-const { lanes } = settings.settings as { lanes: number };
+const { lanes, partitions } = settings.settings as LaneSettings;
 
 /** The n-th batch of this submitter: its lanes in turn, each lane's batches numbered from 0. Those of `a` and `b` lie between each other. */
 const batchAt = (i: number) => {
@@ -18,7 +19,7 @@ const batchAt = (i: number) => {
 };
 
 runSubmitter(async () => {
-  const client = openClient(laneHandlers('http://unused', -1), 'mark-lanes-ready');
+  const client = openClient(laneHandlers('http://unused', -1, partitions), 'mark-lanes-ready');
   say({ ready: true });
   for (let next = settings.from; ;) {
     if (next >= pace.until) {

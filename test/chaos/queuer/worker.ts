@@ -1,6 +1,7 @@
 import type { Marked } from '../points';
 import { runChaosWorker, SOFT_DEADLINE_MS } from '../runWorker';
-import { lose, post } from '../workerPost';
+import type { LaneSettings } from '../scenario';
+import { lose, post, settings } from '../workerPost';
 import type { Statement } from '../tap';
 import { laneHandlers } from './handlers';
 
@@ -19,8 +20,12 @@ const isTurn = ({ transaction }: Statement): boolean => (transaction ?? []).incl
 const marksOf = ([ids, attempts]: readonly unknown[]): Marked[] =>
   (ids as number[]).map((batch, i) => ({ batch, attempt: (attempts as number[])[i]! + 1 }));
 
+const { partitions } = settings.settings as LaneSettings;
+/** Far below what a process is stopped for. */
+const NODES = { leaseMs: 3_000, maxLeaseMs: 20_000, shutdownLimitMs: 1_500, minimumHoldMs: 500 };
+
 void runChaosWorker(
-  laneHandlers,
+  (downstream, worker) => laneHandlers(downstream, worker, partitions),
   {
     before: async (statement) => {
       const { name, values } = statement;
@@ -43,7 +48,7 @@ void runChaosWorker(
         if (post.isArmed('backend-terminated', 2))
           lose(await post.stay({ point: 'backend-terminated', live: granted }));
       }
-      if (name === 'mark-granted' && rows > 0 && post.isArmed('before-send'))
+      if ((name === 'mark-granted' || name === 'mark-granted-fenced') && rows > 0 && post.isArmed('before-send'))
         await post.stay({ point: 'before-send', live: rows, marked: marksOf(values) });
       if (name === 'accept-in-lanes' && rows > 0 && post.isArmed('after-accept'))
         await post.stay({ point: 'after-accept', live: rows });
@@ -54,5 +59,5 @@ void runChaosWorker(
       if (post.isArmed('backend-terminated', 3)) lose(await post.stay({ point: 'backend-terminated', live: settled }));
     },
   },
-  { softDeadlineMs: SOFT_DEADLINE_MS },
+  { softDeadlineMs: SOFT_DEADLINE_MS, nodes: NODES },
 );

@@ -1,3 +1,5 @@
+import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodeSettings';
+import { noPartitions } from '../../helpers/noPartitions';
 import type { Client as TemporalClient } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -5,7 +7,7 @@ import pino from 'pino';
 import { claimBatches } from '../../../activities/claim';
 import { ExecutionMeters } from '../../../activities/executionMeters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../../activities/executionSettings';
-import { Pulse } from '../../../activities/pulse';
+import { Heartbeat } from '../../../activities/heartbeat';
 import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../activities/handlers';
 import { ring, wake } from '../../../activities/ring';
@@ -98,7 +100,8 @@ export class World {
       softDeadlineMs: 60_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      pulse: new Pulse({ pool: this.submissions, log: pino({ level: 'silent' }) }),
+      heartbeat: new Heartbeat({ pool: this.submissions, log: pino({ level: 'silent' }) }),
+      ...noPartitions(this.submissions, 'simulated'),
       meters: new ExecutionMeters(),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
@@ -186,7 +189,10 @@ export class World {
   }
 
   takeTurn(input: TurnInput): Promise<TurnAnswer> {
-    return claimBatches({ pool: this.leaders, leaseMs: LEASE_MS, wake: (woken) => wake(this.deps, woken) }, input);
+    return claimBatches(
+      { pool: this.leaders, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake: (woken) => wake(this.deps, woken) },
+      input,
+    );
   }
 
   private async signal(type: string, [input]: unknown[]): Promise<void> {

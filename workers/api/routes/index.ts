@@ -4,6 +4,7 @@ import { executionRoutes } from './executions';
 import { fanoutRoutes } from './fanouts';
 import { handlerRoutes } from './handlers';
 import { laneRoutes } from './lanes';
+import { nodeRoutes } from './nodes';
 import type { SystemParts } from './system';
 import { systemRoutes } from './system';
 import { targetRoutes } from './targets';
@@ -18,5 +19,6 @@ export const allRoutes = (parts: SystemParts): Route[] => [
   ...laneRoutes,
   ...fanoutRoutes,
   ...executionRoutes,
+  ...nodeRoutes,
   ...systemRoutes(parts),
 ];

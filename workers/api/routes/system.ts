@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nodeView, verification } from '../../../workflows/contracts/handler';
+import { verification } from '../../../workflows/contracts/handler';
 import { health } from '../../metrics';
 import type { ApiMetrics } from '../metrics';
 import { ApiProblem } from '../problem';
@@ -7,18 +7,6 @@ import type { Route } from '../route';
 import { route } from '../route';
 
 const tag = 'System';
-
-const nodes = route({
-  id: 'listNodes',
-  method: 'GET',
-  path: '/v1/nodes',
-  scope: 'read',
-  tag,
-  summary: 'The worker processes: what each can run, and whether it lives',
-  answer: { status: 200, schema: z.object({ nodes: z.array(nodeView) }), description: 'By id' },
-  problems: [],
-  run: async ({ client }) => ({ nodes: await client.nodes() }),
-});
 
 const verify = route({
   id: 'verify',
@@ -95,7 +83,6 @@ export interface SystemParts {
   document: () => object;
 }
 export const systemRoutes = ({ stopping, metrics, document }: SystemParts): Route[] => [
-  nodes,
   verify,
   live,
   ready(stopping),

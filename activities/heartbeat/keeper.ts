@@ -1,8 +1,9 @@
 import { renewChunk } from '../../postgres/chunk';
 import { touchNode } from '../../postgres/node';
+import { nextSilenceInMs, readHeldPartitions, renewPartitions } from '../../postgres/partitionLease';
 import type { Pool } from '../../postgres/pool';
 import { recordResults } from '../../postgres/workItem';
-import type { Beat, FromThread, Hold } from './messages';
+import type { Beat, FromThread, Hold, PartitionTerms } from './messages';
 import { ChunkMemory, nowNs, toNs } from './shared';
 
 /** Something that is written again and again: one write at a time, the next one `everyMs` after the last began. */
@@ -16,11 +17,15 @@ interface Held extends Due, Hold {
 
 /** After a write that failed. */
 const AGAIN_MS = 300;
+/** Behind the end of a silence: it is certain then, and not all nodes look at once. */
+const silenceLookMs = (): number => 50 + Math.random() * 300;
 
-/** The work of the pulse thread: keeps what this process holds for as long as its main thread may be busy, and no longer. */
+/** The work of the heartbeat thread: keeps what this process holds for as long as its main thread may be busy, and no longer. */
 export class Keeper {
   private beat: (Beat & Due) | null = null;
   private readonly held = new Map<number, Held>();
+  private partitions:
+    (PartitionTerms & Due & { known: { id: string; epoch: number }[]; keptAt: number | null }) | null = null;
 
   constructor(
     private readonly pool: Pool,
@@ -30,6 +35,9 @@ export class Keeper {
   /** The first sign of life is the main thread's; from here on they come from here. A later call says something new, and is written at once. */
   setBeat(beat: Beat): void {
     this.beat = { ...beat, nextAt: 0, writing: this.beat?.writing ?? false };
+  }
+  setPartitions(terms: PartitionTerms): void {
+    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null };
   }
   hold(key: number, hold: Hold, memory: SharedArrayBuffer): void {
     this.held.set(key, { ...hold, memory: new ChunkMemory(memory), nextAt: performance.now() + hold.leaseMs / 3, writing: false }); // prettier-ignore
@@ -44,7 +52,10 @@ export class Keeper {
     // A node whose main thread hangs is no node: it goes silent, and no roll call counts on it.
     const longest = Math.max(beat?.silenceMs ?? 0, ...[...this.held.values()].map(boundOf));
     if (beat !== null && silentMs <= longest)
-      this.write(beat, beat.everyMs, 'node', () => touchNode(this.pool, beat.row));
+      this.write(beat, this.beatMs(beat), 'node', () => touchNode(this.pool, beat.row));
+    const { partitions } = this;
+    if (partitions !== null && silentMs <= partitions.maxLeaseMs)
+      this.write(partitions, partitions.leaseMs / 3, 'partitions', () => this.keepPartitions(partitions));
     for (const [key, one] of this.held)
       this.write(one, one.leaseMs / 3, `chunk ${one.chunk.id}`, () =>
         silentMs <= boundOf(one) ? this.renew(key, one) : this.give(key, one),
@@ -62,6 +73,38 @@ export class Keeper {
         this.tell({ kind: 'failed', what, message: String((error as Error).message) });
       })
       .finally(() => (due.writing = false));
+  }
+
+  /** In step with the leases: who falls silent loses both at about the same time. */
+  private beatMs({ everyMs }: Beat): number {
+    return this.partitions === null ? everyMs : Math.min(everyMs, this.partitions.leaseMs / 3);
+  }
+
+  /** Renews what it knows that it holds, then looks what it holds; and who else gives no sign of life. */
+  private async keepPartitions(partitions: NonNullable<typeof this.partitions>): Promise<void> {
+    const { leaseMs, known, keptAt } = partitions;
+    if (this.beat === null) return;
+    const node = this.beat.row.id;
+    const now = performance.now();
+    if (known.length > 0) await renewPartitions(this.pool, node, known, leaseMs);
+    const asked = nowNs();
+    const held = await readHeldPartitions(this.pool, node);
+    partitions.known = held;
+    partitions.keptAt = now;
+    if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
+    const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
+    this.tell({ kind: 'partitions', seen, atNs: asked });
+    const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
+    if (silenceInMs === null) return;
+    if (silenceInMs <= 0) this.tell({ kind: 'silent-node' });
+    const lookAt = performance.now() + Math.max(leaseMs / 10, silenceInMs) + silenceLookMs();
+    partitions.nextAt = Math.min(partitions.nextAt, lookAt);
+  }
+
+  /** For a lease nothing was written: it was stopped, or hung, and is perhaps taken for dead. Alive in the store first, then it says so (B14). */
+  private async comeBack(beat: Beat): Promise<void> {
+    await touchNode(this.pool, beat.row);
+    this.tell({ kind: 'back' });
   }
 
   private async renew(key: number, { chunk, leaseMs, memory }: Held): Promise<void> {

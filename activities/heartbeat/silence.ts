@@ -1,7 +1,7 @@
 import type { SignOfLife } from './shared';
 
 /**
- * For how long the main thread has given no sign of life, as the pulse thread saw it, look by look. Time in which this thread did not run
+ * For how long the main thread has given no sign of life, as the heartbeat thread saw it, look by look. Time in which this thread did not run
  * either, the process being stopped or the machine asleep, is not held against the main thread.
  */
 export class Silence {

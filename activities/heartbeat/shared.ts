@@ -1,5 +1,5 @@
 /**
- * What a process's main thread and its pulse thread tell each other through shared memory, since a main thread that is blocked neither reads
+ * What a process's main thread and its heartbeat thread tell each other through shared memory, since a main thread that is blocked neither reads
  * nor sends a message. Times are of `process.hrtime`: the one monotonic clock that all threads have in common.
  */
 
@@ -23,7 +23,7 @@ export class SignOfLife {
 const LOST = 0n;
 const IDLE = -1;
 
-/** One chunk: until when its lease holds for certain, written by the pulse thread, and the items that run, written by the main thread. */
+/** One chunk: until when its lease holds for certain, written by the heartbeat thread, and the items that run, written by the main thread. */
 export class ChunkMemory {
   private readonly lease: BigInt64Array;
   private readonly lanes: Int32Array;

@@ -5,7 +5,7 @@ import type { ThreadData, ToThread } from './messages';
 import { SignOfLife } from './shared';
 import { Silence } from './silence';
 
-/** The pulse thread of a worker process: its own event loop and its own connection, so that no work can block it. */
+/** The heartbeat thread of a worker process: its own event loop and its own connection, so that no work can block it. */
 
 const LOOK_MS = 100;
 
@@ -19,6 +19,7 @@ const timer = setInterval(() => keeper.look(silence.look()), LOOK_MS);
 port.on('message', (message: ToThread) => {
   if (message.kind === 'beat') keeper.setBeat(message.beat);
   else if (message.kind === 'hold') keeper.hold(message.key, message.hold, message.memory);
+  else if (message.kind === 'partitions') keeper.setPartitions(message.terms);
   else if (message.kind === 'drop') keeper.drop(message.key);
   else {
     clearInterval(timer);

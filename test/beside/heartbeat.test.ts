@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import pino from 'pino';
-import { nowNs, Pulse } from '../../activities/pulse';
-import { SignOfLife } from '../../activities/pulse/shared';
-import { Silence } from '../../activities/pulse/silence';
+import { nowNs, Heartbeat } from '../../activities/heartbeat';
+import { SignOfLife } from '../../activities/heartbeat/shared';
+import { Silence } from '../../activities/heartbeat/silence';
 import { closeChunk } from '../../postgres/chunk';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
@@ -25,14 +25,14 @@ test('silence is counted while this thread looks: time in which the whole proces
 describe('a chunk', () => {
   const LEASE_MS = 600;
   let database: TestDatabase;
-  let pulse: Pulse;
+  let heartbeat: Heartbeat;
   beforeAll(async () => {
     database = await createDatabase();
   });
   beforeEach(() => {
-    pulse = new Pulse({ pool: database.pool, log: pino({ level: 'silent' }) });
+    heartbeat = new Heartbeat({ pool: database.pool, log: pino({ level: 'silent' }) });
   });
-  afterEach(() => pulse.stop());
+  afterEach(() => heartbeat.stop());
   afterAll(() => database.drop());
 
   const taken = async () => {
@@ -40,7 +40,7 @@ describe('a chunk', () => {
     const [id] = (await scene.plan(['a'])) as [string];
     const takenAt = nowNs();
     const epoch = await scene.take(id, 'a', LEASE_MS);
-    return { id, lease: pulse.hold({ chunk: { id, nodeId: 'a', epoch }, leaseMs: LEASE_MS, itemMs: 5_000 }, 1, takenAt) }; // prettier-ignore
+    return { id, lease: heartbeat.hold({ chunk: { id, nodeId: 'a', epoch }, leaseMs: LEASE_MS, itemMs: 5_000 }, 1, takenAt) }; // prettier-ignore
   };
   const expiresAt = async (id: string): Promise<number> =>
     (await database.pool.query<{ at: Date }>('select expires_at as at from chunk where id = $1', [id])).rows[0]!.at.getTime(); // prettier-ignore
@@ -65,7 +65,7 @@ describe('a chunk', () => {
   test('is kept by the next thread where one ended by itself', async () => {
     const { id, lease } = await taken();
     await renewed(id);
-    await (pulse as unknown as { worker: Worker }).worker.terminate();
+    await (heartbeat as unknown as { worker: Worker }).worker.terminate();
     await renewed(id);
     expect(await lease.check(going)).toBe(true);
   });

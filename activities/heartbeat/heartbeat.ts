@@ -6,7 +6,7 @@ import type { NodeRow } from '../../postgres/node';
 import { poolOptions } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { ChunkLease } from './chunkLease';
-import type { FromThread, Hold, ThreadData, ToThread } from './messages';
+import type { FromThread, Hold, PartitionTerms, SeenPartition, ThreadData, ToThread } from './messages';
 import { ChunkMemory, SignOfLife, toNs } from './shared';
 
 /** Between two signs of life of the main thread; far below any lease. */
@@ -20,32 +20,47 @@ const QUERY_MS = 4_000;
 /** One line so often while Postgres is away. */
 const SAY_MS = 30_000;
 
-export interface PulseOptions {
+export interface HeartbeatOptions {
   /** Its settings are used, none of its connections. */
   pool: Pool;
   log: Logger;
+}
+
+export interface PartitionHearer {
+  /** `atNs`: when they were asked for, by `nowNs`. */
+  held(seen: readonly SeenPartition[], atNs: bigint): void;
+  silentNode(): void;
+  /** This node was silent for a lease, and is there again. */
+  back(): void;
 }
 
 /**
  * What proves that this process lives and holds its chunks, from a thread of its own that no function can block. The thread dies and stops
  * with the process, and gives up what the process holds when its main thread has given no sign of life for longer than an item may take.
  */
-export class Pulse {
+export class Heartbeat {
   private readonly signOfLife = new SignOfLife();
   private readonly held = new Map<number, { hold: Hold; memory: ChunkMemory; lease: ChunkLease }>();
   private beating: ToThread | null = null;
+  private keeping: { message: ToThread; hear: PartitionHearer } | null = null;
   private worker: Worker | null = null;
   private timer: NodeJS.Timeout | undefined;
   private keys = 0;
   private stopped = false;
   private saidAt = -Infinity;
 
-  constructor(private readonly options: PulseOptions) {}
+  constructor(private readonly options: HeartbeatOptions) {}
 
   /** The node's sign of life, from now on every `everyMs`; called again to say something new of it. */
   beat(row: NodeRow, everyMs: number, silenceMs: number): void {
     this.beating = { kind: 'beat', beat: { row, everyMs, silenceMs } };
     this.post(this.beating);
+  }
+
+  /** Keeps the partitions that the node is given, and tells what they are; after the first `beat`. */
+  partitions(terms: PartitionTerms, hear: PartitionHearer): void {
+    this.keeping = { message: { kind: 'partitions', terms }, hear };
+    this.post(this.keeping.message);
   }
 
   /** Keeps a chunk that was asked for at `takenAtNs`, until its lease is ended. `lanes`: items at once. */
@@ -88,19 +103,20 @@ export class Pulse {
     if (this.stopped) return;
     const { pool } = this.options;
     const data: ThreadData = {
-      pool: { ...poolOptions(pool), max: 1, applicationName: 'muster pulse', queryTimeoutMs: QUERY_MS },
+      pool: { ...poolOptions(pool), max: 1, applicationName: 'muster heartbeat', queryTimeoutMs: QUERY_MS },
       signOfLife: this.signOfLife.buffer,
     };
     const worker = startThread(data);
     this.worker = worker;
     worker.unref();
     worker.on('message', (message: FromThread) => this.heard(message));
-    worker.on('error', (error) => this.options.log.error({ err: error }, 'the pulse thread failed'));
+    worker.on('error', (error) => this.options.log.error({ err: error }, 'the heartbeat thread failed'));
     worker.on('exit', () => {
       this.worker = null;
       if (!this.stopped) setTimeout(() => this.worker ?? this.start(), RESTART_MS).unref();
     });
     if (this.beating !== null) worker.postMessage(this.beating);
+    if (this.keeping !== null) worker.postMessage(this.keeping.message);
     for (const [key, { hold, memory }] of this.held)
       worker.postMessage({ kind: 'hold', key, hold, memory: memory.buffer } satisfies ToThread);
     this.timer ??= setInterval(() => this.signOfLife.give(), SIGN_MS).unref();
@@ -108,6 +124,9 @@ export class Pulse {
 
   private heard(message: FromThread): void {
     if (message.kind === 'lost') this.held.get(message.key)?.lease.lose();
+    else if (message.kind === 'partitions') this.keeping?.hear.held(message.seen, message.atNs);
+    else if (message.kind === 'silent-node') this.keeping?.hear.silentNode();
+    else if (message.kind === 'back') this.keeping?.hear.back();
     else if (performance.now() - this.saidAt > SAY_MS) {
       this.saidAt = performance.now();
       this.options.log.warn({ what: message.what, reason: message.message }, 'no sign of life written; tried again');

@@ -1,0 +1,11 @@
+import pino from 'pino';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
+import type { NodeSettings } from '../../activities/nodeSettings';
+import { Partitions } from '../../activities/partitions';
+import type { Pool } from '../../postgres/pool';
+
+/** For activities of a process that serves no partitions. */
+export const noPartitions = (pool: Pool, node: string): { nodes: NodeSettings; partitions: Partitions } => ({
+  nodes: DEFAULT_NODE_SETTINGS,
+  partitions: new Partitions({ pool, node, kept: null, onReleased: () => undefined, log: pino({ level: 'silent' }) }),
+});

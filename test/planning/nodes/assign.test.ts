@@ -1,0 +1,224 @@
+import { assign } from '../../../workflows/planning/nodes/assign';
+import { byCodePoint } from '../../../workflows/planning/nodes/order';
+import { applied, countsOf, dead, expired, held, LONG, limitsOf, moved, node, nodes, numbered, partition, released, settle, short } from './world'; // prettier-ignore
+
+/** Everything that is no table row: drains, abilities, pins, holds, grace, limits, words. */
+
+test('B1: nobody there: nothing is said; a partition that no node is able to have stays where it is', () => {
+  expect(assign(held({ a: [0], '': [1] }), [dead('a')], limitsOf())).toEqual([]);
+  expect(assign(held({ a: [0], '': [1] }), [], limitsOf())).toEqual([]);
+  const gpu = { attributes: { gpu: 'yes' } };
+  const now = [partition('0', 'a', gpu), partition('1', null, gpu), partition('2', 'a'), partition('3', null)];
+  expect(short(assign(now, nodes('a'), limitsOf()))).toEqual(['assign 3 ->a free']);
+});
+
+test('B10: a draining node gives up all it has, whatever the minimum hold, and gets nothing', () => {
+  const now = [partition('0', 'a', { heldMs: 1 }), partition('1', 'a'), partition('2', 'b'), partition('3', null)];
+  const among = [node('a', { draining: true }), node('b'), node('c')];
+  const limits = limitsOf({ minimumHoldMs: 1_000 });
+  // c gets one, so that nothing is revoked for it in this round.
+  expect(short(assign(now, among, limits))).toEqual(['assign 3 ->c free', 'revoke 1 a>b drain']);
+  const { partitions, rounds } = settle(now, among, limits);
+  expect(rounds.length).toBeLessThanOrEqual(4);
+  expect(countsOf(partitions, among)).toEqual([0, 2, 2]);
+  expect(partitions[2]!.holder).toBe('b');
+});
+
+test('B10: a draining node keeps what nobody else is able to have', () => {
+  expect(assign(held({ a: [0] }), [node('a', { draining: true })], limitsOf())).toEqual([]);
+});
+
+test('lost capability: what the node no longer has the attributes or the handler for goes, whatever the minimum hold', () => {
+  const young = { heldMs: 1 };
+  const now = [
+    partition('0', 'a', { ...young, attributes: { zone: 'x' } }),
+    partition('1', 'a', { ...young, handler: 'mail' }),
+    partition('2', 'a', young),
+    partition('3', 'b', { ...young, handler: 'constructor', attributes: { constructor: 'x' } }),
+  ];
+  const able = { attributes: { zone: 'x' }, handlers: ['mail'] };
+  const limits = limitsOf({ minimumHoldMs: 1_000 });
+  const moves = assign(now, [node('a', { attributes: { zone: 'y' } }), node('b', able)], limits);
+  expect(short(moves)).toEqual(['revoke 0 a>b attributes', 'revoke 1 a>b attributes']);
+  expect(moves.map(({ words }) => words)).toEqual(['0 is to go from a to b: a no longer has zone=x', '1 is to go from a to b: a no longer has handler mail']); // prettier-ignore
+  expect(assign(now, [node('a', able), node('b', able)], limits)).toEqual([]);
+});
+
+describe('pinned', () => {
+  test("an admin's move goes at once and stays, whatever the hold and the counts; the rest evens out around it", () => {
+    const now = held({ a: [0, 1], b: [2, 3] }).map((facts) => (facts.id < '2' ? { ...facts, heldMs: 1, pinned: 'b' } : facts)); // prettier-ignore
+    const limits = limitsOf({ minimumHoldMs: 1_000 });
+    const { partitions } = settle(now, nodes('a', 'b'), limits);
+    expect(partitions.map(({ holder }) => holder)).toEqual(['b', 'b', 'a', 'a']);
+    const [first] = assign(now, nodes('a', 'b'), limits);
+    expect(first).toMatchObject({ kind: 'revoke', from: 'a', to: 'b', reason: 'pinned', words: '0 is to go from a to b: an admin moved it there' }); // prettier-ignore
+  });
+
+  test('by the name of the node too; a node that is dead, draining or not able is as if nobody had asked', () => {
+    const pin = (to: string) => [partition('0', 'a', { pinned: to }), partition('1', 'b#1')];
+    const b = node('b#1', { successorOf: 'b' });
+    expect(short(assign(pin('b'), [node('a'), b], limitsOf()))).toEqual(['revoke 1 b#1>a uneven', 'revoke 0 a>b#1 pinned'].reverse()); // prettier-ignore
+    for (const other of [dead('b#1'), node('b#1', { draining: true })])
+      expect(assign(pin('b#1'), [node('a'), other], limitsOf()).filter(({ partition: id }) => id === '0')).toEqual([]);
+    const unable = pin('b#1').map((facts) => ({ ...facts, handler: facts.id === '0' ? 'mail' : null }));
+    expect(assign(unable, [node('a', { handlers: ['mail'] }), b], limitsOf())).toEqual([]);
+  });
+});
+
+describe('B13: minimum hold', () => {
+  const limits = limitsOf({ minimumHoldMs: 1_000 });
+  const withHold = (heldMs: number) => held({ a: [0, 1, 2, 3] }).map((facts) => ({ ...facts, heldMs }));
+
+  test('what has just moved stays for the minimum hold, then goes', () => {
+    expect(assign(withHold(999), nodes('a', 'b'), limits)).toEqual([]);
+    expect(assign(withHold(1_000), nodes('a', 'b'), limits)).toHaveLength(2);
+  });
+
+  test('of one node the ones go that were there longest; of two as full nodes the one that may give gives', () => {
+    const now = withHold(1_000).map((facts) => (facts.id === '2' ? { ...facts, heldMs: 5_000 } : facts.id === '3' ? { ...facts, heldMs: 10 } : facts)); // prettier-ignore
+    expect(short(assign(now, nodes('a', 'b'), limits))).toEqual(['revoke 2 a>b uneven', 'revoke 1 a>b uneven']);
+    const two = [partition('0', 'a', { heldMs: 1 }), partition('1', 'a', { heldMs: 1 }), ...held({ b: [2, 3] })];
+    expect(short(assign(two, nodes('a', 'b', 'c'), limits))).toEqual(['revoke 3 b>c uneven']);
+  });
+});
+
+describe('limits of a round', () => {
+  test('at most so many revokes; what nobody holds is given out at once', () => {
+    const now = held({ a: numbered(0, 10), '': numbered(10, 20) });
+    const limits = limitsOf({ movesPerRound: 2 });
+    expect(assign(now, nodes('a', 'b'), limits)).toHaveLength(10);
+    const { rounds, partitions } = settle(held({ a: numbered(0, 20) }), nodes('a', 'b'), limits);
+    for (const moves of rounds) expect(moves.filter(({ kind }) => kind === 'revoke').length).toBeLessThanOrEqual(2);
+    expect(countsOf(partitions, nodes('a', 'b'))).toEqual([10, 10]);
+    expect(assign(held({ a: [0, 1] }), nodes('a', 'b'), limitsOf({ movesPerRound: 0 }))).toEqual([]);
+  });
+
+  test('the most urgent first: claimed twice, pinned, lost ability, drain, then evenness', () => {
+    const now = [
+      ...held({ a: [1, 2, 3, 4], d: [5] }),
+      partition('6', 'a', { handler: 'mail' }),
+      partition('7', 'a', { pinned: 'c' }),
+      partition('8', 'a', { claimedTwice: true }),
+    ];
+    const among = [node('a'), node('b', { handlers: ['mail'] }), node('c'), node('d', { draining: true })];
+    const reasons = assign(now, among, limitsOf()).map(({ reason }) => reason);
+    expect(reasons).toEqual(['claimed twice', 'pinned', 'attributes', 'drain', 'uneven']);
+    for (let movesPerRound = 0; movesPerRound < 5; movesPerRound++)
+      expect(assign(now, among, limitsOf({ movesPerRound })).map(({ reason }) => reason)).toEqual(reasons.slice(0, movesPerRound)); // prettier-ignore
+  });
+});
+
+describe('restart grace', () => {
+  const limits = limitsOf({ restartGraceMs: 5_000 });
+  const now = expired(held({ a: [0, 1], b: [2, 3], c: [4] }), 'a');
+  const others = nodes('b', 'c');
+
+  test('a node missing within the grace keeps what it had; after it all is given away', () => {
+    expect(assign(now, [dead('a', { missingMs: 4_999 }), ...others], limits)).toEqual([]);
+    expect(assign(now, [dead('a', { missingMs: 5_000 }), ...others], limits).map(({ to }) => to)).toEqual(['c', 'b']);
+  });
+
+  test('a draining node has no grace, and what it cannot have any more does not wait for it', () => {
+    const gone = dead('a', { missingMs: 1 });
+    expect(assign(now, [{ ...gone, draining: true }, ...others], limits)).toHaveLength(2);
+    const mail = now.map((facts) => (facts.id === '0' ? { ...facts, handler: 'mail' } : facts));
+    const able = others.map((one) => ({ ...one, handlers: ['mail'] }));
+    expect(short(assign(mail, [gone, ...able], limits))).toEqual(['assign 0 a>c expired']);
+  });
+
+  test('started again under its name it takes its own back, once their leases ended', () => {
+    const a = dead('a', { successorOf: 'node-a', missingMs: 2_000 });
+    const again = node('a2', { successorOf: 'node-a', startedMs: 5 });
+    expect(short(assign(now, [a, again, ...others], limits))).toEqual(['assign 0 a>a2 expired', 'assign 1 a>a2 expired']); // prettier-ignore
+    const held5 = held({ a: [0, 1], b: [2, 3], c: [4] });
+    expect(assign(held5, [a, again, ...others], limits)).toEqual([]);
+    // The old process is not known to be dead yet.
+    expect(assign(held5, [node('a', { successorOf: 'node-a' }), again, ...others], limits)).toEqual([]);
+    const drained = node('a', { successorOf: 'node-a', draining: true });
+    expect(short(assign(held5, [drained, again, ...others], limits))).toEqual(['revoke 0 a>a2 drain', 'revoke 1 a>a2 drain']); // prettier-ignore
+  });
+
+  test('what was pinned elsewhere, or revoked for somebody, does not wait for it', () => {
+    const gone = dead('a', { missingMs: 1 });
+    const one = (facts: object) => [partition('0', 'a', { expired: true, ...facts })];
+    expect(assign(one({}), [gone, node('b')], limits)).toEqual([]);
+    for (const facts of [{ pinned: 'b' }, { revokedFor: 'b' }])
+      expect(short(assign(one(facts), [gone, node('b')], limits))).toEqual(['assign 0 a>b expired']);
+  });
+
+  test('a revoke that was for the old process is for its successor', () => {
+    const pending = [partition('0', 'b', { revokedFor: 'a' }), partition('1', 'b')];
+    const among = [dead('a', { successorOf: 'n' }), node('a2', { successorOf: 'n' }), node('b')];
+    expect(short(assign(released(pending), among, limits))).toEqual(['assign 0 b>a2 expired']);
+  });
+});
+
+test('B3: held by a dead node whose lease has not ended: nothing is said, and nothing shuffles meanwhile', () => {
+  const now = held({ a: [0, 1, 2], b: [3, 4, 5], c: [6, 7, 8] });
+  expect(assign(now, [dead('a'), ...nodes('b', 'c')], limitsOf())).toEqual([]);
+  expect(assign(now, nodes('b', 'c'), limitsOf())).toEqual([]); // a's row is gone
+});
+
+test('a lease that ended while its node lives goes back to it, if it is still its share', () => {
+  const now = [partition('0', 'a', { expired: true }), ...held({ a: [1], b: [2, 3] })];
+  const [move] = assign(now, nodes('a', 'b'), limitsOf());
+  expect(move).toMatchObject({ kind: 'assign', to: 'a', words: '0 goes to a: the lease of a ended and it may keep it; a then has 2 partitions' }); // prettier-ignore
+  const full = [partition('0', 'a', { expired: true }), ...held({ a: [1, 4], b: [2] })];
+  expect(short(assign(full, nodes('a', 'b'), limitsOf()))).toEqual(['assign 0 a>b expired']);
+});
+
+test('who a revoke was for is given it only if that is sensible when it is free', () => {
+  const pending = [partition('0', 'a', { revokedFor: 'b', expired: true }), ...held({ a: [1], c: [2] })];
+  expect(short(assign(pending, nodes('a', 'b', 'c'), limitsOf()))).toEqual(['assign 0 a>b expired']);
+  expect(short(assign(pending, [...nodes('a', 'c'), dead('b')], limitsOf()))).toEqual(['assign 0 a>a expired']);
+  const full = [...pending, ...held({ b: [3, 4] })];
+  expect(short(assign(full, nodes('a', 'b', 'c'), limitsOf()))).toEqual(['assign 0 a>a expired']);
+});
+
+test('claimed twice: both lose it, also the one that the plan would give it to; then it is given out anew', () => {
+  const now = [partition('0', 'a', { claimedTwice: true, heldMs: 1 }), ...held({ b: [1] })];
+  const [move, ...rest] = assign(now, nodes('a', 'b'), limitsOf({ minimumHoldMs: LONG }));
+  expect(rest).toEqual([]);
+  expect(move).toMatchObject({ partition: '0', kind: 'revoke', from: 'a', reason: 'claimed twice' });
+  const next = released(applied(now, [move!]));
+  expect(short(assign(next, nodes('a', 'b'), limitsOf()))).toEqual(['assign 0 a>a claimed twice']);
+});
+
+test('with attributes: room is made for what only some nodes may have, by a chain, and the figures are its ends', () => {
+  // x may have all, y not the mail, z neither mail nor zone.
+  const mail = { handler: 'mail' };
+  const zone = { attributes: { zone: '1' } };
+  const now = [
+    ...['0', '1', '2', '3'].map((id) => partition(id, 'x', mail)),
+    partition('4', 'y', zone),
+    partition('5', 'y', zone),
+    partition('6', 'y'),
+  ];
+  const among = [node('w', { handlers: ['mail'] }), node('x', { handlers: ['mail'] }), node('y', zone), node('z', {})];
+  const { partitions, rounds } = settle(now, among, limitsOf());
+  expect([...countsOf(partitions, among)].sort()).toEqual([1, 2, 2, 2]);
+  expect(moved(now, partitions)).toBe(3);
+  expect(rounds.length).toBeLessThanOrEqual(4);
+  const chain = [partition('0', 'x', mail), partition('1', 'x', mail), partition('2', 'y', { handler: 'mail' }), partition('3', 'y'), partition('4', null, mail)]; // prettier-ignore
+  const both = [node('x', { handlers: ['mail'] }), node('y', { handlers: ['mail'] }), node('z')];
+  const after = settle(chain, both, limitsOf());
+  expect([...countsOf(after.partitions, both)].sort()).toEqual([1, 2, 2]);
+});
+
+test('words say the figures', () => {
+  const [one] = assign(held({ a: [0, 1, 2, 3] }), nodes('a', 'b'), limitsOf());
+  expect(one!.words).toBe('3 is to go from a to b: one has 4 partitions, b has 0 partitions');
+  const [free] = assign(held({ a: [0], '': [1] }), nodes('a', 'b'), limitsOf());
+  expect(free!.words).toBe('1 goes to b: nobody holds it; b then has 1 partition');
+});
+
+test('an id that is there twice is refused, by name', () => {
+  expect(() => assign(held({ a: [0], b: [0] }), nodes('a', 'b'), limitsOf())).toThrow('partitions: expected each id once, got "0" twice'); // prettier-ignore
+  expect(() => assign([], nodes('a', 'a'), limitsOf())).toThrow('nodes: expected each id once, got "a" twice');
+});
+
+test('ids are compared by code point, as Postgres does', () => {
+  const words = ['z', 'a', '', 'aa', '\u{1F600}', '\uFFFD', 'é', 'a\u{1F600}', 'a\uFFFD'];
+  const byBytes = [...words].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  expect([...words].sort(byCodePoint)).toEqual(byBytes);
+});

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { assign } from '../../../workflows/planning/nodes/assign';
+import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
+import { applied, countsOf, held, LONG, limitsOf, moved, node, nodes, numbered, partition, released, settle, short } from './world'; // prettier-ignore
+
+/** B17: load in place of the count. */
+
+const limits = limitsOf({ by: 'weight' });
+const weighed = (by: Record<string, Record<string, number>>): PartitionFacts[] =>
+  Object.entries(by).flatMap(([holder, all]) => Object.entries(all).map(([id, weight]) => partition(id, holder === '' ? null : holder, { weight }))); // prettier-ignore
+const loadsOf = (partitions: readonly PartitionFacts[], among: readonly NodeFacts[]): number[] =>
+  among.map(({ id }) => partitions.reduce((sum, { holder, weight }) => sum + (holder === id ? weight : 0), 0));
+
+/** The same from the same seed, from 0 to 1. */
+const chance = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+  return seed / 2 ** 32;
+};
+
+test('B17: within 10 % of the mean nothing moves, above it the fewest that help', () => {
+  const within = weighed({ a: { p: 55, q: 54 }, b: { r: 45, s: 46 } });
+  expect(assign(within, nodes('a', 'b'), limits)).toEqual([]);
+  const above = weighed({ a: { p: 60, q: 50, t: 20 }, b: { r: 35, s: 35 } });
+  const [move, ...rest] = assign(above, nodes('a', 'b'), limits);
+  expect(rest).toEqual([]);
+  expect(move).toMatchObject({ partition: 't', kind: 'revoke', to: 'b', reason: 'load', words: 't is to go from a to b: one has a load of 130, b has a load of 70' }); // prettier-ignore
+});
+
+test('B17: by count the same loads move nothing, and a weight that is none counts as 1', () => {
+  const above = weighed({ a: { p: 60, q: 50 }, b: { r: 35, s: 35 } });
+  expect(assign(above, nodes('a', 'b'), limitsOf())).toEqual([]);
+  const none = weighed({ a: { p: NaN, q: -5 }, b: { r: Infinity, s: 1 } });
+  expect(assign(none, nodes('a', 'b'), limits)).toEqual([]);
+});
+
+test('B17: what is free goes to who has the least load, the heaviest first', () => {
+  const now = weighed({ a: { p: 10 }, b: { q: 4 }, '': { r: 3, s: 5 } });
+  const moves = assign(now, nodes('a', 'b'), limits);
+  expect(short(moves)).toEqual(['assign r ->b free', 'assign s ->b free']);
+  expect(moves[0]!.words).toBe('r goes to b: nobody holds it; b then has 3 partitions, a load of 12');
+});
+
+test('B17 B2: one partition that is heavier than a share stays where it is, and nothing goes to and fro', () => {
+  const hot = weighed({ a: { hot: 100 }, b: { q: 5, r: 5 }, c: { s: 5, t: 5 } });
+  expect(assign(hot, nodes('a', 'b', 'c'), limits)).toEqual([]);
+  // 75 of 150 would only change who is the fuller one.
+  const two = weighed({ a: { p: 75, q: 75 }, b: { r: 50 } });
+  const { rounds, partitions } = settle(two, nodes('a', 'b'), limits);
+  expect(rounds.flat().filter(({ kind }) => kind === 'revoke').length).toBeLessThanOrEqual(1);
+  expect(Math.max(...loadsOf(partitions, nodes('a', 'b')))).toBe(125);
+});
+
+test('B17: what is beside a hot partition goes to the others', () => {
+  const now = weighed({ a: { hot: 50, p: 5, q: 5 }, b: { r: 5 } });
+  const { partitions } = settle(now, nodes('a', 'b'), limits);
+  expect(partitions.filter(({ holder }) => holder === 'a').map(({ id }) => id)).toEqual(['hot']);
+});
+
+test('B17 B14: a node joins ten at the edge of the band, and gets its share although none of them is above it', () => {
+  const ids = numbered(0, 10);
+  const now = Object.fromEntries(ids.map((id) => [id, Object.fromEntries(numbered(0, 20).map((p) => [`${id}/${p}`, 5])) as Record<string, number>])); // prettier-ignore
+  const among = [...ids, 'new'].map((id) => node(id));
+  const before = weighed(now);
+  const { partitions, rounds } = settle(before, among, limits);
+  const loads = loadsOf(partitions, among);
+  const mean = 1_000 / 11;
+  expect(Math.min(...loads)).toBeGreaterThanOrEqual(0.9 * mean);
+  expect(Math.max(...loads)).toBeLessThanOrEqual(1.1 * mean);
+  expect(rounds).toHaveLength(2);
+  expect(moved(before, partitions)).toBeLessThanOrEqual(18);
+});
+
+test('B17: idle partitions do not pile up: no node is given more than 1.5 times its share of the count', () => {
+  const now = [partition('hot', 'a', { weight: 100 }), ...numbered(0, 29).map((id) => partition(id, null, { weight: 0 }))]; // prettier-ignore
+  const { partitions } = settle(now, nodes('a', 'b', 'c'), limits);
+  const counts = countsOf(partitions, nodes('a', 'b', 'c'));
+  expect(Math.max(...counts)).toBeLessThanOrEqual(15);
+  expect(Math.min(...counts)).toBeGreaterThan(0);
+  // Nor do they stay piled up.
+  const piled = numbered(0, 30).map((id) => partition(id, 'a', { weight: 0 }));
+  expect(countsOf(settle(piled, nodes('a', 'b', 'c'), limits).partitions, nodes('a', 'b', 'c'))[0]).toBe(15);
+});
+
+test('B17 B13: the minimum hold and abilities are kept', () => {
+  const now = weighed({ a: { p: 50, q: 50 }, b: {} }).map((facts) => ({ ...facts, heldMs: 10 }));
+  expect(assign(now, nodes('a', 'b'), { ...limits, minimumHoldMs: 11 })).toEqual([]);
+  expect(assign(now, nodes('a', 'b'), { ...limits, minimumHoldMs: 10 })).toHaveLength(1);
+  const mail = now.map((facts) => ({ ...facts, handler: facts.id === 'p' ? 'mail' : null }));
+  expect(assign(mail, [node('a', { handlers: ['mail'] }), node('b')], limits)).toMatchObject([{ partition: 'q' }]);
+});
+
+test('B17 B2: figures that waver by 5 % move nothing in 50 rounds', () => {
+  const next = chance(3);
+  const even = held({ a: numbered(0, 20), b: numbered(20, 40), c: numbered(40, 60) });
+  for (let round = 0; round < 50; round++) {
+    const now = even.map((facts) => ({ ...facts, weight: 10 * (0.95 + next() * 0.1) }));
+    expect(assign(now, nodes('a', 'b', 'c'), limits)).toEqual([]);
+  }
+});
+
+describe('B17, for any loads', () => {
+  const anyLoads = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.oneof(fc.nat(20), fc.nat(200), fc.double({ min: 0, max: 5, noNaN: true }))), { maxLength: 40 }); // prettier-ignore
+  const build = (all: readonly [string, number][]) =>
+    all.map(([holder, weight], i) => partition(`p${i}`, holder, { weight }));
+  const among = nodes('a', 'b', 'c', 'd');
+
+  test('settles in one step, repeats nothing, and makes the fullest no fuller', () => {
+    fc.assert(
+      fc.property(anyLoads, (all) => {
+        const before = build(all);
+        const { partitions: after, rounds } = settle(before, among, limits);
+        expect(rounds.length).toBeLessThanOrEqual(4);
+        expect(assign(after, among, limits)).toEqual([]);
+        const most = Math.max(...loadsOf(before, among));
+        expect(Math.max(...loadsOf(after, among))).toBeLessThanOrEqual(most + 1e-9 + (Math.max(...countsOf(before, among)) > 15 ? most : 0)); // prettier-ignore
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('of many small ones, all nodes end within the band', () => {
+    const small = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 10, max: 20 })), { minLength: 120, maxLength: 160 }); // prettier-ignore
+    fc.assert(
+      fc.property(small, (all) => {
+        const { partitions: after } = settle(build(all), among, limits);
+        const loads = loadsOf(after, among);
+        const mean = loads.reduce((sum, load) => sum + load, 0) / 4;
+        for (const load of loads) expect(Math.abs(load - mean)).toBeLessThanOrEqual(0.1 * mean + 1e-9);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('stickiness survives: after it settled, 30 rounds of figures that waver by 3 % move at most one for each node', () => {
+    fc.assert(
+      fc.property(anyLoads, fc.nat(), (all, seed) => {
+        const next = chance(seed);
+        let now = settle(build(all), among, limits).partitions;
+        let moves = 0;
+        for (let round = 0; round < 30; round++) {
+          const wavering = now.map((facts) => ({ ...facts, heldMs: LONG, weight: facts.weight * (0.97 + next() * 0.06) })); // prettier-ignore
+          const said = assign(wavering, among, limits);
+          moves += said.filter(({ kind }) => kind === 'revoke').length;
+          now = released(applied(now, said));
+        }
+        expect(moves).toBeLessThanOrEqual(among.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

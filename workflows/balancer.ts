@@ -1,0 +1,76 @@
+import {
+  continueAsNew,
+  makeContinueAsNewFunc,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import type { BalanceAnswer, BalancerInput } from './contracts';
+import { balancerStatusQuery, lookSignal } from './definitions';
+import type { BalancerStatus } from './definitions';
+import { balancerDetails } from './planning/nodes/details';
+import type { Turn } from './turnLoop';
+import { TurnLoop } from './turnLoop';
+
+/** As a leader's claims. */
+const { balancePartitions } = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '30s',
+  retry: { initialInterval: '100ms', maximumInterval: '5s' },
+});
+
+/** A round, as the loop of turns sees it. */
+interface Round {
+  deposed: false;
+  epoch: number;
+  again: boolean;
+  next: 'idle' | 'waiting';
+  dueInMs: number | null;
+}
+
+/**
+ * Spreads partitions over nodes (B1-B18): a round asks back what is to move, and gives out what nobody holds; in between it waits until a node
+ * has given something up, or its time to do so is over. It ends when all is as it should be, and costs nothing then: whoever comes, goes,
+ * gives up or finds another one silent wakes it. Any node runs its rounds; its workflow id is the lock.
+ */
+export async function balancer(input: BalancerInput): Promise<void> {
+  const run = new BalancerRun(input);
+  setHandler(lookSignal, () => run.look(), { description: 'A node came or went, or a partition was given up' });
+  setHandler(balancerStatusQuery, () => run.status());
+  await run.lead(0);
+}
+
+class BalancerRun extends TurnLoop<Round> {
+  private last: BalanceAnswer | null = null;
+  private moves = 0;
+
+  constructor(private readonly input: BalancerInput) {
+    super(input.turnsPerRun ?? 500, 'next round');
+  }
+
+  protected continueAsNew(): Promise<never> {
+    const { input } = this;
+    if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof balancer>(input);
+    return makeContinueAsNewFunc<typeof balancer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(input);
+  }
+
+  protected async takeTurn({ runId, turn }: Turn): Promise<Round> {
+    const answer = await balancePartitions({ runId, turn });
+    this.last = answer;
+    this.moves += answer.moved;
+    this.describe();
+    const { epoch, dueInMs } = answer;
+    return { deposed: false, epoch, again: dueInMs === 0, next: dueInMs === null ? 'idle' : 'waiting', dueInMs };
+  }
+
+  status(): BalancerStatus {
+    const { last, turn, moves, waitingMs } = this;
+    return { epoch: last?.epoch ?? 0, rounds: turn, moves, waiting: last?.waiting ?? 0, waitingMs };
+  }
+
+  protected describe(): void {
+    const { last, turn, moves } = this;
+    if (last !== null) setCurrentDetails(balancerDetails({ ...last, nowMs: Date.now(), rounds: turn, moves }));
+  }
+}

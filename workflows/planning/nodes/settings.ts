@@ -1,0 +1,65 @@
+/** The time settings of nodes, in milliseconds (B4). */
+export interface TimeSettings {
+  /** How long a partition is held without a renewal. */
+  leaseMs: number;
+  /** The longest lease that may be asked for. */
+  maxLeaseMs: number;
+  /** How long a node may take to give up a partition that is revoked. */
+  shutdownLimitMs: number;
+  /** How long a partition that has moved stays. */
+  minimumHoldMs: number;
+  /** How often a lease is renewed. */
+  renewEveryMs: number;
+  /** How long a missing node keeps what it had; 0: not at all. */
+  restartGraceMs: number;
+  /** How often the assignor looks. */
+  roundEveryMs?: number;
+}
+
+type Name = keyof TimeSettings;
+
+/** A lease bridges two renewals that fail. */
+const RENEWALS_A_LEASE = 3;
+/** All is settled within four rounds, and that within one lease (B14). */
+const ROUNDS_A_LEASE = 4;
+/** "Well above". */
+const MAX_LEASES = 2;
+
+/**
+ * What is wrong with the time settings: each message names the setting, what was expected and what came. None: []. Relations are looked at
+ * only between settings that are numbers at all.
+ */
+export const settingsProblems = (settings: TimeSettings): string[] => {
+  const given = (Object.entries(settings) as [Name, number | undefined][]).filter(([, ms]) => ms !== undefined);
+  const wrong = given.flatMap(([name, ms]) => numberProblem(name, ms!));
+  if (wrong.length > 0) return wrong;
+  const { leaseMs, roundEveryMs } = settings;
+  return [
+    atLeast(settings, 'maxLeaseMs', MAX_LEASES * leaseMs, `${MAX_LEASES} times leaseMs (${leaseMs})`, 'raise it or shorten leaseMs'),
+    atMost(settings, 'renewEveryMs', leaseMs / RENEWALS_A_LEASE, `a third of leaseMs (${leaseMs}), so that two renewals may fail`, 'renew more often or lengthen leaseMs'),
+    below(settings, 'shutdownLimitMs', 'or the lease ends before the partition is given up'),
+    below(settings, 'minimumHoldMs', 'or a node that joins stays empty for longer than a lease'),
+    atMost(settings, 'restartGraceMs', settings.maxLeaseMs, `maxLeaseMs (${settings.maxLeaseMs})`, 'nobody serves what a missing node had; drain a node that is away for longer'),
+    roundEveryMs === undefined ? null : atMost(settings, 'roundEveryMs', leaseMs / ROUNDS_A_LEASE, `a quarter of leaseMs (${leaseMs}), since nodes are even after four rounds`, 'look more often or lengthen leaseMs'),
+  ].filter((problem) => problem !== null); // prettier-ignore
+};
+
+/** May be nothing. */
+const MAY_BE_0: readonly Name[] = ['minimumHoldMs', 'restartGraceMs'];
+
+const numberProblem = (name: Name, ms: number): string[] => {
+  const least = MAY_BE_0.includes(name) ? 0 : 1;
+  if (Number.isInteger(ms) && ms >= least) return [];
+  return [`${name}: expected a whole number of milliseconds of at least ${least}, got ${ms}`];
+};
+
+const atLeast = (settings: TimeSettings, name: Name, least: number, said: string, remedy: string): string | null =>
+  settings[name]! >= least ? null : `${name}: expected at least ${said}, got ${settings[name]}; ${remedy}`;
+
+const atMost = (settings: TimeSettings, name: Name, most: number, said: string, remedy: string): string | null =>
+  settings[name]! <= most ? null : `${name}: expected at most ${said}, got ${settings[name]}; ${remedy}`;
+
+const below = (settings: TimeSettings, name: Name, why: string): string | null =>
+  settings[name]! < settings.leaseMs
+    ? null
+    : `${name}: expected less than leaseMs (${settings.leaseMs}), got ${settings[name]}; ${why}`;

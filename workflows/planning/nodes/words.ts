@@ -1,0 +1,53 @@
+import type { Board, Item } from './board';
+import type { Limits } from './types';
+
+/** Why a partition is given or asked for, for people, with the figures (shown by the CLI as the last move's reason). */
+
+const figure = (value: number): string => String(Math.round(value * 100) / 100);
+const partitions = (count: number): string => (count === 1 ? '1 partition' : `${count} partitions`);
+
+export const assignWords = (
+  { counts, loads, seats }: Board,
+  { facts, seat, leaves }: Item,
+  by: Limits['by'],
+): string => {
+  const to = seats[seat]!.process.id;
+  const why =
+    leaves === 'claimed twice'
+      ? 'two nodes claimed it under one epoch, so that neither has it'
+      : facts.holder === null
+        ? 'nobody holds it'
+        : facts.holder === to
+          ? `the lease of ${facts.holder} ended and it may keep it`
+          : `the lease of ${facts.holder} ended`;
+  const load = by === 'weight' ? `, a load of ${figure(loads[seat]!)}` : '';
+  return `${facts.id} goes to ${to}: ${why}; ${to} then has ${partitions(counts[seat]!)}${load}`;
+};
+
+export const revokeWords = ({ seats }: Board, { facts, seat, leaves, step }: Item): string => {
+  const to = seats[seat]!.process.id;
+  const start = `${facts.id} is to go from ${facts.holder!} to ${to}`;
+  switch (leaves) {
+    case 'claimed twice':
+      return `${start}: two nodes claimed it under one epoch, so that neither keeps it`;
+    case 'drain':
+      return `${start}: ${facts.holder!} is being drained`;
+    case 'attributes':
+      return `${start}: ${facts.holder!} no longer has ${needed(facts)}`;
+    case 'pinned':
+      return `${start}: an admin moved it there`;
+    case null:
+      break;
+  }
+  if (step === null) throw new Error(`${facts.id}: expected a reason for its revoke, got none`);
+  const { from, to: least, end, reason } = step;
+  const much = (value: number): string => (reason === 'load' ? `a load of ${figure(value)}` : partitions(value));
+  const via = end === seat ? '' : `, for which ${to} makes room`;
+  // Of a chain the figures are those of its ends: the one that has the most need not be the one that gives this one.
+  return `${start}: one has ${much(from)}, ${seats[end]!.process.id}${via} has ${much(least)}`;
+};
+
+const needed = ({ handler, attributes }: Item['facts']): string => {
+  const all = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+  return [...(handler === null ? [] : [`handler ${handler}`]), ...all].join(', ');
+};
