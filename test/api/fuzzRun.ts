@@ -16,7 +16,7 @@ const flags = processFlags(
   {
     examples: numberFlag(40, { text: 'requests of an operation and phase', min: 1 }),
     seconds: numberFlag(240, { text: 'how long the random phases take at most', min: 1, unit: 's' }),
-    workers: numberFlag(4, { text: 'requests at once', min: 1, max: 64 }),
+    workers: numberFlag(1, { text: 'requests at once', min: 1, max: 64 }),
     seed: seedFlag(),
   },
 );

@@ -1,3 +1,4 @@
+import { Retention } from '../../postgres/retention';
 import { eventually } from '../helpers/eventually';
 import type { ApiWorld } from './world';
 import { items, openWorld } from './world';
@@ -85,6 +86,18 @@ test('issue 7: under way with the same key: 409 with Retry-After, and one effect
   holder.release();
   expect(await first).toMatchObject({ status: 200, body: { accepted: 1 } });
   expect((await world.call(submit, { body, key: 'k4' })).body).toEqual((await first).body);
+});
+
+test('issue 7: a key is known for 24 h; then the sweeper has forgotten it, and it is a new one', async () => {
+  const send = (id: string) => world.call(submit, { body: { tasks: items('d', id) }, key: 'k6' });
+  const retention = new Retention();
+  const age = async (hours: number): Promise<number> => {
+    await world.database.pool.query({ text: `update idempotency_key set created_at = clock() - $1 * interval '1 hour' where key = 'k6'`, values: [hours] }); // prettier-ignore
+    await retention.deleteExpired(world.database.pool, 100);
+    return (await send('of another body')).status;
+  };
+  expect((await send('of the first body')).status).toBe(200);
+  expect([await age(23), await age(25)]).toEqual([422, 200]);
 });
 
 test('issue 7: twenty at once with one key: one effect; who is answered 200 is answered the same', async () => {

@@ -30,6 +30,7 @@ export interface Fuzz {
   seed: number;
   /** The phases that generate at random stop after so long; the others end by themselves. */
   maxSeconds?: number;
+  /** Default 1: before Python 3.11.5 its parser breaks now and then when threads use it at once. */
   workers?: number;
   onOutput?: (text: string) => void;
 }
@@ -53,7 +54,7 @@ export const fuzz = async ({
   examples,
   seed,
   maxSeconds,
-  workers = 2,
+  workers = 1,
   onOutput,
 }: Fuzz): Promise<{ ok: boolean; output: string }> => {
   const packages = await installed();

@@ -18,11 +18,13 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:execution': ['items', 'chunks', 'nodes', 'json'],
   'bench:queuer': [],
   'bench:fanout': ['items', 'short'],
+  'bench:api': ['singles', 'thousands', 'open', 'short'],
   'bench:nodes': ['times', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],
   'test:fanout': ['trials', 'planted'],
+  'test:fuzz': ['examples', 'seconds', 'workers', 'seed'],
 }; // prettier-ignore
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
