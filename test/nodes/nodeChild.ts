@@ -1,0 +1,50 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { NodeProcess } from './nodeProcess';
+
+/** A process with a node, as a test holds it. */
+export interface NodeChild {
+  id: string;
+  /** Keeps its event loop busy for so long, and waits for the end of it. */
+  block(ms: number): Promise<void>;
+  /** SIGTERM, and its end. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+const SCRIPT = path.join(__dirname, '..', '..', 'dist', 'test', 'nodes', 'nodeProcess.js');
+
+export const startNodeProcess = async (settings: NodeProcess, log: string): Promise<NodeChild> => {
+  if (!existsSync(SCRIPT)) throw new Error(`expected ${SCRIPT}: run npm run build`);
+  const stderr = openSync(log, 'a');
+  const child = fork(SCRIPT, [JSON.stringify(settings)], { stdio: ['ignore', 'pipe', stderr, 'ipc'] });
+  closeSync(stderr);
+  const exited = once(child, 'exit');
+  let blocked: () => void = () => undefined;
+  const id = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      if (!line.startsWith('{')) return;
+      const said = JSON.parse(line) as { ready?: true; id?: string; blocked?: number };
+      if (said.ready === true) resolve(said.id!);
+      if (said.blocked !== undefined) blocked();
+    });
+    void exited.then(() => reject(new Error(`the node's process ended; see ${log}`)));
+  });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await exited;
+  };
+  return {
+    id,
+    block: (ms) =>
+      new Promise((resolve) => {
+        blocked = resolve;
+        child.send({ block: ms });
+      }),
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  };
+};

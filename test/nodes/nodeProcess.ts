@@ -1,0 +1,71 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import pino from 'pino';
+import { defineHandler } from '../../activities/handlers';
+import type { NodeSettings } from '../../activities/nodeSettings';
+import { createPool } from '../../postgres/pool';
+import { createNode } from '../../workers/node';
+
+/** A node in a process of its own, whose event loop can be blocked and whose clock can be wrong. Its lines say who it is and what it sends. */
+
+export interface NodeProcess {
+  databaseUrl: string;
+  address: string;
+  prefix: string;
+  partitions: number;
+  /** Its idea of the time is off by so much. */
+  shiftMs: number;
+  nodes: Partial<NodeSettings>;
+}
+const settings = JSON.parse(process.argv[2]!) as NodeProcess;
+const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+if (settings.shiftMs !== 0) {
+  const now = Date.now.bind(Date);
+  Date.now = () => now() + settings.shiftMs;
+}
+
+/** From outside: `{block: ms}`. */
+process.on('message', ({ block }: { block: number }) => {
+  const until = performance.now() + block;
+  while (performance.now() < until) Math.sqrt(until);
+  say({ blocked: block });
+});
+
+const main = async (): Promise<void> => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const pool = createPool({ databaseUrl: settings.databaseUrl, max: 8, applicationName: 'node process' });
+  const connection = await NativeConnection.connect({ address: settings.address });
+  const orders = defineHandler<{ shop: string }>({
+    name: 'orders',
+    target: ({ shop }) => shop,
+    limits: { maxItems: 1 },
+    linger: { lingerMs: 10 },
+    affinity: { partitions: settings.partitions },
+    submit: (batch) => {
+      say({ sent: batch.tasks[0]!.id, partition: batch.partition });
+      return Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
+    },
+  });
+  const node = await createNode({
+    pool,
+    connection,
+    namespace: 'default',
+    prefix: settings.prefix,
+    handlers: [orders],
+    log: pino({ level: 'silent' }),
+    callbacks: { allow: [], secret: null },
+    shutdownGraceMs: 3_000,
+    nodes: settings.nodes,
+  });
+  process.on('SIGTERM', () => node.shutdown());
+  say({ ready: true, id: node.id });
+  await node.run();
+};
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(1);
+  },
+);
