@@ -7,6 +7,7 @@ import globalTeardown from '../helpers/global-teardown';
 import { startMuster } from '../helpers/muster';
 import { executionScenarios } from './executionScenarios';
 import { laneScenarios } from './laneScenarios';
+import { nodeScenarios } from './nodeScenarios';
 import { handlerOf, scenarios } from './scenarios';
 
 /** Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node dist/test/replay/record.js [scenario ...]`. See README.md here. */
@@ -17,7 +18,7 @@ const record = async (): Promise<void> => {
   await globalSetup();
   mkdirSync(FOLDER, { recursive: true });
   const only = process.argv.slice(2);
-  for (const scenario of [...scenarios, ...laneScenarios, ...executionScenarios].filter(
+  for (const scenario of [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios].filter(
     ({ name }) => only.length === 0 || only.includes(name),
   )) {
     const muster = await startMuster([handlerOf(scenario)], { executions: scenario.executions ?? {} });

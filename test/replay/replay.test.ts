@@ -4,6 +4,7 @@ import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/
 import type { WorkflowBundle } from '@temporalio/worker';
 import { executionScenarios } from './executionScenarios';
 import { laneScenarios } from './laneScenarios';
+import { nodeScenarios } from './nodeScenarios';
 import { scenarios } from './scenarios';
 
 const FOLDER = path.join(__dirname, 'histories');
@@ -31,13 +32,13 @@ test.each(files)('the workflows of today replay %s', async (file) => {
 test('every path has a stored history', () => {
   const recorded = new Set(files.map((file) => file.split('.')[0]));
   expect(
-    [...scenarios, ...laneScenarios, ...executionScenarios]
+    [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios]
       .map(({ name }) => name)
       .filter((name) => !recorded.has(name)),
   ).toEqual([]);
   expect(files.some((file) => readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))).toBe(true);
   expect(new Set(files.map((file) => file.split('.')[1]))).toEqual(
-    new Set(['execution', 'leader', 'monitor', 'notifier', 'queuer']),
+    new Set(['balancer', 'execution', 'leader', 'monitor', 'notifier', 'queuer']),
   );
 });
 
@@ -46,6 +47,7 @@ describe('a changed workflow fails the replay', () => {
     ['a timer before the first turn', 'linger-flush.leader.0.json', 'async takeTurn(turn) {', 'async takeTurn(turn) { await this.wait(5);'],
     ['no submission is started', 'size-flush.leader.0.json', 'if (answer.dispatch !== null)', 'if (false)'],
     ['no continue-as-new', files.find((file) => file.includes('.leader.') && readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))!, 'return this.turn >= this.turnsPerRun', 'return false'],
+    ['the balancer waits for nothing', 'partition-handover.balancer.0.json', "next: dueInMs === null ? 'idle' : 'waiting', dueInMs", "next: 'idle', dueInMs: null"],
     ['no submitter is started', 'lane-serial.queuer.0.json', 'for (const submitter of answer.submitters)', 'for (const submitter of [])'],
     ['no chunk is sent', 'execution-done.execution.0.json', 'for (const chunk of response.chunks)', 'for (const chunk of [])'],
     ['a completion is not written', 'completed-by-signal.monitor.0.json', 'if (this.running < AT_ONCE)', 'if (false)'],
