@@ -35,6 +35,11 @@ export class Book {
     return null;
   }
 
+  /** Highest epoch of each partition. */
+  epochs(): Record<string, number> {
+    return Object.fromEntries(this.highest);
+  }
+
   read(): Account {
     return { ...this.account, tasks: [...this.tasks] };
   }

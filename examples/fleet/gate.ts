@@ -7,6 +7,7 @@ import { Book } from './book';
  * The downstream, as a process of its own: it looks at epochs, and writes everything down.
  *
  *     POST /write {partition, epoch, node, key, tasks}   200 · 409: a higher epoch of that partition was here before
+ *     GET  /epochs                                       the highest of each partition
  *     GET  /account                                      what was accepted, refused, repeated and processed
  */
 const flags = processFlags(
@@ -30,7 +31,8 @@ const book = new Book();
 runMain(() =>
   serve(async (request, response, url) => {
     if (request.method === 'GET' && url.pathname === '/account') return sendJson(response, 200, book.read());
-    if (request.method !== 'POST' || url.pathname !== '/write') throw new HttpProblem(404, 'there is POST /write and GET /account'); // prettier-ignore
+    if (request.method === 'GET' && url.pathname === '/epochs') return sendJson(response, 200, book.epochs());
+    if (request.method !== 'POST' || url.pathname !== '/write') throw new HttpProblem(404, 'there is POST /write, GET /epochs and GET /account'); // prettier-ignore
     const parsed = writeBody.safeParse(JSON.parse((await readBody(request, 1_000_000)).toString()));
     if (!parsed.success) throw new HttpProblem(400, z.prettifyError(parsed.error));
     const highest = book.write(parsed.data);

@@ -16,7 +16,7 @@ const flags = processFlags(
     'gate-url': neededTextFlag({ text: 'where the gate is', as: 'url' }),
     label: neededTextFlag({ text: 'who it says that it is', as: 'label' }),
     partitions: numberFlag(64, { text: 'partitions of the handler', min: 1, max: 1_024 }),
-    'work-ms': numberFlag(50, { text: 'time before a write, half more or less, in milliseconds', unit: 'ms' }),
+    'work-ms': numberFlag(300, { text: 'time before a write, half more or less, in milliseconds', unit: 'ms' }),
     'block-ms': numberFlag(10_000, { text: 'how long SIGUSR2 blocks it, in milliseconds', unit: 'ms' }),
     'grace-ms': graceFlag(3_000),
   },

@@ -53,13 +53,15 @@ async function run(cleanup: Cleanup): Promise<Result> {
   cleanup.add('picture', async () => clearInterval(drawing));
   cleanup.add('tasks', () => feed.stop());
   const random = seededRandom(flags.seed);
-  const scenes = new Scenes({ client, crew, watch, random, blockMs: flags['block-ms'], say });
+  const epochs = async () => (await (await fetch(`${gate}/epochs`)).json()) as Record<string, number>;
+  const scenes = new Scenes({ client, crew, watch, random, epochs, blockMs: flags['block-ms'], say });
   await Promise.all(Array.from({ length: flags.nodes }, () => crew.join()));
   feed.start();
   await scenes.begin();
   do for (const scene of shuffled(SCENES, random)) await scenes.play(scene);
   while (performance.now() - startedAt < flags.minutes * 60_000);
   await feed.stop();
+  clearInterval(drawing);
   say(`${feed.ids.length} tasks submitted; waits for their ends`);
   await client.waitFor(feed.ids, { timeoutMs: 120_000 });
   const account = (await (await fetch(`${gate}/account`)).json()) as Account;
@@ -71,7 +73,7 @@ const seconds = (since: number): string => ((performance.now() - since) / 1_000)
 const shuffled = <T>(items: readonly T[], random: () => number): T[] =>
   items.map((item) => [random(), item] as const).sort(([a], [b]) => a - b).map(([, item]) => item); // prettier-ignore
 
-/** Ten times a second some tasks, to sensors by chance; goes on until it is stopped. */
+/** Twice a second some tasks, to sensors by chance; goes on until it is stopped. */
 class Feed {
   readonly ids: string[] = [];
   private stopped = false;
@@ -90,13 +92,13 @@ class Feed {
   }
 
   private async run(): Promise<void> {
-    const each = Math.max(1, Math.round(flags['tasks-per-s'] / 10));
+    const each = Math.max(1, Math.round(flags['tasks-per-s'] / 2));
     while (!this.stopped) {
       const sensor = (): string => `sensor-${Math.floor(this.random() * flags.partitions * 4)}`;
       const tasks = Array.from({ length: each }, (_, i) => ({ id: `task-${this.ids.length + i}`, payload: { sensor: sensor() } })); // prettier-ignore
       await this.client.submit(HANDLER, tasks);
       this.ids.push(...tasks.map(({ id }) => id));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }
 }

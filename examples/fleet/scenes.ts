@@ -17,6 +17,8 @@ export interface Change {
 }
 
 const SETTLE_MS = 30_000;
+/** So long is waited at most until those that took partitions over have written there. */
+const WRITE_MS = 8_000;
 
 /** What happens to the nodes, one after the other; each change is waited for until partitions stand evenly again. */
 export class Scenes {
@@ -31,6 +33,8 @@ export class Scenes {
       watch: Watch;
       random: () => number;
       blockMs: number;
+      /** Highest epochs that the gate has seen, by partition. */
+      epochs: () => Promise<Readonly<Record<string, number>>>;
       say: (line: string) => void;
     },
   ) {}
@@ -70,8 +74,31 @@ export class Scenes {
         await this.change(`${one.label} is killed`, () => crew.kill(one));
         return this.change('a node joins', async () => void (await crew.join()));
       case 'pause':
+        await this.busy(one);
         await this.change(`${one.label} is stopped`, async () => crew.stop(one));
+        await this.written(one);
         return this.change(`${one.label} wakes`, async () => crew.wake(one));
+    }
+  }
+
+  /** Until it is in the middle of calls: what it wakes with is then too late. */
+  private async busy({ id }: Member): Promise<void> {
+    for (let tries = 0; tries < 50; tries++) {
+      const node = (await this.deps.client.nodes()).find((one) => one.id === id);
+      if (node !== undefined && node.inFlight > 1) return;
+      await pause(20);
+    }
+  }
+
+  /** Until all that it had was written under newer epochs. */
+  private async written({ id }: Member): Promise<void> {
+    const { watch, epochs } = this.deps;
+    const had = [...watch.holders].filter(([, holder]) => holder === id).map(([key]) => key.slice(0, key.lastIndexOf('/'))); // prettier-ignore
+    const now = new Map(watch.last.leases.map(({ partition, epoch }) => [partition, epoch]));
+    const until = performance.now() + WRITE_MS;
+    for (let seen = await epochs(); performance.now() < until; seen = await epochs()) {
+      if (had.every((partition) => (seen[partition] ?? 0) >= now.get(partition)!)) return;
+      await pause(100);
     }
   }
 

@@ -48,7 +48,8 @@ export class TokenBook {
   }
 
   private async refresh(): Promise<void> {
-    if (this.now() - this.readAt < FRESH_MS) return;
+    // While there is none, everybody on this machine may call: the first one counts at once.
+    if (this.known.length > 0 && this.now() - this.readAt < FRESH_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
     await this.reading;
   }

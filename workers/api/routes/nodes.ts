@@ -64,7 +64,7 @@ const move = route({
   scope: 'admin',
   tag,
   summary: 'It goes to that node, and stays there while it lives',
-  params: z.object({ handler: handlerName, no: z.coerce.number().int().min(0).max(1_023) }),
+  params: z.object({ handler: handlerName, no: z.number().int().min(0).max(1_023) }),
   body: z.strictObject({ node: node.nullable().describe('Null: wherever the balancer puts it') }),
   answer: {
     status: 200,
