@@ -71,7 +71,7 @@ test('issue 7: the curl commands of the README, for each of the five systems, as
     { acked: 2, completed: [{ userKey: 'import-17' }] },
     { state: 'done', items: 2 },
     { code: '200', chunks: expect.any(Object) },
-    { nodes: [{ live: true, functions: ['resize'] }] },
+    { nodes: [{ alive: true, functions: ['resize'] }] },
   ]);
   expect(answers).toContain('event: end');
 });

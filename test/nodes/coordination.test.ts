@@ -1,0 +1,58 @@
+import { balancePartitions } from '../../activities/balance';
+import { defineHandler } from '../../activities/handlers';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
+import { registerHandler } from '../../postgres/handler';
+import { touchNode } from '../../postgres/node';
+import { readPartitions } from '../../postgres/partition';
+import { Balancing } from '../../workers/balancing';
+import { noPartitions } from '../helpers/noPartitions';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+
+/** Who tells whom, while one of the servers is away (B18). */
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createDatabase();
+  const orders = defineHandler<{ shop: string }>({
+    name: 'orders',
+    target: ({ shop }) => shop,
+    limits: { maxItems: 1 },
+    affinity: { partitions: 4 },
+    submit: () => Promise.resolve({ results: [] }),
+  });
+  await registerHandler(database.pool, orders);
+  await touchNode(database.pool, { id: 'a', taskQueue: 'q', handlers: ['orders'], version: '1', draining: false });
+});
+afterEach(() => database.drop());
+
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
+/** A Temporal that refuses so many wakes first. */
+const depsWith = (refusals: number) => {
+  const told = { tries: 0 };
+  const temporal = {
+    workflow: {
+      signalWithStart: () => (++told.tries <= refusals ? Promise.reject(new Error('away')) : Promise.resolve()),
+    },
+  };
+  const deps = { pool: database.pool, temporal, prefix: 'p', log: quiet, node: 'a', heartbeat: { partitions: () => undefined }, ...noPartitions(database.pool, 'a') }; // prettier-ignore
+  return { told, deps: deps as never };
+};
+
+test('B18: coordination calls retry: a node that joins tells the balancer until that has heard it', async () => {
+  const { told, deps } = depsWith(2);
+  const balancing = new Balancing(() => deps);
+  balancing.start();
+  await eventually(() => told.tries === 3);
+  await balancing.stop();
+});
+
+test('B18: of several nodes that notice a silence at the same time one runs a round, whatever Temporal does', async () => {
+  const { deps } = depsWith(Infinity);
+  await Promise.all(
+    [1, 2, 3].map(() => balancePartitions({ ...(deps as object), nodes: DEFAULT_NODE_SETTINGS } as never, { runId: 'a', turn: 1 })), // prettier-ignore
+  );
+  const rows = await readPartitions(database.pool, 1);
+  expect(rows.map(({ holder, epoch }) => ({ holder, epoch }))).toEqual(Array.from({ length: 4 }, () => ({ holder: 'a', epoch: 1 }))); // prettier-ignore
+});
