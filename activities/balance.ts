@@ -64,13 +64,14 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const moves = assign(facts.partitions, facts.nodes, limitsOf(settings));
   const epochs = new Map(rows.map(({ id, epoch: was }) => [id, was]));
   const of = (kind: Move['kind']): Move[] => moves.filter((move) => move.kind === kind);
+  const said = (words: string): string => words.replaceAll('partition/', '');
   const asked = await revokePartitions(
     client,
     of('revoke').map(({ partition, to, words }) => ({
       partition,
       epoch: epochs.get(partition)!,
       wantedBy: to,
-      reason: words,
+      reason: said(words),
     })),
   );
   const given = await assignPartitions(
@@ -79,7 +80,7 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
       partition,
       epoch: epochs.get(partition)!,
       node: to!,
-      reason: words,
+      reason: said(words),
     })),
     settings.leaseMs,
   );

@@ -41,6 +41,8 @@ export class Partitions {
   private readonly uses = new Map<string, Set<Use>>();
   private draining = false;
   private heardNs = 0n;
+  /** What is being given up. */
+  private readonly underWay = new Set<Promise<void>>();
 
   constructor(private readonly options: PartitionsOptions) {}
 
@@ -92,9 +94,10 @@ export class Partitions {
     this.draining = true;
     await this.look().catch(() => undefined);
     this.uses.clear();
-    const left = [...this.held.values()];
-    await this.giveUp(left);
-    return left.length > 0;
+    this.giveUpIdle();
+    const any = this.underWay.size > 0;
+    await Promise.all(this.underWay);
+    return any;
   }
 
   private isOpen(id: string, epoch: number | null): boolean {
@@ -116,12 +119,13 @@ export class Partitions {
 
   private giveUpIdle(): void {
     const idle = [...this.held.values()].filter(({ id, revoked }) => (revoked || this.draining) && !this.uses.has(id));
-    if (idle.length > 0) void this.giveUp(idle);
+    if (idle.length === 0) return;
+    const work: Promise<void> = this.giveUp(idle).finally(() => this.underWay.delete(work));
+    this.underWay.add(work);
   }
 
   /** Never throws: a lease that could not be given up passes, and its revocation has a limit. */
   private async giveUp(partitions: readonly SeenPartition[]): Promise<void> {
-    if (partitions.length === 0) return;
     const { pool, node, kept, log, onReleased } = this.options;
     for (const { id } of partitions) this.held.delete(id);
     try {

@@ -8,6 +8,7 @@ import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import { recoverAllowed } from '../postgres/backPressure';
 import { withRetries } from '../postgres/errors';
 import { insertResultPage } from '../postgres/settle';
+import { partitionName } from '../postgres/partition';
 import type { ActivityDeps } from './deps';
 import { preparerOf } from './preparer';
 import { ResultPages } from './resultPages';
@@ -217,7 +218,7 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
   })),
   epoch: call.batch.epoch,
   attempt: call.attempt,
-  ...(call.fence === null ? {} : { partition: call.fence }),
+  ...(call.fence === null ? {} : { partition: { id: partitionName(call.fence.id), epoch: call.fence.epoch } }),
 });
 
 const contextOf = (deps: CallerDeps, call: Call): CallContext => ({

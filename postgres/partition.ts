@@ -8,6 +8,9 @@ import type { Queryable } from './pool';
 
 export const partitionResource = (handler: string, no: number): string => `partition/${handler}/${no}`;
 
+/** As people and downstreams know it: `<handler>/<no>`. */
+export const partitionName = (resource: string): string => resource.slice('partition/'.length);
+
 /** Partitions of a handler, as many as it has had at most: fewer are asked for later, and what stands in the others still goes. */
 export const registerPartitions = async (
   db: Queryable,

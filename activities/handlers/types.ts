@@ -27,7 +27,11 @@ export interface Batch<P = unknown> {
    * Of a handler with affinity: the partition, and the epoch under which the node that makes this call holds it. A downstream that keeps the
    * highest epoch of each partition and refuses lower ones is safe from a node that was stopped and wakes after another took over (B11).
    */
-  readonly partition?: { readonly id: string; readonly epoch: number };
+  readonly partition?: {
+    /** `<handler>/<no>`. */
+    readonly id: string;
+    readonly epoch: number;
+  };
 }
 
 export interface CallContext {

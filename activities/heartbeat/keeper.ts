@@ -34,7 +34,8 @@ export class Keeper {
 
   /** The first sign of life is the main thread's; from here on they come from here. A later call says something new, and is written at once. */
   setBeat(beat: Beat): void {
-    this.beat = { ...beat, nextAt: 0, writing: this.beat?.writing ?? false };
+    // The same object: a write that is under way ends on it.
+    this.beat = Object.assign(this.beat ?? { writing: false }, beat, { nextAt: 0 });
   }
   setPartitions(terms: PartitionTerms): void {
     this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null };

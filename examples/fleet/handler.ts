@@ -33,7 +33,7 @@ export const fleetHandler = (options: { url: string; partitions: number; node: s
     idempotency: { by: 'batch' }, // the gate honours the key: what became of a call of a dead node need not be known
     submit: async ({ tasks, partition }, { idempotencyKey }) => {
       await sleep(options.workMs * (0.5 + Math.random()));
-      const write: Write = { partition: partition!.id, epoch: partition!.epoch, node: options.node, key: idempotencyKey, tasks: tasks.map(({ id }) => id) }; // prettier-ignore
+      const write: Write = { partition: `partition/${partition!.id}`, epoch: partition!.epoch, node: options.node, key: idempotencyKey, tasks: tasks.map(({ id }) => id) }; // prettier-ignore
       const response = await fetch(`${options.url}/write`, { method: 'POST', body: JSON.stringify(write) }).catch(
         (error: unknown) => {
           throw neverSent(error) ? new LaterError('the gate is not there') : error;

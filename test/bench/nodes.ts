@@ -2,6 +2,8 @@ import Table from 'cli-table3';
 import { numberFlag, processFlags, switchFlag } from '../../examples/support/flags';
 import type { MovesMeasure, PlanMeasure } from './nodesMeasures';
 import { movesOf, planOf } from './nodesMeasures';
+import type { StoreMeasure } from './nodesStore';
+import { storeOf } from './nodesStore';
 
 /**
  * `npm run bench:nodes -- [--times N] [--short]`: how long the assignor thinks, and how many partitions a join and a leave move against the
@@ -12,14 +14,15 @@ const flags = processFlags(
   {
     name: 'npm run bench:nodes --',
     summary:
-      'How long the assignor of partitions to nodes thinks, and how many partitions a join and a leave move against the theoretical minimum. A pure function: no servers.',
+      'How long the assignor of partitions to nodes thinks, and how many partitions a join and a leave move against the theoretical minimum. A pure function: no servers, but with --store.',
     result:
       'One line of JSON a measure on stdout, tables on stderr. Exit code 1 if a plan of 2,000 partitions for 200 nodes takes a second, or if more than the minimum moves.',
-    examples: ['', '--short', '--times 10'],
+    examples: ['', '--short', '--times 10', '--store'],
   },
   {
     times: numberFlag(3, { text: 'how often each plan is made; the quickest counts', min: 1 }),
     short: switchFlag('without 100,000 partitions on 1,000 nodes, and fewer joins and leaves'),
+    store: switchFlag('also what the coordination of such fleets costs an embedded Postgres, at a lease of 10 s'),
   },
 );
 
@@ -31,6 +34,8 @@ const SIZES = [
 /** The one that must be planned in less than `MOST_MS`. */
 const DEMANDED = 2_000;
 const MOST_MS = 1_000;
+/** The default. */
+const LEASE_MS = 10_000;
 
 const n = (value: number): string => value.toLocaleString('en-US');
 const plain = { style: { head: [], border: [] } };
@@ -49,10 +54,17 @@ const movesTable = (all: readonly MovesMeasure[]): string => {
   return table.toString();
 };
 
+const storesTable = (all: readonly StoreMeasure[]): string => {
+  const table = new Table({ ...plain, head: ['partitions', 'nodes', 'a node, each third of a lease: beat/renew/read/silence ms', 'a round: read/write ms', 'at rest, a second: statements', 'rows renewed', 'cores busy', 'WAL kB'] }); // prettier-ignore
+  for (const one of all)
+    table.push([n(one.partitions), n(one.nodes), `${one.touchMs}/${one.renewMs}/${one.heldMs}/${one.silenceMs}`, `${one.roundReadMs}/${one.roundWriteMs}`, n(one.statements), n(one.rowsRenewed), one.coresBusy, n(Math.round(one.walBytes / 1_000))]); // prettier-ignore
+  return table.toString();
+};
+
 const slowest = ({ firstMs, settledMs, joinMs, leaveMs, doubleMs }: PlanMeasure): number =>
   Math.max(firstMs, settledMs, joinMs, leaveMs, doubleMs);
 
-function main(): void {
+async function main(): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const print = (measure: object): void => void process.stdout.write(`${JSON.stringify(measure)}\n`);
   const sizes = flags.short ? SIZES.slice(0, 2) : SIZES;
@@ -63,8 +75,11 @@ function main(): void {
   for (const [partitions, nodes] of SIZES.slice(0, 2))
     for (const event of ['join', 'leave'] as const)
       print(moves[moves.push(movesOf(partitions, nodes, event, flags.short ? 5 : 19)) - 1]!);
+  const stores: StoreMeasure[] = [];
+  for (const [partitions, nodes] of flags.store ? sizes.slice(1) : []) print(stores[stores.push(await storeOf(partitions, nodes, LEASE_MS)) - 1]!); // prettier-ignore
   say(plansTable(plans));
   say(movesTable(moves));
+  if (stores.length > 0) say(storesTable(stores));
   const slow = plans.filter((plan) => plan.partitions === DEMANDED && slowest(plan) >= MOST_MS);
   const more = moves.filter(({ ratio }) => ratio !== 1);
   for (const plan of slow) say(`missed: a plan of ${n(plan.partitions)} partitions for ${n(plan.nodes)} nodes by ${plan.by} took ${n(slowest(plan))} ms, less than ${n(MOST_MS)} asked`); // prettier-ignore
@@ -72,4 +87,7 @@ function main(): void {
   if (slow.length + more.length > 0) process.exitCode = 1;
 }
 
-main();
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+});

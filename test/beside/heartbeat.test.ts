@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import pino from 'pino';
 import { nowNs, Heartbeat } from '../../activities/heartbeat';
+import { Keeper } from '../../activities/heartbeat/keeper';
 import { SignOfLife } from '../../activities/heartbeat/shared';
 import { Silence } from '../../activities/heartbeat/silence';
 import { closeChunk } from '../../postgres/chunk';
@@ -20,6 +21,20 @@ test('silence is counted while this thread looks: time in which the whole proces
   expect(after(600_000)).toBe(650); // stopped for 10 minutes
   signOfLife.give();
   expect([after(100), after(100)]).toEqual([0, 100]);
+});
+
+test('what is new is said also when it comes in the middle of a write: a node that drains still gives signs of life', async () => {
+  const database = await createDatabase();
+  const keeper = new Keeper(database.pool, () => undefined);
+  const row = { id: 'a', taskQueue: 'q', handlers: [], version: '1' };
+  keeper.setBeat({ row: { ...row, draining: false }, everyMs: 20, silenceMs: 60_000 });
+  keeper.look(0); // its write is under way
+  keeper.setBeat({ row: { ...row, draining: true }, everyMs: 20, silenceMs: 60_000 });
+  await eventually(async () => {
+    keeper.look(0);
+    return (await database.pool.query(`select from node where id = 'a' and draining`)).rowCount === 1;
+  });
+  await database.drop();
 });
 
 describe('a chunk', () => {

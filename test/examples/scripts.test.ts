@@ -19,7 +19,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:queuer': [],
   'bench:fanout': ['items', 'short'],
   'bench:api': ['singles', 'thousands', 'open', 'short'],
-  'bench:nodes': ['times', 'short'],
+  'bench:nodes': ['times', 'short', 'store'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],

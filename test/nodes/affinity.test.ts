@@ -47,9 +47,9 @@ test('one node gets all partitions, a second one half of them; every call is mad
   const ended = await fleet.client.waitFor(ids, { timeoutMs: 60_000 });
   expect(new Set(ended.map(({ state }) => state))).toEqual(new Set(['succeeded']));
   expect(seen.length).toBeGreaterThanOrEqual(24);
-  for (const { node, batch } of seen) expect(holders[batch.partition!.id]).toBe(node);
+  for (const { node, batch } of seen) expect(holders[`partition/${batch.partition!.id}`]).toBe(node);
   expect(new Set(seen.map(({ node }) => node)).size).toBe(2);
   const { rows } = await fleet.database.pool.query<{ resource: string; epoch: number }>(`select resource, epoch from lease where resource like 'partition/%'`); // prettier-ignore
   const epochs = new Map(rows.map(({ resource, epoch }) => [resource, epoch]));
-  for (const { batch } of seen) expect(batch.partition!.epoch).toBe(epochs.get(batch.partition!.id));
+  for (const { batch } of seen) expect(batch.partition!.epoch).toBe(epochs.get(`partition/${batch.partition!.id}`));
 });

@@ -141,7 +141,7 @@ test('rolling restart: nodes with names that stop cleanly and come back within t
   for (const [i, name] of ['blue-1', 'blue-2', 'blue-3'].entries()) {
     await named[i]!.stop();
     named[i] = await join({ name });
-    nameOf.set(named[i]!.id, name);
+    nameOf.set(named[i].id, name);
     const now = await settled(named);
     expect(placeOf(now)).toEqual(placeOf(before));
   }
