@@ -72,6 +72,7 @@ test('issue 7: the curl commands of the README, for each of the five systems, as
     { state: 'done', items: 2 },
     { code: '200', chunks: expect.any(Object) },
     { nodes: [{ alive: true, functions: ['resize'] }] },
+    { partitions: [] }, // no handler has affinity
   ]);
   expect(answers).toContain('event: end');
 });

@@ -6,6 +6,7 @@ import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Node, NodeOptions } from '../../workers/node';
 import { createNode } from '../../workers/node';
+import { prebuiltBundle } from './prebuilt';
 import type { TestDatabase } from './database';
 import { createDatabase, temporalAddress } from './database';
 
@@ -36,6 +37,7 @@ export const startMuster = async (
     handlers,
     log: pino({ level: process.env['MUSTER_TEST_LOG'] ?? 'silent' }),
     callbacks: { allow: [], secret: null },
+    workflowBundle: prebuiltBundle,
     shutdownGraceMs: 5_000,
     ...options,
   });

@@ -12,6 +12,7 @@ import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
 import { leaderWorkflowId, monitorWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import type { Clock, ClockMode } from './clock';
 import { FlowingClock, SteppedClock } from './clock';
+import { prebuiltBundle } from './prebuilt';
 import type { TestDatabase } from './database';
 import { createDatabase, testServerPath } from './database';
 import { eventually } from './eventually';
@@ -79,6 +80,7 @@ export const startSkipping = async (
     handlers,
     log: pino({ level: process.env['MUSTER_TEST_LOG'] ?? 'silent' }),
     callbacks: { allow: [], secret: null },
+    workflowBundle: prebuiltBundle,
     shutdownGraceMs: 5_000,
     sweepEveryMs: 0, // nothing but the protocol itself: no net hides what it misses
     ...nodeOptions,

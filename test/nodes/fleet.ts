@@ -7,6 +7,7 @@ import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Node } from '../../workers/node';
 import { createNode } from '../../workers/node';
+import { prebuiltBundle } from '../helpers/prebuilt';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -67,6 +68,7 @@ export const startFleet = async (handlers: readonly Handler[]): Promise<Fleet> =
       handlers: own,
       log: pino({ level: process.env['MUSTER_TEST_LOG'] ?? 'silent' }),
       callbacks: { allow: [], secret: null },
+      workflowBundle: prebuiltBundle,
       shutdownGraceMs: 5_000,
       nodes: { ...FAST, ...settings },
     });

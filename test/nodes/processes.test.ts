@@ -19,11 +19,11 @@ import { isEven } from './fleet';
 /** Real processes with a Postgres of their own (B2, B3, B16; nodes.md, busy node, rolling restart): what must not move anything, does not. */
 
 const PARTITIONS = 5;
-const LEASE_MS = 2_000;
+const LEASE_MS = 1_500;
 const NODES: Partial<NodeSettings> = {
   leaseMs: LEASE_MS,
   maxLeaseMs: 30_000,
-  shutdownLimitMs: 1_000,
+  shutdownLimitMs: 700,
   minimumHoldMs: 0,
 };
 const orders = defineHandler<{ shop: string }>({

@@ -6,7 +6,7 @@ import type { DispatchAnswer, TurnAnswer, TurnInput } from '../../workflows/cont
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import '../helpers/muster'; // quiets the SDK's own log
-import { workflowBundle } from './ownNode';
+import { prebuiltBundle } from '../helpers/prebuilt';
 
 /** The leader workflow on the dev server, its activities written by the test: an order of events that the store alone cannot force. */
 const turns: TurnInput[] = [];
@@ -36,7 +36,7 @@ test('A14: a submission that stepped down for its leader before a late wake took
   };
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
-  const common = { connection, activities, workflowBundle: await workflowBundle() };
+  const common = { connection, activities, workflowBundle: prebuiltBundle };
   const leaders = await Worker.create({ ...common, taskQueue: prefix });
   const calls = await Worker.create({ connection, activities, taskQueue: handlerTaskQueue(prefix, 'h') });
   await Promise.all([

@@ -1,17 +1,16 @@
-import { bundleWorkflowCode, NativeConnection } from '@temporalio/worker';
-import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../activities/handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import { createPool } from '../../postgres/pool';
 import type { Client as Session, Pool } from '../../postgres/pool';
-import { WORKFLOWS_PATH } from '../../workers/bundle';
 import { createNode } from '../../workers/node';
 import type { NodeOptions } from '../../workers/node';
 import { leaderWorkflowId } from '../../workflows/naming';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
+import { prebuiltBundle } from '../helpers/prebuilt';
 import '../helpers/muster'; // quiets the SDK's own log, once per test file
 import type { HistoryEvent } from './histories';
 
@@ -71,7 +70,7 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
         callbacks: { allow: [], secret: null },
         shutdownGraceMs: 5_000,
         sweepEveryMs: 0,
-        workflowBundle: await workflowBundle(),
+        workflowBundle: prebuiltBundle,
         ...options,
       });
       const running = node.run();
@@ -92,13 +91,6 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
       await database.drop();
     },
   };
-};
-
-let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
-/** Of the sources as they are, made once a test file: a worker then starts in milliseconds. */
-export const workflowBundle = (): Promise<WorkflowBundleWithSourceMap> => {
-  const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
-  return (bundle ??= bundleWorkflowCode({ workflowsPath: require.resolve(WORKFLOWS_PATH), logger: quiet }));
 };
 
 const breakable = (pool: Pool, failing: OwnMuster['failing']): Pool => {
