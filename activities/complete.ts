@@ -65,11 +65,14 @@ export const completeAccepted = async (
 ): Promise<CompletionEnd> => {
   const wrong = checkCompletion(told);
   if (wrong !== null) return { kind: 'unreadable', ...wrong };
-  const [batch, other] = await find(pool, handler.name, told);
-  if (batch === undefined)
-    return told.reference !== undefined && (await isCalling(pool, handler.name))
-      ? later('no batch was accepted under this reference yet, and calls are under way')
-      : { kind: 'unknown-batch' };
+  let [batch, other] = await find(pool, handler.name, told);
+  if (batch === undefined && told.reference !== undefined) {
+    if (await isCalling(pool, handler.name))
+      return later('no batch was accepted under this reference yet, and calls are under way');
+    // No call is under way, so its acceptance is written if it ever will be; it may have been so since the first look.
+    [batch, other] = await find(pool, handler.name, told);
+  }
+  if (batch === undefined) return { kind: 'unknown-batch' };
   if (other !== undefined && isLive(other)) return { kind: 'several' };
   const reader = new CompletionReader(told);
   if (!batch.open) return repeatOrRefusal(batch, await digestFor(batch, reader));

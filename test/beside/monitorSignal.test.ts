@@ -116,6 +116,29 @@ test('H7: more than 1,000 results by signal are refused, with where to send them
   expect(rows[0]!.n).toBe(1_000);
 });
 
+test('H7: accepted between the look for its reference and the look whether a call is under way: it counts', async () => {
+  gates.set('between', lateAnswer());
+  const ids = await submit('told', 'between');
+  await eventually(async () => {
+    const { rows } = await muster.database.pool.query(
+      `select from batch b join target t on t.id = b.target_id where t.key = 'between' and b.attempt_until is not null`,
+    );
+    return rows.length > 0;
+  });
+  const { pool } = muster.database;
+  const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.query = (async (...args: unknown[]) => {
+    if ((args[0] as { name?: string }).name === 'is-calling') {
+      pool.query = query as typeof pool.query;
+      gates.get('between')!.open();
+      await isAccepted('between');
+    }
+    return query(...args);
+  }) as typeof pool.query;
+  await signal('told', { reference: 'between/1', results: oks(ids) });
+  await become(ids, 'succeeded,succeeded');
+});
+
 test('H7: with no monitor running, the signal starts it; before the acceptance is written it is tried again until it counts', async () => {
   gates.set('early', lateAnswer());
   const ids = await submit('alone', 'early');
