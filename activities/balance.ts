@@ -1,6 +1,7 @@
 import {
   lockAssignor,
   assignPartitions,
+  partitionName,
   readPartitionLoads,
   readLastMoves,
   readPartitions,
@@ -12,7 +13,7 @@ import type { NodeFactsRow } from '../postgres/node';
 import { wakeServedLeaders } from '../postgres/leader';
 import { markServedLanes } from '../postgres/lane';
 import { withRetries } from '../postgres/errors';
-import type { Client, Pool } from '../postgres/pool';
+import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import type { BalanceAnswer, BalanceInput } from '../workflows/contracts';
@@ -33,13 +34,13 @@ const SILENT_LEASES = 1;
 /** Moves told to people: they stand in a workflow's history. */
 const TOLD = 20;
 
-type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
+export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
 
 /**
  * One round of the balancer (B1): reads who is there and who holds what, plans, asks back and gives out; in one transaction under the
  * assignor's lease, each write guarded by the epoch that the plan saw. A round that runs again finds its own writes, and has nothing to do.
  */
-export const balancePartitions = async (deps: Deps, input: BalanceInput): Promise<BalanceAnswer> => {
+export const balancePartitions = async (deps: BalanceDeps, input: BalanceInput): Promise<BalanceAnswer> => {
   const round = await withRetries(() =>
     inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
   );
@@ -62,30 +63,20 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const loads = settings.by === 'load' ? await readPartitionLoads(client, LOAD_OVER_MS) : null;
   const facts = factsOf(rows, nodes, loads, settings);
   const moves = assign(facts.partitions, facts.nodes, limitsOf(settings));
-  const epochs = new Map(rows.map(({ id, epoch: was }) => [id, was]));
+  const rowOf = new Map(rows.map((row) => [partitionName(row.id), row]));
+  const was = (name: string): { partition: string; epoch: number } => ({ partition: rowOf.get(name)!.id, epoch: rowOf.get(name)!.epoch }); // prettier-ignore
   const of = (kind: Move['kind']): Move[] => moves.filter((move) => move.kind === kind);
-  const said = (words: string): string => words.replaceAll('partition/', '');
   const asked = await revokePartitions(
     client,
-    of('revoke').map(({ partition, to, words }) => ({
-      partition,
-      epoch: epochs.get(partition)!,
-      wantedBy: to,
-      reason: said(words),
-    })),
+    of('revoke').map(({ partition, to, words }) => ({ ...was(partition), wantedBy: to, reason: words })),
   );
   const given = await assignPartitions(
     client,
-    of('assign').map(({ partition, to, words }) => ({
-      partition,
-      epoch: epochs.get(partition)!,
-      node: to!,
-      reason: said(words),
-    })),
+    of('assign').map(({ partition, to, words }) => ({ ...was(partition), node: to!, reason: words })),
     settings.leaseMs,
   );
   const written = new Set([...asked, ...given]);
-  const made = moves.filter(({ partition }) => written.has(partition));
+  const made = moves.filter(({ partition }) => written.has(was(partition).partition));
   const alive = new Set(nodes.filter((node) => node.alive).map(({ id }) => id));
   const isAlive = ({ holder }: PartitionRow): boolean => holder !== null && alive.has(holder);
   const roundFacts = rows.map((row) => ({ ...row, holderAlive: isAlive(row) }));
@@ -118,14 +109,18 @@ const factsOf = (
   { shutdownLimitMs, leaseMs }: NodeSettings,
 ): { partitions: PartitionFacts[]; nodes: NodeFacts[] } => {
   const load = loads === null ? null : new Map(loads.map(({ id, batches }) => [id, batches]));
-  const absent = new Map<string, NodeFacts>();
+  const absent = new Map<string, PartitionRow[]>();
   const partitions = rows.map((row): PartitionFacts => {
     const kept = row.holder === null && row.keptFor !== null && (row.keptLeftMs ?? 0) > 0 ? row.keptFor : null;
-    const holder = kept === null ? row.holder : `${kept} (restarting)`;
-    if (kept !== null && holder !== null) absent.set(holder, absentNode(holder, kept, row));
+    if (kept !== null)
+      absent
+        .set(kept, absent.get(kept) ?? [])
+        .get(kept)!
+        .push(row);
+    const holder = kept === null ? row.holder : restarting(kept);
     const overdue = row.revokedMs !== null && row.revokedMs >= shutdownLimitMs;
     return {
-      id: row.id,
+      id: partitionName(row.id),
       holder,
       epoch: row.epoch,
       expired: row.expired || overdue || row.holder === null,
@@ -137,21 +132,33 @@ const factsOf = (
       pinned: row.pinnedTo,
     };
   });
-  const dead = new Set(nodes.filter((node) => rows.some((row) => hasMissed(node, row, leaseMs))).map(({ id }) => id));
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const dead = new Set(rows.filter((row) => hasMissed(byId.get(row.holder ?? ''), row, leaseMs)).map(({ holder }) => holder)); // prettier-ignore
   const facts = nodes.map((node) => nodeFacts(dead.has(node.id) ? { ...node, alive: false } : node));
-  return { partitions, nodes: [...facts, ...absent.values()] };
+  const away = [...absent].map(([name, kept]) => absentNode(restarting(name), name, kept));
+  return { partitions, nodes: [...facts, ...away] };
 };
+
+/** Of the process that was and is to come again, which has no id now. */
+const restarting = (name: string): string => `${name} (restarting)`;
 
 /**
  * A lease of this node passed, and its last sign of life is from well before that: it died or was stopped, though a lease has not gone by since
  * that sign. To it nothing that it had is given back.
  */
-const hasMissed = ({ id, seenMs }: NodeFactsRow, { holder, expired, leftMs }: PartitionRow, leaseMs: number): boolean =>
-  expired && holder === id && seenMs + leftMs > leaseMs / 2;
+const hasMissed = (holder: NodeFactsRow | undefined, { expired, leftMs }: PartitionRow, leaseMs: number): boolean =>
+  expired && holder !== undefined && holder.seenMs + leftMs > leaseMs / 2;
 
-const absentNode = (id: string, name: string, { handler, needs }: PartitionRow): NodeFacts => ({
-  id, alive: false, draining: false, attributes: needs, handlers: [handler], missingMs: 0, successorOf: name,
-}); // prettier-ignore
+/** It had what it gave up, so it is able to have it: all of it. */
+const absentNode = (id: string, name: string, kept: readonly PartitionRow[]): NodeFacts => ({
+  id,
+  alive: false,
+  draining: false,
+  attributes: Object.assign({}, ...kept.map(({ needs }) => needs)) as Record<string, string>,
+  handlers: [...new Set(kept.map(({ handler }) => handler))],
+  missingMs: 0,
+  successorOf: name,
+});
 
 /** A named process that stops is about to come back: away, not dead, and it gets nothing meanwhile. */
 const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
@@ -166,7 +173,7 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
 });
 
 /** Their leaders and lanes may have waited for a holder. A wake that is lost is found by their own look, two seconds later. */
-const tellOf = async (deps: Deps, given: readonly string[]): Promise<void> => {
+const tellOf = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
   try {
     await wake(deps, await wakeServedLeaders(deps.pool, given, WAKE_LEASE_MS));
     const queuers = await markServedLanes(deps.pool, given);
@@ -175,5 +182,3 @@ const tellOf = async (deps: Deps, given: readonly string[]): Promise<void> => {
     deps.log.warn({ err: error }, 'balancer: those that waited for a holder were not told');
   }
 };
-
-export type BalanceDeps = Deps & { pool: Pool };

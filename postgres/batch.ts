@@ -123,6 +123,13 @@ export interface Fence {
   epoch: number;
 }
 
+const columnsOf = (marks: readonly Mark[]): number[][] => [
+  marks.map((mark) => mark.id),
+  marks.map((mark) => mark.attempt),
+  marks.map((mark) => mark.dispatch),
+  marks.map((mark) => mark.timeoutMs),
+];
+
 /**
  * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
  * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
@@ -137,13 +144,7 @@ from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) m (id, att
 where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
   and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
-    values: [
-      marks.map((mark) => mark.id),
-      marks.map((mark) => mark.attempt),
-      marks.map((mark) => mark.dispatch),
-      marks.map((mark) => mark.timeoutMs),
-      node,
-    ],
+    values: [...columnsOf(marks), node],
   });
   return new Set(rows.map((row) => row.id));
 };
@@ -163,15 +164,7 @@ from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[], $6::text[]
 where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
   and f.resource = m.partition and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
-    values: [
-      marks.map((mark) => mark.id),
-      marks.map((mark) => mark.attempt),
-      marks.map((mark) => mark.dispatch),
-      marks.map((mark) => mark.timeoutMs),
-      node,
-      marks.map((mark) => mark.fence.id),
-      marks.map((mark) => mark.fence.epoch),
-    ],
+    values: [...columnsOf(marks), node, marks.map((mark) => mark.fence.id), marks.map((mark) => mark.fence.epoch)],
   });
   return new Set(rows.map((row) => row.id));
 };

@@ -1,23 +1,12 @@
+import type { ServedFacts } from '../workflows/planning/explainServed';
 import type { Queryable } from './pool';
 
 /** Partitions as people look at them. */
 
-export interface PartitionViewRow {
+/** `holder`: as the lease names it, also after it passed. */
+export interface PartitionViewRow extends Omit<ServedFacts, 'partition' | 'needs' | 'able'> {
   id: string;
-  handler: string;
   no: number;
-  /** As the lease names it, also after it passed. */
-  holder: string | null;
-  holderName: string | null;
-  epoch: number;
-  heldMs: number;
-  leftMs: number;
-  revokedMs: number | null;
-  wantedBy: string | null;
-  wantedByName: string | null;
-  keptFor: string | null;
-  keptLeftMs: number | null;
-  pinnedTo: string | null;
   movedAt: Date | null;
   reason: string | null;
 }

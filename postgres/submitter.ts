@@ -32,6 +32,13 @@ export interface GrantedMark {
   timeoutMs: number;
 }
 
+const columnsOf = (marks: readonly GrantedMark[]): number[][] => [
+  marks.map((mark) => mark.id),
+  marks.map((mark) => mark.attempt),
+  marks.map((mark) => mark.submitter),
+  marks.map((mark) => mark.timeoutMs),
+];
+
 /**
  * Marks calls right before they are made (C29): granted to their submitter, which is not taken for dead, by a queuer that still rules; nobody
  * paused anything, and the batch stands in the lane that its target feeds. Answers those that may be sent; no other must be.
@@ -48,13 +55,7 @@ where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.s
   and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
   and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
-    values: [
-      marks.map((mark) => mark.id),
-      marks.map((mark) => mark.attempt),
-      marks.map((mark) => mark.submitter),
-      marks.map((mark) => mark.timeoutMs),
-      node,
-    ],
+    values: [...columnsOf(marks), node],
   });
   return new Set(rows.map((row) => row.id));
 };
@@ -78,15 +79,7 @@ where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.s
   and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
   and f.resource = g.partition and n.id = s.lane_id and n.partition = f.resource
 returning b.id`,
-    values: [
-      marks.map((mark) => mark.id),
-      marks.map((mark) => mark.attempt),
-      marks.map((mark) => mark.submitter),
-      marks.map((mark) => mark.timeoutMs),
-      node,
-      marks.map((mark) => mark.fence.id),
-      marks.map((mark) => mark.fence.epoch),
-    ],
+    values: [...columnsOf(marks), node, marks.map((mark) => mark.fence.id), marks.map((mark) => mark.fence.epoch)],
   });
   return new Set(rows.map((row) => row.id));
 };

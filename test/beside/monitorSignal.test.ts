@@ -59,6 +59,14 @@ const isAccepted = (to: string) =>
     });
     return rows.length > 0;
   });
+const isCalled = (to: string) =>
+  eventually(async () => {
+    const { rows } = await muster.database.pool.query({
+      text: 'select from batch b join target t on t.id = b.target_id where t.key = $1 and b.attempt_until is not null',
+      values: [to],
+    });
+    return rows.length > 0;
+  });
 const become = (ids: readonly string[], expected: string) =>
   eventually(async () => (await muster.client.getTasks(ids)).map(({ state }) => state).join() === expected, {
     what: async () => `${expected}: ${JSON.stringify(await muster.client.getTasks(ids))}`,
@@ -119,12 +127,7 @@ test('H7: more than 1,000 results by signal are refused, with where to send them
 test('H7: accepted between the look for its reference and the look whether a call is under way: it counts', async () => {
   gates.set('between', lateAnswer());
   const ids = await submit('told', 'between');
-  await eventually(async () => {
-    const { rows } = await muster.database.pool.query(
-      `select from batch b join target t on t.id = b.target_id where t.key = 'between' and b.attempt_until is not null`,
-    );
-    return rows.length > 0;
-  });
+  await isCalled('between');
   const { pool } = muster.database;
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
   pool.query = (async (...args: unknown[]) => {
@@ -143,12 +146,7 @@ test('H7: with no monitor running, the signal starts it; before the acceptance i
   gates.set('early', lateAnswer());
   const ids = await submit('alone', 'early');
   // In its call: before it nobody can tell, and what is told then is told of an unknown batch.
-  await eventually(async () => {
-    const { rows } = await muster.database.pool.query(
-      `select from batch b join target t on t.id = b.target_id where t.key = 'early' and b.attempt_until is not null`,
-    );
-    return rows.length > 0;
-  });
+  await isCalled('early');
   await expect(temporal.workflow.getHandle(monitorId('alone')).describe()).rejects.toThrow(/not found/i);
   await signal('alone', { reference: 'early/1', results: oks(ids) });
   await eventually(async () => {

@@ -175,6 +175,29 @@ test('a node that stops cleanly under its name gets its own back within the grac
   await ended();
 });
 
+test('a node that restarts keeps what it had of several handlers', async () => {
+  await start(2);
+  const first = placed;
+  placed = `placed-${++handlers}`;
+  await registerHandler(pool, defineHandler({ ...options, name: placed, affinity: { partitions: 2, attributes: { zone: 'eu' } } })); // prettier-ignore
+  for (const id of ['a-1', 'b'])
+    await touchNode(pool, { id, name: id === 'b' ? null : 'a', taskQueue: 'none', handlers: [first, placed], version: '1', attributes: { zone: 'eu' }, draining: false }); // prettier-ignore
+  await pool.query(`update node set seen_at = clock() + interval '1 day' where id in ('a-1', 'b')`);
+  await pool.query(`update partition set pinned_to = 'a-1', pinned_at = clock()`);
+  await wake();
+  await balanced({ 'a-1': 4 });
+  await ended();
+  await pool.query('update partition set pinned_to = null, pinned_at = null');
+  await releasePartitions(pool, 'a-1', await held('a-1'), { name: 'a', forMs: 30_000 });
+  await pool.query(`delete from node where id = 'a-1'`);
+  await wake();
+  await muster.env.sleep(10_000);
+  expect(await countOf('b')).toBe(0);
+  await muster.env.sleep(21_000);
+  await balanced({ b: 4 });
+  await ended();
+});
+
 test('an admin drains a node, and undoes it; and pins a partition', async () => {
   await start(4);
   await join('a');
@@ -211,17 +234,18 @@ test('one that nobody is able to have waits for a node, without a timer', async 
 test('the history is bounded: it continues as new, under signals, and loses nothing', async () => {
   await start(6);
   await join('a');
+  await wake();
+  await balanced({ a: 6 });
+  await ended();
+  await join('b');
   const id = balancerWorkflowId(muster.prefix);
-  await muster.env.client.workflow.signalWithStart('balancer', {
+  const { signaledRunId: first } = await muster.env.client.workflow.signalWithStart('balancer', {
     workflowId: id,
     taskQueue: muster.prefix,
     args: [{ turnsPerRun: 2 }],
     signal: 'look',
     signalArgs: [],
   });
-  const first = (await muster.env.client.workflow.getHandle(id).describe()).runId;
-  await balanced({ a: 6 });
-  await join('b');
   for (let i = 0; i < 5; i++) await wake();
   await eventually(async () => (await asked()) === 3);
   await releasePartitions(pool, 'a', await revoked('a'), null);

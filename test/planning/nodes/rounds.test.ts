@@ -23,6 +23,11 @@ test.each(cases)('the next round: %s', (_, facts, wrote, inMs) => {
   expect(nextRoundInMs([held, { ...held, ...facts }], { ...nothing, ...wrote }, times)).toBe(inMs);
 });
 
+test('a fleet with more partitions than a call may have arguments', () => {
+  const young = Array.from({ length: 300_000 }, () => ({ ...held, heldMs: 1_000 }));
+  expect(nextRoundInMs(young, nothing, times)).toBe(2_020);
+});
+
 test('B17: by load it looks once a minute, where there is anything at all', () => {
   expect(nextRoundInMs([held], nothing, { ...times, by: 'load' })).toBe(60_020);
   expect(nextRoundInMs([], nothing, { ...times, by: 'load' })).toBeNull();

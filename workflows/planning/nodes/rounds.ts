@@ -38,10 +38,12 @@ export const nextRoundInMs = (
 ): number | null => {
   if (given > 0) return 0;
   if (missed > 0) return MISSED_LOOK_MS;
-  const waits = facts.flatMap((one) => waitsOf(one, times));
-  if (asked > 0) waits.push(times.shutdownLimitMs);
-  if (times.by === 'load' && facts.length > 0) waits.push(LOAD_LOOK_MS);
-  return waits.length === 0 ? null : Math.max(0, Math.min(...waits)) + LATER_MS;
+  // Not `Math.min(...)`: a fleet may have more partitions than a call may have arguments.
+  let next = Infinity;
+  for (const one of facts) for (const ms of waitsOf(one, times)) next = Math.min(next, ms);
+  if (asked > 0) next = Math.min(next, times.shutdownLimitMs);
+  if (times.by === 'load' && facts.length > 0) next = Math.min(next, LOAD_LOOK_MS);
+  return next === Infinity ? null : Math.max(0, next) + LATER_MS;
 };
 
 const waitsOf = (one: RoundFacts, { shutdownLimitMs, minimumHoldMs, leaseMs }: RoundTimes): number[] => {
