@@ -1,8 +1,9 @@
 import { withRetries } from '../postgres/errors';
 import { findHandler } from '../postgres/handler';
 import type { NodeFactsRow } from '../postgres/node';
-import { readNodeFacts, setDrained } from '../postgres/node';
+import { drainNode as writeDrain, readNodeFacts, undrainNode } from '../postgres/node';
 import { readNodeViews } from '../postgres/nodeView';
+import type { Pool } from '../postgres/pool';
 import { partitionResource, pinPartition, readPartitionLoads } from '../postgres/partition';
 import { findPartition, readPartitionViews, readProcessing } from '../postgres/partitionView';
 import type { PartitionViewRow } from '../postgres/partitionView';
@@ -94,7 +95,7 @@ export const partitionStateOf = (row: Pick<PartitionViewRow, 'holder' | 'leftMs'
 
 /**
  * A node gives up its partitions and gets no others, and answers no roll call; `undo`: it may have some again. By id (this process), or by
- * name (all processes of that name that there are now). It goes on with everything else; calls under way end. `UnknownNodeError` lists those there.
+ * name (whatever process has it, also after a restart). It goes on with everything else; calls under way end. `UnknownNodeError` lists those there.
  */
 export const drainNode = async (
   client: ClientContext,
@@ -104,10 +105,21 @@ export const drainNode = async (
   checkName('node', node);
   if (typeof undo !== 'boolean') throw new InvalidArgumentError('undo', 'true or false', undo);
   await client.ready();
-  const ids = await withRetries(() => setDrained(client.pool, node, !undo));
-  if (ids.length === 0) throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
+  const { ids, isKnown } = await withRetries(() => (undo ? undrain : drain)(client.pool, node));
+  if (!isKnown) throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
   await tellBalancer(client);
   return { nodes: ids, drained: !undo };
+};
+
+const drain = async (pool: Pool, node: string): Promise<{ ids: string[]; isKnown: boolean }> => {
+  const ids = await writeDrain(pool, node);
+  return { ids, isKnown: ids.length > 0 };
+};
+
+/** Also of one that is not there now: it was drained, and may come again. */
+const undrain = async (pool: Pool, node: string): Promise<{ ids: string[]; isKnown: boolean }> => {
+  const { ids, wasDrained } = await undrainNode(pool, node);
+  return { ids, isKnown: wasDrained || ids.length > 0 };
 };
 
 /**

@@ -15,14 +15,17 @@ export interface NodeRow {
   name?: string | null;
 }
 
-/** A sign of life; who drains does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for dead. */
+/**
+ * A sign of life; who stops does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for
+ * dead. An admin's drain is not the row's but the table's of that name: it counts for a row that is there again, too.
+ */
 export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
   await db.query({
     name: 'touch-node',
     text: `
-insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name)
-values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9)
-on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining, functions = excluded.functions`,
+insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained)
+values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9, exists (select from drain d where d.node = $1 or d.is_name and d.node = $9))
+on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining, functions = excluded.functions, drained = excluded.drained`,
     values: [
       node.id,
       node.taskQueue,
@@ -107,12 +110,41 @@ select id, name, handlers, attributes, drained, draining as stopping, seen_at > 
   return rows;
 };
 
-/** An admin's word: it is to have no partitions and no chunks, or may have some again. By id or name; answers the ids of those it is about. */
-export const setDrained = async (db: Queryable, idOrName: string, drained: boolean): Promise<string[]> => {
+/**
+ * An admin's word: it is to have no partitions and no chunks. By id: this process, whenever it is there. By name: those of that name, also those that
+ * start later. Answers the ids of those there are; none: there is no such node, and nothing was written.
+ */
+export const drainNode = async (db: Queryable, idOrName: string): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
-    name: 'set-drained',
-    text: 'update node set drained = $2 where id = $1 or name = $1 returning id',
-    values: [idOrName, drained],
+    name: 'drain-node',
+    text: `
+with meant as (select id, $1 <> id as "isName" from node where id = $1 or name = $1),
+said as (insert into drain select $1, bool_and(m."isName"), clock() from meant m having count(*) > 0 on conflict (node) do nothing)
+update node n set drained = true from meant m where n.id = m.id returning n.id`,
+    values: [idOrName],
   });
   return rows.map(({ id }) => id);
+};
+
+/** It may have some again, whichever word kept it from that. Answers the ids of those there are, and whether there was a word. */
+export const undrainNode = async (db: Queryable, idOrName: string): Promise<{ ids: string[]; wasDrained: boolean }> => {
+  const { rows } = await db.query<{ ids: string[]; wasDrained: boolean }>({
+    name: 'undrain-node',
+    text: `
+with meant as (select id, name from node where id = $1 or name = $1),
+taken as (delete from drain where node = $1 or node in (select id from meant union all select name from meant) returning node),
+freed as (update node n set drained = false from meant m where n.id = m.id returning n.id)
+select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select from taken) as "wasDrained"`,
+    values: [idOrName],
+  });
+  return rows[0]!;
+};
+
+/** Words about processes whose rows have been gone for so long that they do not come back; those about names stay. */
+export const forgetDrains = async (db: Queryable, olderThanMs: number): Promise<void> => {
+  await db.query({
+    name: 'forget-drains',
+    text: `delete from drain d where not d.is_name and d.drained_at < clock() - $1 * interval '1 ms' and not exists (select from node n where n.id = d.node)`,
+    values: [olderThanMs],
+  });
 };

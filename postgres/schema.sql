@@ -176,6 +176,14 @@ create table dispatch (
   constraint dispatch_slots_check CHECK (slots >= 0)
 ) with (fillfactor=50);
 
+create table drain (
+  node text not null,
+  is_name boolean not null,
+  drained_at timestamp with time zone not null,
+  constraint drain_pkey PRIMARY KEY (node),
+  constraint drain_node_check CHECK (octet_length(node) >= 1 AND octet_length(node) <= 300)
+);
+
 create table execution (
   id uuid not null,
   function_id text not null,

@@ -6,7 +6,7 @@ import { releaseTargets } from '../postgres/batch';
 import { wakeExpiredLeaders } from '../postgres/leader';
 import { acquireLease, releaseLease } from '../postgres/lease';
 import { markForgottenLanes } from '../postgres/laneQueue';
-import { deleteStaleNodes, servedHandlers } from '../postgres/node';
+import { deleteStaleNodes, forgetDrains, servedHandlers } from '../postgres/node';
 import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
 import { wakeExpiredQueuers } from '../postgres/queuer';
@@ -69,6 +69,8 @@ const OVERDUE_MS = 2_000;
 /** A node whose last sign of life is older serves nothing now; ten heartbeats. */
 const ALIVE_MS = 30_000;
 const STALE_NODE_MS = 3_600_000;
+/** A process that has been gone for so long does not come back. */
+const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
 
 export class Sweeper {
@@ -279,6 +281,7 @@ export class Sweeper {
   private async clean(): Promise<void> {
     const { pool, deleteExpired } = this.options;
     this.counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
+    await forgetDrains(pool, FORGET_DRAIN_MS);
     this.counts.deletedDispatches += await sweep.deleteStaleDispatches(pool, STALE_DISPATCH_MS);
     this.counts.deletedTasks += await (deleteExpired === undefined
       ? this.retention.deleteExpired(pool, EXPIRED_TASKS)

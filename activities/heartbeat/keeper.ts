@@ -17,6 +17,8 @@ interface Held extends Due, Hold {
 
 /** After a write that failed. */
 const AGAIN_MS = 300;
+/** Looks in a lease, while partitions are asked back; three otherwise. */
+const ASKED_PART = 12;
 /** Behind the end of a silence: it is certain then, and not all nodes look at once. */
 const silenceLookMs = (): number => 50 + Math.random() * 300;
 
@@ -25,7 +27,8 @@ export class Keeper {
   private beat: (Beat & Due) | null = null;
   private readonly held = new Map<number, Held>();
   private partitions:
-    (PartitionTerms & Due & { known: { id: string; epoch: number }[]; keptAt: number | null }) | null = null;
+    (PartitionTerms & Due & { known: { id: string; epoch: number }[]; keptAt: number | null; askedAt: number }) | null =
+    null;
 
   constructor(
     private readonly pool: Pool,
@@ -38,7 +41,7 @@ export class Keeper {
     this.beat = Object.assign(this.beat ?? { writing: false }, beat, { nextAt: 0 });
   }
   setPartitions(terms: PartitionTerms): void {
-    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null };
+    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null, askedAt: -Infinity };
   }
   hold(key: number, hold: Hold, memory: SharedArrayBuffer): void {
     this.held.set(key, { ...hold, memory: new ChunkMemory(memory), nextAt: performance.now() + hold.leaseMs / 3, writing: false }); // prettier-ignore
@@ -95,6 +98,9 @@ export class Keeper {
     if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
     const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
     this.tell({ kind: 'partitions', seen, atNs: asked });
+    // Where something is asked back more may follow, a round at a time: the whole move is to end within a lease (B14).
+    if (held.some(({ revoked }) => revoked)) partitions.askedAt = now;
+    if (now - partitions.askedAt < leaseMs) partitions.nextAt = Math.min(partitions.nextAt, now + leaseMs / ASKED_PART);
     const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
     if (silenceInMs === null) return;
     if (silenceInMs <= 0) this.tell({ kind: 'silent-node' });

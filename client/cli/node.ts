@@ -15,7 +15,7 @@ const drainCommand = (): Command =>
     'drain',
     'Let a node give up its partitions and get no others; or, with --undo, some again.',
     ['muster node drain host-4711-0a1b2c3d', 'muster node drain blue-1', 'muster node drain blue-1 --undo'],
-    'It stays up: its calls under way end, and it goes on with handlers without affinity. It answers no roll call of executions meanwhile.',
+    'By id it counts for that process, by name for whatever process has the name, also after a restart. It stays up: its calls under way end, and it goes on with handlers without affinity. It answers no roll call of executions meanwhile.',
   )
     .argument('<node>', 'id or name, see `muster nodes`')
     .option('--undo', 'it may have partitions again')

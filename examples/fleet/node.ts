@@ -2,7 +2,7 @@ import { neededTextFlag, graceFlag, numberFlag, processFlags, temporalFlag } fro
 import { runMain } from '../support/server';
 import { runWorker } from '../support/worker';
 import { fleetHandler } from './handler';
-import { NODES } from './settings';
+import { LEASE_MS, nodeSettings } from './settings';
 
 /** One node of the example: a worker process. SIGUSR2 keeps its event loop busy for `--block-ms`, as a handler that computes would. */
 const flags = processFlags(
@@ -17,6 +17,12 @@ const flags = processFlags(
     label: neededTextFlag({ text: 'who it says that it is', as: 'label' }),
     partitions: numberFlag(64, { text: 'partitions of the handler', min: 1, max: 1_024 }),
     'work-ms': numberFlag(300, { text: 'time before a write, half more or less, in milliseconds', unit: 'ms' }),
+    'lease-ms': numberFlag(LEASE_MS, {
+      text: 'lease of a partition, in milliseconds',
+      min: 1_000,
+      max: 15_000,
+      unit: 'ms',
+    }),
     'block-ms': numberFlag(10_000, { text: 'how long SIGUSR2 blocks it, in milliseconds', unit: 'ms' }),
     'grace-ms': graceFlag(3_000),
   },
@@ -33,4 +39,6 @@ const handler = fleetHandler({
   node: flags.label,
   workMs: flags['work-ms'],
 });
-runMain(() => runWorker(handler, { temporal: flags.temporal, graceMs: flags['grace-ms'], nodes: NODES }));
+runMain(() =>
+  runWorker(handler, { temporal: flags.temporal, graceMs: flags['grace-ms'], nodes: nodeSettings(flags['lease-ms']) }),
+);

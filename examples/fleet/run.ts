@@ -11,7 +11,8 @@ import { Crew } from './crew';
 import { fleetHandler, HANDLER } from './handler';
 import { Screen } from './picture';
 import { SCENES, Scenes } from './scenes';
-import { describe, isGood, staleOf } from './verdict';
+import { LEASE_MS } from './settings';
+import { describe, isGood, longestOf, staleOf } from './verdict';
 import type { Result } from './verdict';
 import { Watch } from './watch';
 
@@ -30,6 +31,7 @@ const flags = processFlags(
     partitions: numberFlag(64, { text: 'partitions of the handler', min: 1, max: 1_024 }),
     minutes: numberFlag(2, { text: 'how long things happen, in minutes; 0: each kind of thing once', unit: 'min' }),
     'tasks-per-s': numberFlag(100, { text: 'tasks submitted a second', min: 1, max: 10_000 }),
+    'lease-ms': numberFlag(LEASE_MS, { text: 'lease of a partition, in milliseconds', min: 1_000, max: 15_000, unit: 'ms' }), // prettier-ignore
     'block-ms': numberFlag(10_000, { text: 'how long a blocked node hangs, in milliseconds; below 30 s', min: 1, max: 25_000, unit: 'ms' }), // prettier-ignore
     seed: seedFlag(1),
     json: switchFlag('one line of JSON on stdout in place of the tables'),
@@ -111,7 +113,7 @@ async function startStack(cleanup: Cleanup) {
   const handlers = [fleetHandler({ url: gate.url, partitions, node: 'client', workMs: 0 })];
   const client = createClient({ databaseUrl, handlers, temporal: { address: temporal } });
   cleanup.add('client', () => client.close());
-  const args = ['--temporal', temporal, '--gate-url', gate.url, '--partitions', String(partitions), '--block-ms', String(flags['block-ms'])]; // prettier-ignore
+  const args = ['--temporal', temporal, '--gate-url', gate.url, '--partitions', String(partitions), '--block-ms', String(flags['block-ms']), '--lease-ms', String(flags['lease-ms'])]; // prettier-ignore
   const crew = new Crew({ pool: client.pool, args, env: { MUSTER_DATABASE_URL: databaseUrl }, cleanup });
   return { client, crew, gate: gate.url };
 }
@@ -149,6 +151,9 @@ const resultOf = async (facts: {
     repeats: account.repeats,
     staleRefused: account.refused.length,
     staleAccepted: staleOf(account.writes, holderOf).length,
+    leaseMs: flags['lease-ms'],
+    evenAfterJoinMs: longestOf(scenes.changes, 'join'),
+    evenAfterLossMs: longestOf(scenes.changes, 'loss'),
     longestFreeMs: watch.longestFreeMs,
     longestUnservedMs: watch.longestUnservedMs,
     isAccounted: status!.identityHolds === true && status!.accepted === ids.length && status!.counts.succeeded === ids.length && processed.size === ids.length && ids.every((id) => processed.has(id)), // prettier-ignore

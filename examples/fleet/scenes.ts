@@ -9,6 +9,7 @@ export type Scene = (typeof SCENES)[number];
 /** One membership change: what moved against what had to. */
 export interface Change {
   what: string;
+  kind: 'join' | 'loss' | 'other';
   moves: number;
   fewest: number;
   settledMs: number;
@@ -52,7 +53,7 @@ export class Scenes {
     switch (scene) {
       case 'join and leave': {
         const joined: Member[] = [];
-        await this.change('a node joins', async () => void joined.push(await crew.join()));
+        await this.change('a node joins', async () => void joined.push(await crew.join()), 'join');
         return this.change(`${one.label} leaves`, () => crew.leave(one));
       }
       case 'drain':
@@ -71,11 +72,11 @@ export class Scenes {
           one.state = 'up';
         });
       case 'kill':
-        await this.change(`${one.label} is killed`, () => crew.kill(one));
-        return this.change('a node joins', async () => void (await crew.join()));
+        await this.change(`${one.label} is killed`, () => crew.kill(one), 'loss');
+        return this.change('a node joins', async () => void (await crew.join()), 'join');
       case 'pause':
         await this.busy(one);
-        await this.change(`${one.label} is stopped`, async () => crew.stop(one));
+        await this.change(`${one.label} is stopped`, async () => crew.stop(one), 'loss');
         await this.written(one);
         return this.change(`${one.label} wakes`, async () => crew.wake(one));
     }
@@ -103,7 +104,7 @@ export class Scenes {
   }
 
   /** Moves since the last change count here, too: late ones are not lost. */
-  private async change(what: string, make: () => Promise<void>): Promise<void> {
+  private async change(what: string, make: () => Promise<void>, kind: Change['kind'] = 'other'): Promise<void> {
     const { crew, watch, say } = this.deps;
     const before = countsOf(watch.last.leases);
     await make();
@@ -119,7 +120,7 @@ export class Scenes {
     this.movesSoFar = watch.moves;
     const fewest = fewestMoves(before, members, watch.last.leases.length);
     const settledMs = Math.round(performance.now() - since);
-    this.changes.push({ what, moves, fewest, settledMs, settled });
+    this.changes.push({ what, kind, moves, fewest, settledMs, settled });
     say(
       `${what}: ${moves} moves, at least ${fewest} had to be; ${settled ? `even after ${settledMs} ms` : 'NOT EVEN'}`,
     );

@@ -1,10 +1,13 @@
 import type { NodeSettings } from '../../activities/nodeSettings';
 
-/** Shorter than the defaults, so that much happens in two minutes; blocked nodes are patiently waited for. */
-export const NODES: Partial<NodeSettings> = {
-  leaseMs: 3_000,
+/** Shorter than the default (10 s), so that much happens in two minutes. */
+export const LEASE_MS = 3_000;
+
+/** Blocked nodes are patiently waited for. */
+export const nodeSettings = (leaseMs: number): Partial<NodeSettings> => ({
+  leaseMs,
   maxLeaseMs: 30_000,
-  shutdownLimitMs: 1_500,
+  shutdownLimitMs: leaseMs / 2,
   minimumHoldMs: 0,
   restartGraceMs: 10_000,
-};
+});

@@ -32,11 +32,19 @@ export interface Result {
   repeats: number;
   staleRefused: number;
   staleAccepted: number;
+  leaseMs: number;
+  /** Longest time until partitions stood evenly again: after a node joined (B14), after one was killed or stopped (B16). */
+  evenAfterJoinMs: number;
+  evenAfterLossMs: number;
   longestFreeMs: number;
   longestUnservedMs: number;
   isAccounted: boolean;
   isWhole: boolean;
 }
+
+/** Of all changes of that kind the one that took longest to be even again; 0: there was none. */
+export const longestOf = (changes: readonly Change[], kind: Change['kind']): number =>
+  Math.max(0, ...changes.filter((one) => one.kind === kind).map(({ settledMs }) => settledMs));
 
 /** Each invariant by its words, with whether it holds. */
 export const invariantsOf = (result: Result): [words: string, holds: boolean][] => [
@@ -64,6 +72,8 @@ export const describe = (result: Result): string => {
     ['calls repeated under their key', String(result.repeats)],
     ['stale writes refused by the gate', String(result.staleRefused)],
     ['stale writes accepted', String(result.staleAccepted)],
+    [`longest until even, of leases of ${seconds(result.leaseMs)}: a node joined`, seconds(result.evenAfterJoinMs)],
+    ['                                  a node was killed or stopped', seconds(result.evenAfterLossMs)],
     ['longest time a partition had no holder', seconds(result.longestFreeMs)],
     ['longest time its holder was dead, stopped or nobody', seconds(result.longestUnservedMs)],
   );

@@ -1,6 +1,14 @@
 import pino from 'pino';
 import { Heartbeat } from '../../activities/heartbeat';
-import { deleteStaleNodes, servedHandlers } from '../../postgres/node';
+import {
+  deleteStaleNodes,
+  drainNode,
+  forgetDrains,
+  removeNode,
+  servedHandlers,
+  touchNode,
+  undrainNode,
+} from '../../postgres/node';
 import { Registry } from '../../workers/registry';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
@@ -94,6 +102,38 @@ create trigger note_beat after update on node for each row when (new.id = 'busy'
   expect(rows[0]!.n).toBeGreaterThan(10);
   expect(rows[0]!.last).toBeGreaterThan(1.5); // 3 s of silence, then none; looks that came late do not count
   await eventually(async () => (await read('busy'))!.age < 1); // and it is back with the main thread
+});
+
+test('B10: a drain outlives the row of its node: a process that is back is as drained as before, one of a drained name from its start', async () => {
+  const { pool } = database;
+  const touch = (id: string, name: string | null = null): Promise<void> =>
+    touchNode(pool, { id, name, taskQueue: 'q', handlers: [], version: '1', draining: false });
+  const drained = async (): Promise<string[]> =>
+    (await pool.query<{ id: string }>(`select id from node where drained order by id`)).rows.map(({ id }) => id);
+  await Promise.all([touch('d-1', 'green'), touch('d-2', 'blue'), touch('d-3')]);
+  expect(await drainNode(pool, 'nobody')).toEqual([]);
+  expect(await drainNode(pool, 'green')).toEqual(['d-1']);
+  expect(await drainNode(pool, 'd-3')).toEqual(['d-3']);
+  expect(await drainNode(pool, 'd-3')).toEqual(['d-3']); // again is the same
+  await Promise.all(['d-1', 'd-2', 'd-3'].map((id) => removeNode(pool, id)));
+  await Promise.all([touch('d-3'), touch('d-4', 'green'), touch('d-5', 'blue'), touch('nobody')]);
+  expect(await drained()).toEqual(['d-3', 'd-4']);
+  // By id or name, whatever was said; also while nobody of that name is there.
+  expect(await undrainNode(pool, 'd-4')).toEqual({ ids: ['d-4'], wasDrained: true });
+  await touch('d-4', 'green');
+  await removeNode(pool, 'd-3');
+  expect(await undrainNode(pool, 'd-3')).toEqual({ ids: [], wasDrained: true });
+  expect(await undrainNode(pool, 'd-3')).toEqual({ ids: [], wasDrained: false });
+  await touch('d-3');
+  expect(await drained()).toEqual([]);
+  // What was said of a process that is gone is forgotten some day, what was said of a name is not.
+  await drainNode(pool, 'd-3');
+  await drainNode(pool, 'd-5');
+  await drainNode(pool, 'green');
+  await Promise.all(['d-3', 'd-4'].map((id) => removeNode(pool, id)));
+  await pool.query(`update drain set drained_at = drained_at - interval '8 days'`);
+  await forgetDrains(pool, 7 * 24 * 3_600_000);
+  expect((await pool.query('select node, is_name as named from drain order by 1')).rows).toEqual([{ node: 'd-5', named: false }, { node: 'green', named: true }]); // prettier-ignore
 });
 
 test('only nodes silent for longer than the limit are removed', async () => {

@@ -1,6 +1,6 @@
 import { defineHandler } from '../../activities/handlers';
 import { registerHandler } from '../../postgres/handler';
-import { setDrained, touchNode } from '../../postgres/node';
+import { drainNode, touchNode, undrainNode } from '../../postgres/node';
 import { pinPartition } from '../../postgres/partition';
 import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/partitionLease';
 import type { Pool } from '../../postgres/pool';
@@ -204,7 +204,7 @@ test('an admin drains a node, and undoes it; and pins a partition', async () => 
   await join('b');
   await wake();
   await ended();
-  expect(await setDrained(pool, 'a', true)).toEqual(['a']);
+  expect(await drainNode(pool, 'a')).toEqual(['a']);
   await wake();
   await eventually(async () => (await asked()) === 2);
   await releasePartitions(pool, 'a', await held('a'), null);
@@ -214,7 +214,7 @@ test('an admin drains a node, and undoes it; and pins a partition', async () => 
   await wake();
   await ended();
   expect(await asked()).toBe(0);
-  await setDrained(pool, 'a', false);
+  await undrainNode(pool, 'a');
   await wake();
   await eventually(async () => (await asked()) === 2);
   expect((await revoked('b')).map(({ id }) => id)).toContain(`partition/${placed}/0`);
@@ -246,14 +246,19 @@ test('the history is bounded: it continues as new, under signals, and loses noth
     signal: 'look',
     signalArgs: [],
   });
-  for (let i = 0; i < 5; i++) await wake();
   await eventually(async () => (await asked()) === 3);
+  // One wake at a time: one that comes while a run ends makes the server ask it again, and it may then have nothing left to do.
+  await wake();
+  await eventually(async () => (await status()).rounds === 2);
+  await wake();
+  await eventually(async () => {
+    const { status: now } = await muster.env.client.workflow.getHandle(id, first).describe();
+    return now.name === 'CONTINUED_AS_NEW';
+  });
   await releasePartitions(pool, 'a', await revoked('a'), null);
   for (let i = 0; i < 5; i++) await wake();
   await balanced({ a: 3, b: 3 });
   await ended();
   const events = (await muster.env.client.workflow.getHandle(id).fetchHistory()).events ?? [];
   expect(events.length).toBeLessThan(60);
-  const before = await muster.env.client.workflow.getHandle(id, first).describe();
-  expect(before.status.name).toBe('CONTINUED_AS_NEW');
 });
