@@ -98,6 +98,45 @@ test('B17 B2: figures that waver by 5 % move nothing in 50 rounds', () => {
   }
 });
 
+/** Loads of 118 and 82 around 100, or what is said: who goes, in this order. */
+const goes = (by: Record<string, Record<string, number>>, facts: Record<string, Partial<PartitionFacts>> = {}): string[] =>
+  assign(weighed(by).map((one) => ({ ...one, ...facts[one.id] })), nodes(...Object.keys(by)), { ...limits, minimumHoldMs: 100 }).map(({ partition: id, to }) => `${id}>${to}`); // prettier-ignore
+const each = (n: number, weight: number, from = 0): Record<string, number> => Object.fromEntries(numbered(from, from + n).map((id) => [id, weight])); // prettier-ignore
+
+test.each([
+  ['the heaviest that leaves both within the band, so that few go', { a: { x: 22, y: 18, z: 78 }, b: { r: 82 } }, {}, ['x>b']],
+  ['not a heavier one that puts the other above it', { a: { x: 30, y: 18, z: 70 }, b: { r: 82 } }, {}, ['y>b']],
+  ['where each puts the other above it: what leaves the two most alike', { a: { x: 80, y: 70 }, b: { r: 50 } }, {}, ['y>b']],
+  ['who left the band comes back half of the way: 115 to 105, not to 110', { a: each(23, 5), b: each(17, 5, 23) }, {}, ['000000>b', '000001>b']],
+  ['also where only the giver left it', { a: each(23, 5), b: each(19, 5, 23), c: each(18, 5, 42) }, {}, ['000000>c', '000001>b']],
+  ['or only the taker', { a: each(21, 5), b: each(17, 5, 21), c: each(22, 5, 38) }, {}, ['000038>b', '000000>b']],
+  ['who is at its edge has not left it', { a: each(22, 5), b: each(18, 5, 22) }, {}, []],
+  ['a move must gain half of the band: not 112 to 110', { a: { x: 22, z: 90 }, b: { r: 88 } }, {}, []],
+  ['or all of what it moves, where that is less', { a: { x: 3, z: 108 }, b: { r: 89 } }, {}, ['x>b']],
+  ['who has less than the mean gives nothing: small ones would wander', { a: { hot: 100, ...each(5, 0, 20) }, b: each(8, 5), c: each(5, 2, 10) }, {}, []],
+  ['who came lately stays, another one goes', { a: { x: 22, y: 18, z: 78 }, b: { r: 82 } }, { x: { heldMs: 99 } }, ['y>b']],
+  ['what has to be given to somebody anyway goes first', { a: { x: 18, f: 18, z: 82 }, b: { r: 82 } }, { x: { heldMs: 2 * LONG }, f: { expired: true, revokedFor: 'a' } }, ['f>b']],
+  ['of the same weight who was there longest goes', { a: { x: 18, y: 18, z: 82 }, b: { r: 82 } }, { x: { heldMs: 1_000 } }, ['y>b']],
+] as const)('B17: %s', (_, by, facts, expected) => {
+  expect(goes(by, facts)).toEqual(expected);
+}); // prettier-ignore
+
+test('B17: who has more than the mean gets nothing, also where nobody else is able', () => {
+  const mail = { a: [...numbered(0, 20)], b: [...numbered(20, 34)] };
+  const now = [
+    ...held(mail).map((one) => ({ ...one, weight: 5, handler: 'mail' })),
+    ...numbered(40, 50).map((id) => partition(id, 'c')),
+  ];
+  const among = [node('a', { handlers: ['mail'] }), node('b', { handlers: ['mail'] }), node('c')];
+  expect(assign(now, among, limits)).toEqual([]);
+});
+
+test('B17: idle ones do not go to who has as many, where the others are not able', () => {
+  const now = held({ a: numbered(0, 22), b: numbered(22, 43) }).map((one) => ({ ...one, weight: 0, handler: 'mail' }));
+  const among = [node('a', { handlers: ['mail'] }), node('b', { handlers: ['mail'] }), ...nodes('c', 'd')];
+  expect(assign(now, among, limits)).toEqual([]);
+});
+
 describe('B17, for any loads', () => {
   const anyLoads = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.oneof(fc.nat(20), fc.nat(200), fc.double({ min: 0, max: 5, noNaN: true }))), { maxLength: 40 }); // prettier-ignore
   const build = (all: readonly [string, number][]) =>

@@ -54,7 +54,7 @@ interface Gift {
   item: Item;
   to: number;
   /** Smaller is better: first by what it costs, then by what it leaves. */
-  rank: readonly [cost: number, tier: number, rest: number];
+  rank: readonly [cost: number, rest: number];
 }
 
 const bandOf = (mean: number, deadBand: number, mostEach: number): Band => ({
@@ -93,9 +93,9 @@ const bestGift = (board: Board, items: ReadonlySet<Item>, band: Band): Gift | nu
     if (!isAbove(mine, seat, band) && !isBelow(theirs, to, band)) continue;
     const fuller = Math.max(mine - weight, theirs + weight);
     if (fuller > mine - Math.min(weight, band.margin)) continue;
-    // Both stay within the band: the heaviest, so that few go. Else what leaves the two most alike.
+    // Neither goes beyond the band: the heaviest, so that few go. Else (above 0, so after those) what leaves the two most alike.
     const isWithin = mine - weight >= band.low && theirs + weight <= band.high;
-    const gift: Gift = { item, to, rank: [item.origin < 0 ? 0 : 1, isWithin ? 0 : 1, isWithin ? -weight : fuller] };
+    const gift: Gift = { item, to, rank: [item.origin < 0 ? 0 : 1, isWithin ? -weight : fuller] };
     if (best === null || isBetter(gift, best)) best = gift;
   }
   return best;
@@ -124,7 +124,7 @@ const spreadIdle = (board: Board, standing: readonly Set<Item>[], mostEach: numb
       if (counts[seat]! <= mostEach) break;
       const to = item.need.able.reduce((best, one) => (counts[one]! < counts[best]! ? one : best));
       if (counts[to]! + 2 > counts[seat]!) continue;
-      give(board, standing, { item, to, rank: [0, 0, 0] }, 'uneven');
+      give(board, standing, { item, to, rank: [0, 0] }, 'uneven');
     }
   }
 };
