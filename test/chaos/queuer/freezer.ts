@@ -6,6 +6,7 @@ import type { Servers } from '../servers';
 
 /** Twice the lease of the workers' partitions. */
 const FROZEN_MS = 6_000;
+const BUSY_MS = 3_000;
 
 /**
  * Stops workers that hold partitions past their leases, wherever they are, and lets them go on (B11). One counts only if it held some when it
@@ -40,6 +41,7 @@ export class Freezer {
 
   private async freeze(victim: Place): Promise<void> {
     const { pid } = victim.child!;
+    await this.calls(pid);
     const before = await this.holds(pid);
     if (before.length === 0) return;
     await victim.freeze(FROZEN_MS);
@@ -48,6 +50,17 @@ export class Freezer {
     this.options.log(
       `     froze ${victim.label}: held ${before.length}, ${kept.length} of them still; ${this.count} counted`,
     );
+  }
+
+  /** Until it has just marked a call (of 2 s), or for a while: what it wakes with is then too late. */
+  private async calls(pid: number): Promise<void> {
+    for (const until = performance.now() + BUSY_MS; performance.now() < until; await sleep(20)) {
+      const { rowCount } = await this.servers.store.query(
+        `select from batch where state = 1 and attempt_until > clock() + interval '1.9 s' and attempt_by like $1 limit 1`,
+        [`%-${pid}-%`],
+      );
+      if (rowCount === 1) return;
+    }
   }
 
   /** Under their epochs. A node's id has its process's. */

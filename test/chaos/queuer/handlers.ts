@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Batch, CallContext, Handler, ItemResult, LaneRules, ReferenceStatus, SubmitAnswer } from '../../../activities/handlers'; // prettier-ignore
 import { defineHandler, LaterError } from '../../../activities/handlers';
@@ -10,6 +11,9 @@ export const ANSWERING = 'chaos-answering';
 export const ACCEPTING = 'chaos-accepting';
 export const serviceOf = (lane: number): string => `${lane % 2 === 0 ? 'answering' : 'accepting'}-${lane}`;
 export const handlerOf = (lane: number): string => (lane % 2 === 0 ? ANSWERING : ACCEPTING);
+
+const THINKS_MS = 200;
+const DEAF_MS = 30_000;
 
 /** Serial lanes: the next batch only after the one before was applied. */
 export const laneHandlers = (downstream: string, worker: number, partitions: number): Handler[] => {
@@ -26,8 +30,11 @@ export const laneHandlers = (downstream: string, worker: number, partitions: num
     ...(partitions === 0 ? {} : { affinity: { partitions } }),
   };
   const submit = async (batch: Batch<Payload>, context: CallContext): Promise<SubmitAnswer> => {
+    // In partitions: marked and not yet sent, and deaf to whoever stops it. One that is frozen there sends when it wakes, and only its epoch says that it is too late.
+    if (partitions > 0) await sleep(THINKS_MS * Math.random());
+    const signal = partitions > 0 ? AbortSignal.timeout(DEAF_MS) : context.signal;
     const body = { service: batch.target, attempt: batch.attempt, ids: batch.tasks.map(({ id }) => id), accept: batch.handler === ACCEPTING, key: context.idempotencyKey, fence: batch.partition ?? null }; // prettier-ignore
-    return (await post(`${downstream}/batches`, worker, body, context.signal)) as SubmitAnswer;
+    return (await post(`${downstream}/batches`, worker, body, signal)) as SubmitAnswer;
   };
   return [
     defineHandler<Payload>({ ...common, name: ANSWERING, submit }),
