@@ -107,6 +107,7 @@ export const loadSettings = async (
   const callback = callbackSettings(read, config?.settings.callback);
   const api = apiSettings(read, config?.settings.api);
   if (needs.callback === true) problems.push(...callbackProblems(callback));
+  const logLevel = read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined;
   const nodes = nodeSettings(config?.settings.nodes ?? {}, read('nodeName', 'MUSTER_NODE_NAME', schemas.nodeName));
   problems.push(...nodeProblems(nodes));
   const temporal = temporalOf(flags, env, config, problems);
@@ -137,7 +138,7 @@ export const loadSettings = async (
     fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
     callback,
     api,
-    logLevel: (read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined) ?? 'info',
+    logLevel: logLevel ?? 'info',
     config: config?.path ?? null,
     configNamed: given !== null,
     ownServers: config?.settings.databaseUrl !== undefined || config?.settings.temporal?.address !== undefined,

@@ -1,4 +1,4 @@
-import { NativeConnection } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
 import { defineFunction } from '../../activities/functions';
@@ -13,7 +13,7 @@ import { actionsOf } from '../workflows/histories';
 
 /**
  * `npm run bench:execution -- --items 20000`: what an execution costs over calling its function directly, an item, at 1, 4 and 16 nodes; how many
- * chunks a second; how many Temporal actions an item. All nodes are in this process and on its cores: more nodes bring more chunks, not more power.
+ * chunks a second; how many Temporal actions an item; how much memory client and nodes need meanwhile. All nodes are in this process and on its cores: more nodes bring more chunks, not more power.
  */
 const flags = processFlags(
   {
@@ -31,11 +31,16 @@ const flags = processFlags(
   },
 );
 const { items, chunks: rounds } = flags;
+/** Of this process: the client and all nodes. */
+let peakBytes = 0;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Some microseconds of work, the same whoever calls it. */
 const echo = (args: readonly string[]): string => args.join(' ').toUpperCase();
-const lists = (n: number): string[][] => Array.from({ length: n }, (_, i) => ['--id', String(i), `item-${i}`]);
+/** Never all at once: a list of a million is read, stored and run in parts. */
+function* lists(n: number): Generator<string[]> {
+  for (let i = 0; i < n; i++) yield ['--id', String(i), `item-${i}`];
+}
 
 const directly = async (): Promise<number> => {
   const begun = performance.now();
@@ -46,6 +51,7 @@ const directly = async (): Promise<number> => {
 };
 
 const main = async (): Promise<void> => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
   const [postgres, temporal] = await Promise.all([startPostgres(), startTemporalDev({ ui: false })]);
   const stops: (() => Promise<unknown>)[] = [];
   try {
@@ -53,6 +59,7 @@ const main = async (): Promise<void> => {
     const client = createClient({ databaseUrl, temporal: { address: temporal.address }, prefix: 'bench' });
     stops.push(() => client.close());
     const directMs = await directly();
+    setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 100).unref();
     const results = [];
     let running = 0;
     for (const nodes of flags.nodes) {
@@ -75,11 +82,14 @@ const measure = async (client: ReturnType<typeof createClient>, nodes: number, d
   const template = { functionId: 'echo', method: 'run', config: { numberOfNodes: nodes } };
   const warm = await client.execute(template, lists(nodes * 10));
   await warm.wait();
+  const idleBytes = process.memoryUsage.rss();
+  peakBytes = idleBytes;
   const begun = performance.now();
   const execution = await client.execute(template, lists(items));
   const acceptedMs = performance.now() - begun;
   await execution.wait();
   const ms = performance.now() - begun;
+  const grownMb = Math.round((peakBytes - idleBytes) / 2 ** 20);
   const temporal = await client.temporal();
   const handle = temporal.workflow.getHandle(executionWorkflowId('bench', execution.id));
   await handle.result();
@@ -96,6 +106,7 @@ const measure = async (client: ReturnType<typeof createClient>, nodes: number, d
     'in all, us an item': micros(ms),
     'overhead, us an item': micros(ms - directMs),
     'items a second': Math.round(items / (ms / 1_000)),
+    'memory at most, MB above idle': grownMb,
     'chunks a second': Number(((rounds * nodes) / (chunksMs / 1_000)).toFixed(1)),
     actions,
     'actions an item': Number((actions / items).toFixed(6)),

@@ -65,6 +65,19 @@ test('defaults, and no database where none is named', async () => {
   });
 });
 
+test.each([
+  ['databaseUrl', '--database-url', 'MUSTER_DATABASE_URL', 'mysql://x'],
+  ['schema', '--schema', 'MUSTER_SCHEMA', 'No Name'],
+  ['prefix', '--prefix', 'MUSTER_PREFIX', 'a/b'],
+  ['logLevel', '--log-level', 'MUSTER_LOG_LEVEL', 'loud'],
+  ['nodeName', '--node-name', 'MUSTER_NODE_NAME', 'a b'],
+  ['callbackPort', '--callback-port', 'MUSTER_CALLBACK_PORT', '70000'],
+  ['apiPort', '--port', 'MUSTER_API_PORT', 'x'],
+] as const)('a wrong %s is refused where it stands: %s and %s', async (flag, option, variable, wrong) => {
+  await expect(load({ [flag]: wrong })).rejects.toMatchObject({ problems: [{ path: option, message: expect.stringMatching(/^expected /) }] }); // prettier-ignore
+  await expect(load({}, { [variable]: wrong })).rejects.toMatchObject({ problems: [{ path: variable, message: expect.stringMatching(/^expected /) }] }); // prettier-ignore
+});
+
 test('the config file is read, the environment goes over it, a flag over both', async () => {
   writeConfig({
     databaseUrl: url('file'),
