@@ -13,7 +13,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'example:wasm-echo': ['nodes', 'items'],
   'example:ledger': ['services', 'batches', 'submitters', 'approach', 'strategy', 'kill-every', 'workers', 'commit-ms', 'seed', 'json'],
   'example:fanout': ['items', 'consumers', 'segment-size', 'kill-every', 'visibility-ms', 'twice-share', 'seed', 'json'],
-  'example:fleet': ['nodes', 'partitions', 'minutes', 'tasks-per-s', 'block-ms', 'seed', 'json'],
+  'example:fleet': ['nodes', 'partitions', 'minutes', 'tasks-per-s', 'lease-ms', 'block-ms', 'seed', 'json'],
   bench: ['case', 'tasks', 'runs', 'short', 'profile'],
   'bench:execution': ['items', 'chunks', 'nodes', 'json'],
   'bench:queuer': [],
