@@ -106,10 +106,12 @@ export class LaneGranter {
 /** The grant will say what is wrong. */
 const PERHAPS = { ready: true, soon: true };
 
-const split = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
-  all.filter(is),
-  all.filter((one) => !is(one)),
-];
+/** Those that it holds for, and the others. Asked once each: where the answer depends on the time, a second question might lose one. */
+export const split = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => {
+  const sides: [T[], T[]] = [[], []];
+  for (const one of all) sides[is(one) ? 0 : 1].push(one);
+  return sides;
+};
 
 const asksOf = (group: readonly Waiting[]): Ask[] => {
   const asks = new Map<number, Ask>();
