@@ -112,11 +112,11 @@ const factsOf = (
   const absent = new Map<string, PartitionRow[]>();
   const partitions = rows.map((row): PartitionFacts => {
     const kept = row.holder === null && row.keptFor !== null && (row.keptLeftMs ?? 0) > 0 ? row.keptFor : null;
-    if (kept !== null)
-      absent
-        .set(kept, absent.get(kept) ?? [])
-        .get(kept)!
-        .push(row);
+    if (kept !== null) {
+      const others = absent.get(kept);
+      if (others === undefined) absent.set(kept, [row]);
+      else others.push(row);
+    }
     const holder = kept === null ? row.holder : restarting(kept);
     const overdue = row.revokedMs !== null && row.revokedMs >= shutdownLimitMs;
     return {

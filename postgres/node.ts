@@ -17,7 +17,8 @@ export interface NodeRow {
 
 /**
  * A sign of life; who stops does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for
- * dead. An admin's drain is not the row's but the table's of that name: it counts for a row that is there again, too.
+ * dead. An admin's drain is not the row's but the table's of that name: it counts for a row that is there again, too. One that came in the middle
+ * of this statement is seen by the next one.
  */
 export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
   await db.query({
