@@ -3,7 +3,6 @@ import { findHandler } from '../postgres/handler';
 import type { NodeFactsRow } from '../postgres/node';
 import { drainNode as writeDrain, readNodeFacts, undrainNode } from '../postgres/node';
 import { readNodeViews } from '../postgres/nodeView';
-import type { Pool } from '../postgres/pool';
 import { partitionResource, pinPartition, readPartitionLoads } from '../postgres/partition';
 import { findPartition, readPartitionViews, readProcessing } from '../postgres/partitionView';
 import type { PartitionViewRow } from '../postgres/partitionView';
@@ -105,21 +104,14 @@ export const drainNode = async (
   checkName('node', node);
   if (typeof undo !== 'boolean') throw new InvalidArgumentError('undo', 'true or false', undo);
   await client.ready();
-  const { ids, isKnown } = await withRetries(() => (undo ? undrain : drain)(client.pool, node));
-  if (!isKnown) throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
+  const { ids, wasDrained } = undo
+    ? await withRetries(() => undrainNode(client.pool, node))
+    : { ids: await withRetries(() => writeDrain(client.pool, node)), wasDrained: false };
+  // One that is not there now may have been drained, and come again.
+  if (ids.length === 0 && !wasDrained)
+    throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
   await tellBalancer(client);
   return { nodes: ids, drained: !undo };
-};
-
-const drain = async (pool: Pool, node: string): Promise<{ ids: string[]; isKnown: boolean }> => {
-  const ids = await writeDrain(pool, node);
-  return { ids, isKnown: ids.length > 0 };
-};
-
-/** Also of one that is not there now: it was drained, and may come again. */
-const undrain = async (pool: Pool, node: string): Promise<{ ids: string[]; isKnown: boolean }> => {
-  const { ids, wasDrained } = await undrainNode(pool, node);
-  return { ids, isKnown: wasDrained || ids.length > 0 };
 };
 
 /**

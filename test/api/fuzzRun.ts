@@ -2,6 +2,7 @@ import { numberFlag, processFlags, seedFlag } from '../../examples/support/flags
 import { fuzz } from './schemathesis';
 import { startServers } from './servers';
 import { items, openWorld } from './world';
+import { runToEnd } from '../helpers/runToEnd';
 
 /** `npm run test:fuzz`: the HTTP API against its own OpenAPI document, for longer than in the tests. */
 const flags = processFlags(
@@ -46,10 +47,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().then(
-  () => process.exit(),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runToEnd(main);

@@ -11,6 +11,7 @@ import { startCli } from '../cli/process';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Flood, Rate } from './apiLoad';
 import { floodOf, memoryOf, poster, rateOf } from './apiLoad';
+import { runToEnd } from '../helpers/runToEnd';
 
 /** `npm run bench:api`: the HTTP API against the client library, in one run; then more open requests than it takes. */
 const flags = processFlags(
@@ -139,10 +140,4 @@ const show = (
     process.stderr.write(`${requests} open at once: ${accepted} accepted, ${refused} refused (503), ${others} otherwise; memory ${peakMb} MB (idle ${idleMb})\n`); // prettier-ignore
 };
 
-main().then(
-  () => process.exit(),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runToEnd(main);

@@ -10,6 +10,7 @@ import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { createNode } from '../../workers/node';
 import { executionWorkflowId } from '../../workflows/naming';
 import { actionsOf } from '../workflows/histories';
+import { runToEnd } from '../helpers/runToEnd';
 
 /**
  * `npm run bench:execution -- --items 20000`: what an execution costs over calling its function directly, an item, at 1, 4 and 16 nodes; how many
@@ -140,10 +141,4 @@ const startNode = async (databaseUrl: string, address: string): Promise<() => Pr
   };
 };
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(1);
-  },
-);
+runToEnd(main);

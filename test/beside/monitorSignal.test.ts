@@ -51,22 +51,11 @@ const submit = async (handler: string, to: string, n = 2): Promise<string[]> => 
   await muster.client.submit(handler, ids.map((id) => ({ id, payload: { to } }))); // prettier-ignore
   return ids;
 };
-const isAccepted = (to: string) =>
-  eventually(async () => {
-    const { rows } = await muster.database.pool.query({
-      text: 'select from batch b join target t on t.id = b.target_id where t.key = $1 and b.reference is not null',
-      values: [to],
-    });
-    return rows.length > 0;
-  });
-const isCalled = (to: string) =>
-  eventually(async () => {
-    const { rows } = await muster.database.pool.query({
-      text: 'select from batch b join target t on t.id = b.target_id where t.key = $1 and b.attempt_until is not null',
-      values: [to],
-    });
-    return rows.length > 0;
-  });
+const isThere = (sql: string, to: string) =>
+  eventually(async () => (await muster.database.pool.query(sql, [to])).rows.length > 0);
+const OF_TARGET = 'select from batch b join target t on t.id = b.target_id where t.key = $1';
+const isAccepted = (to: string) => isThere(`${OF_TARGET} and b.reference is not null`, to);
+const isCalled = (to: string) => isThere(`${OF_TARGET} and b.attempt_until is not null`, to);
 const become = (ids: readonly string[], expected: string) =>
   eventually(async () => (await muster.client.getTasks(ids)).map(({ state }) => state).join() === expected, {
     what: async () => `${expected}: ${JSON.stringify(await muster.client.getTasks(ids))}`,

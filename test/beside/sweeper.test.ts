@@ -146,10 +146,11 @@ test('a target that counts as busy under an idle leader, with nothing in flight,
   expect(muster.node.sweepCounts.stuckTargets).toBeGreaterThan(0);
 });
 
-test('nodes silent for an hour and slots of leaders long gone are removed', async () => {
+test('nodes silent for an hour, words about those long gone, and slots of leaders long gone are removed', async () => {
   await query(
     `insert into node (id, task_queue, started_at, seen_at) values ('dead', 'q', clock(), clock() - interval '2 hours')`,
   );
+  await query(`insert into drain values ('dead', false, clock() - interval '8 days')`);
   const [leader] = await query<{ id: number; handler_id: number }>(
     `select id, handler_id from leader where state = 0 limit 1`,
   );
@@ -159,7 +160,7 @@ test('nodes silent for an hour and slots of leaders long gone are removed', asyn
   );
   await eventually(
     async () =>
-      (await query(`select from node where id = 'dead' union all select from dispatch where no = 77`)).length === 0,
+      (await query(`select from node where id = 'dead' union all select from drain where node = 'dead' union all select from dispatch where no = 77`)).length === 0, // prettier-ignore
     { timeoutMs: 8_000 },
   );
   expect(muster.node.sweepCounts).toMatchObject({ deletedNodes: 1, deletedDispatches: 1 });

@@ -1,5 +1,6 @@
 import { defineHandler } from '../../activities/handlers';
 import { createClient } from '../../client';
+import { removeNode, touchNode } from '../../postgres/node';
 import { hasLostPartitions, pinPartition } from '../../postgres/partition';
 import { eventually } from '../helpers/eventually';
 import type { Fleet, FleetNode } from '../nodes/fleet';
@@ -125,6 +126,13 @@ test('B10: a drained node gives up what it has, and gets its share back after an
   expect((await fleet.client.nodes())[0]).toMatchObject({ name: 'blue', drained: true, alive: true, partitions: 0 });
   await expect(fleet.client.movePartition('orders/1', 'blue')).rejects.toMatchObject({ code: 'INVALID_NODE', message: expect.stringMatching(/which is drained.*muster node drain blue --undo/) }); // prettier-ignore
   expect(await fleet.client.drainNode(blue.id, { undo: true })).toEqual({ nodes: [blue.id], drained: false });
+  // Also of one that is gone, and would be drained when it came again.
+  const { pool } = fleet.database;
+  await touchNode(pool, { id: 'gone', taskQueue: 'q', handlers: [], version: '1', draining: false });
+  await fleet.client.drainNode('gone');
+  await removeNode(pool, 'gone');
+  expect(await fleet.client.drainNode('gone', { undo: true })).toEqual({ nodes: [], drained: false });
+  await expect(fleet.client.drainNode('gone', { undo: true })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await standing((list) => list.filter(({ holder }) => holder === blue.id).length === 2);
 }, 60_000);
 

@@ -4,6 +4,7 @@ import { defineHandler } from '../../activities/handlers';
 import type { NodeSettings } from '../../activities/nodeSettings';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
+import { runToEnd } from '../helpers/runToEnd';
 
 /** A node in a process of its own, whose event loop can be blocked and whose clock can be wrong. Its lines say who it is and what it sends. */
 
@@ -62,10 +63,4 @@ const main = async (): Promise<void> => {
   await node.run();
 };
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runToEnd(main);

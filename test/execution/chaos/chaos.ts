@@ -7,6 +7,7 @@ import type { Client } from '../../../client';
 import { numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
 import { isRetryable } from '../../../postgres/errors';
 import { Stack } from './stack';
+import { runToEnd } from '../../helpers/runToEnd';
 
 /**
  * `npm run test:execution -- --items 20000 --kills 40 --seed 1`: an execution under kills of nodes (each also leads executions), of Postgres and
@@ -136,10 +137,4 @@ const verified = async (client: Client): Promise<boolean> => {
   return broken.length === 0;
 };
 
-main().then(
-  (passed) => process.exit(passed ? 0 : 1),
-  (error: unknown) => {
-    say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(1);
-  },
-);
+runToEnd(main);

@@ -6,6 +6,7 @@ import { defineFunction } from '../../../activities/functions';
 import { createPool } from '../../../postgres/pool';
 import { createNode } from '../../../workers/node';
 import { eventually } from '../../helpers/eventually';
+import { runToEnd } from '../../helpers/runToEnd';
 
 /** A node that is killed and stopped from outside: the product's own, with a function that fails as its argument says. */
 
@@ -48,10 +49,4 @@ const main = async (): Promise<void> => {
   await node.run();
 };
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runToEnd(main);
