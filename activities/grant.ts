@@ -63,22 +63,23 @@ const takeTurn = async (
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
   const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look, nodes.leaseMs);
   await writePlan(client, input.queuerId, look, look.plan.grants);
+  const due = await store.nextLaneDue(client, input.queuerId);
   const next = decideNextGrant({
     paused: queuer.paused,
     mayClaim: input.mayClaim,
     free: free - look.plan.grants.length,
     again: look.plan.again,
-    dueInMs: await store.nextLaneDueInMs(client, input.queuerId),
+    dueInMs: due.dueInMs,
     live: live.length + submitters.length,
   });
   const { again, heldBy } = next;
-  const dueInMs = next.timer ? Math.ceil(next.inMs) : null;
+  const dueInMs = next.timer ? Math.max(1, Math.ceil(next.inMs)) : null;
   const answer: GrantAnswer = { deposed: false, epoch, submitters, again, next: next.state, dueInMs, heldBy };
   await publishGrantTurn(client, {
     ...input,
     epoch,
     state: LEADER_STATES[next.state],
-    wakeInMs: next.state === 'waiting' ? next.inMs : null,
+    wakeAtMs: next.state === 'waiting' ? due.nowMs + next.inMs : null,
     answer,
     leaseMs,
   });

@@ -47,7 +47,7 @@ export const publish = async (
     dispatch: claimed.dispatch,
     again: next.again,
     next: next.state,
-    dueInMs: next.timer ? Math.ceil(next.inMs) : null,
+    dueInMs: next.timer ? Math.max(1, Math.ceil(next.inMs)) : null,
     lastReason,
     heldBy: next.heldBy,
   };

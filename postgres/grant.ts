@@ -255,15 +255,19 @@ export const updateRound = async (client: Client, queuerId: number, round: numbe
 };
 
 /** In how many ms the next lane becomes ready by time alone. Null: none does. */
-export const nextLaneDueInMs = async (db: Queryable, queuerId: number): Promise<number | null> => {
-  const { rows } = await db.query<{ inMs: number | null }>({
+export const nextLaneDue = async (
+  db: Queryable,
+  queuerId: number,
+): Promise<{ nowMs: number; dueInMs: number | null }> => {
+  const { rows } = await db.query<{ nowMs: number; dueInMs: number | null }>({
     name: 'next-lane-due',
     text: `
-select extract(epoch from min(s.due_at) - clock())::float8 * 1000 as "inMs" from lane_state s
+select extract(epoch from clock())::float8 * 1000 as "nowMs", extract(epoch from min(s.due_at) - clock())::float8 * 1000 as "dueInMs"
+from lane_state s
 where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at is null and s.halted_by is null`,
     values: [queuerId],
   });
-  return rows[0]?.inMs ?? null;
+  return rows[0]!;
 };
 
 /** Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a lane waits for one that is on its way. */

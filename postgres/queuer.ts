@@ -79,7 +79,7 @@ export interface QueuerPublication {
   epoch: number;
   turn: number;
   state: number;
-  wakeInMs: number | null;
+  wakeAtMs: number | null;
   answer: unknown;
   leaseMs: number;
 }
@@ -89,11 +89,11 @@ export const publishGrantTurn = async (client: Client, p: QueuerPublication): Pr
   await client.query({
     name: 'publish-grant-turn',
     text: `
-update queuer set state = $2::smallint, wake_at = clock() + $3::float8 * interval '1 ms', holder = $4, run_started_at = to_timestamp($5::float8 / 1000),
+update queuer set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), holder = $4, run_started_at = to_timestamp($5::float8 / 1000),
   acquired_at = case when epoch = $6 then acquired_at else clock() end, epoch = $6, turn = $7, answer = $8,
-  expires_at = case when $2::smallint <> 0 then clock() + (coalesce($3::float8, 0) + $9) * interval '1 ms' end
+  expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $9 * interval '1 ms' end
 where id = $1`,
-    values: [p.queuerId, p.state, p.wakeInMs, p.runId, p.runStartedAtMs, p.epoch, p.turn, JSON.stringify(p.answer), p.leaseMs], // prettier-ignore
+    values: [p.queuerId, p.state, p.wakeAtMs, p.runId, p.runStartedAtMs, p.epoch, p.turn, JSON.stringify(p.answer), p.leaseMs], // prettier-ignore
   });
 };
 

@@ -15,6 +15,7 @@ describe('what a leader does after a turn', () => {
     ['nothing due, nothing in flight: idle', [leader, nothing, null, 0, true], { state: 'idle' }],
     ['nothing due, a submission in flight: waits without a timer to pay for', [leader, nothing, null, 1, true], { state: 'waiting', timer: false, blocked: false }],
     ['due later: waits till then, with a timer', [leader, nothing, 3_500, 0, true], { state: 'waiting', inMs: 2_500, timer: true, blocked: false }],
+    ['due within a millisecond: waits exactly till then', [leader, nothing, 1_000.25, 0, true], { state: 'waiting', inMs: 0.25, timer: true, again: false }],
     ['due in a month: looks once a day', [leader, nothing, 1_000 + 30 * 86_400_000, 0, true], { state: 'waiting', inMs: 86_400_000 }],
     ['paused: idle, whatever is due', [{ ...leader, paused: true }, nothing, 500, 0, true], { state: 'idle', heldBy: 'paused' }],
     ['the handler is held: waits for the later of hold and due', [{ ...leader, handlerHoldMs: 8_000 }, nothing, 500, 0, true], { state: 'waiting', inMs: 7_000, heldBy: 'hold' }],

@@ -7,13 +7,14 @@ import { lockQueuer } from '../../postgres/grant';
 import { haltLane, moveSubmission } from '../../postgres/laneSettle';
 import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
+import { wakeExpiredQueuers, wakeQueuers } from '../../postgres/queuer';
 import type { SubmissionStatus } from '../../workflows/planning/queuer/statuses';
 import { isEnded, STATUSES, TASK_STATE_OF } from '../../workflows/planning/queuer/statuses';
 import { DELAY_MS } from '../../workflows/planning/queuer/tries';
 import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import type { TestDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
-import { items } from './downstream';
+import { Downstream, items } from './downstream';
 import type { LaneStore } from './laneStore';
 import { openLaneStore } from './laneStore';
 
@@ -200,3 +201,22 @@ describe('races of a grant', () => {
 const fail = (...args: unknown[]): void => {
   throw new Error(`expected no error to be logged, got ${JSON.stringify(args)}`);
 };
+
+test('a queuer that waits for a lane is not woken for that lane again', async () => {
+  const waiting = await openLaneStore([
+    new Downstream().handler({ linger: { lingerMs: 60_000 }, service: (key) => key }),
+  ]);
+  try {
+    await waiting.client.submit('edits', { id: 'w-1', payload: { service: 'w' } });
+    const { pool } = waiting.database;
+    const turn = { queuerId: 0, runId: randomUUID(), runStartedAtMs: 1, turn: 1, live: [], mayClaim: true };
+    const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: { error: fail } };
+    const answer = await grantLanes(deps, turn);
+    expect(answer).toMatchObject({ next: 'waiting', again: false });
+    expect(answer.dueInMs).toBeGreaterThan(2_000); // a shorter wait is nothing to the sweeper
+    expect(await wakeExpiredQueuers(pool, 15_000)).toEqual([]);
+    expect(await wakeQueuers(pool, [0], 3_000)).toEqual([]);
+  } finally {
+    await waiting.stop();
+  }
+});

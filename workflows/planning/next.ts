@@ -37,7 +37,8 @@ export const decideNext = (
       : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
   const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
     state: 'waiting',
-    inMs: Math.max(1, inMs),
+    // Exact: a leader that published even half a millisecond more than its target's due time would find it due earlier, and look again.
+    inMs: Math.max(0, inMs),
     timer: true,
     blocked,
     again: false,

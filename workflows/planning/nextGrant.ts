@@ -35,6 +35,7 @@ export const decideNextGrant = (turn: {
   if (turn.again) return { ...none, state: 'working', again: true, heldBy: null };
   if (turn.free <= 0) return quiet('all submitters are at work');
   if (turn.dueInMs === null) return quiet(null);
-  const inMs = Math.max(1, Math.min(LONGEST_WAIT_MS, turn.dueInMs));
+  // Exact, as a leader's: a queuer that publishes a wake later than its lane's due time is woken for it again and again.
+  const inMs = Math.max(0, Math.min(LONGEST_WAIT_MS, turn.dueInMs));
   return { state: 'waiting', inMs, timer: true, again: false, heldBy: null };
 };

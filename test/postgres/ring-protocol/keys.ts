@@ -1,6 +1,6 @@
-import { twice } from './checker';
+import { drain, twice } from './checker';
 import type { Scene, Stage } from './scene';
-import { noPutBackRing } from './steps';
+import { noClientRing, noPutBackRing, submitUnrung } from './steps';
 
 /** One key for all: a batch holds one task, and no two batches are in flight (H6). */
 const ONE_KEY: Scene['handler'] = { distinctBy: () => 'k', concurrency: { perTarget: 2 } };
@@ -33,6 +33,19 @@ export const keyScenes: Scene[] = [
         if (wrong) await held.reached; // the second one, too, is about to be called
         stage.found.push(...(await twice(stage.world.pool)));
       }),
+  },
+  {
+    name: 'a key whose unknown outcome is resolved is rung',
+    handler: { ...ONE_KEY, retry: { maxAttempts: 1, inPlace: { times: 0 } } },
+    without: noClientRing,
+    catches: 'lost',
+    play: async (stage) => {
+      stage.answers.push(() => Promise.reject(new Error('connection reset')));
+      await submitUnrung(stage, 'a', 'first');
+      await submitUnrung(stage, 'a', 'second');
+      stage.found.push(...(await drain(stage.world))); // parked: the second one waits behind it, and is no finding
+      await stage.world.client.resolve({ tasks: ['first'] }, { as: 'succeeded' });
+    },
   },
   {
     name: 'a key that becomes free is rung',

@@ -9,6 +9,7 @@ import { check, drain } from './checker';
 import { Clock } from './clock';
 import type { Fate } from './fate';
 import { Death } from './fate';
+import { resolveParked } from './resolveParked';
 import { World } from './world';
 
 interface Errand {
@@ -227,6 +228,7 @@ class Stress {
       for (const { name } of rows) await world.during(() => world.client.resume(name));
       findings = await drain(world, 1_000);
     }
+    if (findings.length === 0) findings = await resolveParked(world);
     const lost = await world.pool.query<{ id: string }>('select u.id from unnest($1::text[]) u (id) where not exists (select from task_state s where s.id = u.id and s.state >= 3)', [this.accepted]); // prettier-ignore
     if (findings.length === 0 && lost.rows.length > 0) findings.push({ kind: 'lost', what: JSON.stringify(lost.rows.slice(0, 5)) }); // prettier-ignore
     return findings;
