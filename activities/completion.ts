@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { isReference } from './handlers/call';
 import { show } from './handlers/text';
 import type { ItemResult, Results } from './handlers/types';
+import { RESULT_BYTES_MAX } from './handlers/storable';
 
 /** What somebody outside tells of a batch that the downstream has (H7): the same words in the client, the signal and the HTTP callback. */
 
@@ -25,9 +27,6 @@ export interface CompletionTold<R = Results> {
 
 export type Completion = CompletionWhat & CompletionTold;
 
-/** One result, in bytes of JSON; as a page of results. */
-export const RESULT_BYTES_MAX = 1_000_000;
-
 /** What is wrong, by field. */
 export interface CompletionProblem {
   field: string;
@@ -41,7 +40,7 @@ export const checkCompletion = (told: Completion): CompletionProblem | null => {
   const { reference, batchId } = told;
   if ((reference === undefined) === (batchId === undefined))
     return problem('reference', 'either a reference or a batchId', reference === undefined ? undefined : 'both');
-  if (reference !== undefined && (typeof reference !== 'string' || reference === '' || reference.includes('\0')))
+  if (reference !== undefined && !isReference(reference))
     return problem('reference', 'the text that the downstream answered when it accepted the batch', reference);
   if (batchId !== undefined && (!Number.isSafeInteger(batchId) || batchId < 1))
     return problem('batchId', 'the number of a batch', batchId);

@@ -99,37 +99,46 @@ const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<Tas
     for (const end of group) {
       const results = together ?? (await resultsOf(deps, [end], budget.bytes));
       const result = results?.get(end.id);
-      if (result !== undefined) budget.bytes -= Buffer.byteLength(result);
+      if (result !== undefined) budget.bytes -= Buffer.byteLength(result.json);
       ends.push(toTaskEnd(end, result, results === null));
     }
   }
   return ends;
 };
 
-/** JSON texts by task id; null: more than that many bytes. */
+/** JSON text, and what of it could not be kept. */
+interface EndResult {
+  json: string;
+  note: string | null;
+}
+
+/** By task id; null: more than that many bytes. */
 const resultsOf = async (
   deps: ActivityDeps,
   ends: readonly StoredEnd[],
   maxBytes: number,
-): Promise<Map<string, string> | null> => {
+): Promise<Map<string, EndResult> | null> => {
   const placed = ends.filter((end) => end.result === null && end.batchId !== null && end.place !== null);
   const places = placed.map((end) => ({ batchId: end.batchId!, attempt: end.attempt!, place: end.place! }));
   const values = await readValues(deps.pool, places, maxBytes);
   if (values === null) return null;
-  const byPlace = new Map(values.map(({ batchId, place, value }) => [`${batchId}/${place}`, value]));
-  const results = new Map<string, string>();
+  const byPlace = new Map(
+    values.map(({ batchId, place, value, note }) => [`${batchId}/${place}`, { json: value, note }]),
+  );
+  const results = new Map<string, EndResult>();
   for (const end of ends) {
-    const result = end.result ?? byPlace.get(`${end.batchId}/${end.place}`);
+    const result = end.result === null ? byPlace.get(`${end.batchId}/${end.place}`) : { json: end.result, note: null };
     if (result !== undefined) results.set(end.id, result);
   }
-  const bytes = [...results.values()].reduce((sum, result) => sum + Buffer.byteLength(result), 0);
+  const bytes = [...results.values()].reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
   return bytes > maxBytes ? null : results;
 };
 
-const toTaskEnd = ({ id, state, error }: StoredEnd, result: string | undefined, omitted: boolean): TaskEnd => ({
+const toTaskEnd = ({ id, state, error }: StoredEnd, result: EndResult | undefined, omitted: boolean): TaskEnd => ({
   id,
   state: taskStateName(state) as TaskEnd['state'],
-  ...(result === undefined ? {} : { result: JSON.parse(result) as unknown }),
+  ...(result === undefined ? {} : { result: JSON.parse(result.json) as unknown }),
+  ...(result === undefined || result.note === null ? {} : { resultNote: result.note }),
   ...(error === null || state === TASK_STATES.succeeded ? {} : { error }),
   ...(omitted ? { resultOmitted: true as const } : {}),
 });

@@ -33,7 +33,7 @@ export const settlePlainInLane = async (
     return { written, kind: 'accept', ring: false, againInMs: null, accepted: written, notices: false, lanes };
   }
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
-  const { written, lanes } = await writeApplied(pool, { id, attempt, pages: call.pages.rest(), notices });
+  const { written, lanes } = await writeApplied(pool, { id, attempt, pages: await call.pages.rest(), notices });
   if (batch.reduced && written) await withRetries(() => recoverAllowed(pool, [batch.targetId]));
   return { written, kind: 'finish', ring: false, againInMs: null, accepted: false, notices: notices.length > 0, lanes };
 };

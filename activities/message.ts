@@ -1,5 +1,6 @@
 import type { TaskEnd, TasksEnded } from '../workflows/definitions';
 import type { Pool } from '../postgres/pool';
+import type { StoredValue } from '../postgres/taskEnd';
 import { readTaskEnds, readValues } from '../postgres/taskEnd';
 
 /** A message with more results than this carries none of them. */
@@ -28,13 +29,15 @@ export const withResults = async (
     RESULT_BYTES - 1,
   );
   if (values === null) return { ...message, resultsOmitted: true };
-  const byPlace = new Map(values.map(({ place, value }) => [place, value]));
+  const byPlace = new Map(values.map((value) => [value.place, value]));
   const byId = new Map(placed.map((end) => [end.id, byPlace.get(end.place!)]));
   return { ...message, tasks: message.tasks.map((task) => withResult(task, byId.get(task.id))) };
 };
 
-const withResult = (task: TaskEnd, json: string | undefined): TaskEnd =>
-  json === undefined ? task : { ...task, result: JSON.parse(json) as unknown };
+const withResult = (task: TaskEnd, stored: StoredValue | undefined): TaskEnd =>
+  stored === undefined ? task : { ...task, result: JSON.parse(stored.value) as unknown, ...noteOf(stored) };
+
+const noteOf = ({ note }: StoredValue): Pick<TaskEnd, 'resultNote'> => (note === null ? {} : { resultNote: note });
 
 /** The message in parts of about `maxBytes` of JSON at most, each whole in itself, tasks in order; a single task is never split. */
 export const partsOf = (message: TasksEnded, maxBytes: number): TasksEnded[] => {

@@ -86,7 +86,7 @@ export const settleCall = async (
   call: Call,
   outcome: CallOutcome,
 ): Promise<Settled> => {
-  const pages = call.pages.rest();
+  const pages = await call.pages.rest();
   for (const page of pages) await settle.insertResultPage(deps.pool, page);
   return withRetries(() =>
     inTransaction(deps.pool, async (client) => {

@@ -1,12 +1,13 @@
 import { reconcileOutcome } from './handlers/reconcile';
 import { callHandler } from './handlers/call';
+import { cutText, describeThrown } from './handlers/text';
 import type { Batch, CallContext, Handler } from './handlers/types';
 import type { CallOutcome } from '../workflows/planning/plans';
 import type { DispatchInput } from '../workflows/contracts';
 import * as store from '../postgres/batch';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import { recoverAllowed } from '../postgres/backPressure';
-import { withRetries } from '../postgres/errors';
+import { isRefusedValue, withRetries } from '../postgres/errors';
 import { insertResultPage } from '../postgres/settle';
 import { partitionName } from '../postgres/partition';
 import type { ActivityDeps } from './deps';
@@ -131,8 +132,28 @@ const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<Call
   }
 };
 
-/** Writes what the call came to. */
+/**
+ * Writes what the call came to. An answer that Postgres refuses in spite of all checks ends as unknown, with that as its reason: settled
+ * again and again it would keep every batch of its submission from their ends, and would be sent again each time.
+ */
 export const settleOutcome = async (
+  deps: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>,
+  call: Call,
+  outcome: CallEnd,
+): Promise<Settled> => {
+  try {
+    return await writeOutcome(deps, call, outcome);
+  } catch (error) {
+    if (!isRefusedValue(error) || outcome.kind === 'unknown') throw error;
+    call.pages = newPages(deps, call);
+    return writeOutcome(deps, call, {
+      kind: 'unknown',
+      error: cutText(`the answer cannot be stored: ${describeThrown(error)}`),
+    });
+  }
+};
+
+const writeOutcome = async (
   deps: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>,
   call: Call,
   outcome: CallEnd,
@@ -160,7 +181,7 @@ export const settleOutcome = async (
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({
     batch: { id: batch.id, attempt: call.attempt, counts: true, keyed },
-    pages: call.pages.rest(),
+    pages: await call.pages.rest(),
     notices,
   });
   if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));

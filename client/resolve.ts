@@ -1,3 +1,5 @@
+import { isStorableText } from '../activities/handlers/text';
+import { toStorable } from '../activities/handlers/storable';
 import { releaseTargets } from '../postgres/batch';
 import { withRetries } from '../postgres/errors';
 import type { Client as Transaction } from '../postgres/pool';
@@ -83,12 +85,14 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
     throw new InvalidArgumentError('result', `none with as: "${as}" (only with "succeeded")`, result);
   if (error !== undefined && as !== 'failed')
     throw new InvalidArgumentError('error', `none with as: "${as}" (only with "failed")`, error);
-  if (error !== undefined && (typeof error !== 'string' || error.includes('\0')))
-    throw new InvalidArgumentError('error', 'a text without NUL', error);
-  const json = result === undefined ? undefined : (JSON.stringify(result) as string | undefined);
-  if (result !== undefined && json === undefined)
-    throw new InvalidArgumentError('result', 'a JSON value', typeof result);
-  return { as, result: json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
+  if (error !== undefined && (typeof error !== 'string' || !isStorableText(error)))
+    throw new InvalidArgumentError('error', 'a text without U+0000 and half surrogate pairs', error);
+  const stored = result === undefined ? null : toStorable(result);
+  if (result !== undefined && stored === null) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
+  // Whoever gives it is here to be told, so it is not changed to fit.
+  if (stored !== null && stored.note !== null)
+    throw new InvalidArgumentError('result', 'a JSON value that can be kept as it is', stored.note);
+  return { as, result: stored?.json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
 };
 
 const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): Promise<ParkedTask[]> => {

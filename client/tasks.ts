@@ -23,15 +23,22 @@ export const getTasks = async (client: ClientContext, ids: readonly string[]): P
   );
   const results =
     pooled.length === 0
-      ? new Map<number, string>()
+      ? new Map<number, PagedResult>()
       : await readResults(client.pool, [...new Set(pooled.map((row) => row.batchId!))], pooled.map((row) => row.seq)); // prettier-ignore
   return wanted.flatMap((id) => {
     const row = rows.get(id);
-    return row === undefined ? [] : [toView(row, row.ownResult ?? results.get(row.seq) ?? null)];
+    return row === undefined
+      ? []
+      : [toView(row, row.ownResult === null ? results.get(row.seq) : { result: row.ownResult, note: null })];
   });
 };
 
-const toView = (row: TaskRow, result: string | null): TaskView => {
+interface PagedResult {
+  result: string;
+  note: string | null;
+}
+
+const toView = (row: TaskRow, found: PagedResult | undefined): TaskView => {
   const state = taskStateName(row.state);
   return {
     id: row.id,
@@ -44,10 +51,13 @@ const toView = (row: TaskRow, result: string | null): TaskView => {
     ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
     priority: row.priority,
     payload: JSON.parse(row.payload) as unknown,
-    ...((state === 'succeeded' || state === 'failed') && result !== null
-      ? { result: JSON.parse(result) as unknown }
-      : {}),
+    ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
     error: row.error,
     ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
   };
 };
+
+const resultOf = ({ result, note }: PagedResult): Pick<TaskView, 'result' | 'resultNote'> => ({
+  result: JSON.parse(result) as unknown,
+  ...(note === null ? {} : { resultNote: note }),
+});

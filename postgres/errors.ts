@@ -41,6 +41,9 @@ export const isConnectionError = (error: unknown): boolean =>
 /** Nothing was committed and the same transaction may be tried again. After a lost connection a commit may have happened: callers are idempotent. */
 export const isRetryable = (error: unknown): boolean => codeOf(error)! in RETRYABLE || isConnectionError(error);
 
+/** The server refuses a value (class 22) or its size or depth (class 54), and will refuse the same again. */
+export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(codeOf(error) ?? '');
+
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
 export const isMissingSchema = (error: unknown): boolean =>
   codeOf(error) === UNDEFINED_TABLE || codeOf(error) === INVALID_SCHEMA;

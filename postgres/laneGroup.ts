@@ -1,6 +1,6 @@
 import type { Client, Queryable } from './pool';
 import type { Notice, ResultPage } from './settle';
-import { WRITTEN_DOWN } from './settle';
+import { pagesJson, WRITTEN_DOWN } from './settle';
 
 /** Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted": a statement for all of them. */
 
@@ -35,7 +35,7 @@ lanes as (
     halt_reason = case when l.halted_by = any(array(select id from done)) then null else l.halt_reason end
   from (select lane_id, count(*) filter (where status in (3, 4, 5))::int as n from was group by 1) w join locked using (lane_id) where l.lane_id = w.lane_id)
 select d.id, w.lane_id as "laneId" from done d join was w on w.batch_id = d.id`,
-    values: [JSON.stringify(batches), JSON.stringify(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
+    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
   });
   return rows;
 };

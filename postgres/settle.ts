@@ -9,9 +9,13 @@ export interface ResultPage {
   /** Lowest and highest place in the batch. */
   first: number;
   last: number;
-  /** Place and value of each member that has one. */
-  results: [number, unknown][];
+  /** JSON text: place and value of each member that has one, and what of the value could not be kept, if anything. */
+  results: string;
 }
+
+/** Pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already and are not read and written once more. */
+export const pagesJson = (pages: readonly ResultPage[]): string =>
+  `[${pages.map(({ results, ...page }) => `${JSON.stringify(page).slice(0, -1)},"results":${results}}`).join()}]`;
 
 export interface Notice {
   batch_id: number | null;
@@ -53,7 +57,7 @@ freed as (
       cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed)))
 select id from done`,
     // The ids once more, as an array: a join with the recordset alone, planned on a small table, reads all of it from then on.
-    values: [JSON.stringify(batches), JSON.stringify(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
+    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
   });
   return new Set(rows.map((row) => row.id));
 };
@@ -65,7 +69,7 @@ export const insertResultPage = async (db: Queryable, page: ResultPage): Promise
     text: `
 insert into result_page (batch_id, attempt, no, first, last, results) values ($1, $2, $3, $4, $5, $6)
 on conflict (batch_id, attempt, no) do update set first = excluded.first, last = excluded.last, results = excluded.results`,
-    values: [page.batch_id, page.attempt, page.no, page.first, page.last, JSON.stringify(page.results)],
+    values: [page.batch_id, page.attempt, page.no, page.first, page.last, page.results],
   });
 };
 

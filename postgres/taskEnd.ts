@@ -38,6 +38,8 @@ export interface StoredValue {
   place: number;
   /** JSON text. */
   value: string;
+  /** What of it could not be kept; null: nothing. */
+  note: string | null;
 }
 
 /**
@@ -61,10 +63,10 @@ export const readValues = async (
   for (const [key, set] of wanted) {
     const [batchId, attempt] = key.split('/').map(Number) as [number, number];
     for (const page of await findPages(db, batchId, attempt, [...set])) {
-      for (const { place, value } of await readPage(db, batchId, attempt, page, [...set])) {
+      for (const { place, value, note } of await readPage(db, batchId, attempt, page, [...set])) {
         bytes += Buffer.byteLength(value);
         if (bytes > maxBytes) return null;
-        values.push({ batchId, place, value });
+        values.push({ batchId, place, value, note });
       }
     }
   }
@@ -93,11 +95,11 @@ const readPage = async (
   attempt: number,
   no: number,
   places: readonly number[],
-): Promise<{ place: number; value: string }[]> => {
-  const { rows } = await db.query<{ place: number; value: string }>({
+): Promise<Omit<StoredValue, 'batchId'>[]> => {
+  const { rows } = await db.query<Omit<StoredValue, 'batchId'>>({
     name: 'read-result-page',
     text: `
-select (e.entry->>0)::int as place, (e.entry->1)::text as value
+select (e.entry->>0)::int as place, (e.entry->1)::text as value, e.entry->>2 as note
 from result_page p cross join lateral json_array_elements(p.results) e (entry)
 where p.batch_id = $1 and p.attempt = $2 and p.no = $3 and (e.entry->>0)::int = any($4::int[])`,
     values: [batchId, attempt, no, places],

@@ -43,21 +43,21 @@ export const readResults = async (
   db: Queryable,
   batchIds: readonly number[],
   seqs: readonly number[],
-): Promise<Map<number, string>> => {
-  const { rows } = await db.query<{ seq: number; result: string }>({
+): Promise<Map<number, { result: string; note: string | null }>> => {
+  const { rows } = await db.query<{ seq: number; result: string; note: string | null }>({
     // No name: planned anew each time. The generic plan, made for one batch, joined every value with every wanted task (100 times slower).
     text: `
 with wanted as materialized (
   select b.id, b.attempt, u.place - 1 as place, u.seq from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
     join unnest($2::bigint[]) w (seq) on w.seq = u.seq where b.id = any($1::bigint[]))
-select w.seq, (e.value->1)::text as result
+select w.seq, (e.value->1)::text as result, e.value->>2 as note
 from result_page p cross join lateral json_array_elements(p.results) e
   join wanted w on w.id = p.batch_id and w.attempt = p.attempt and w.place = (e.value->>0)::int
 where p.batch_id = any($1::bigint[])
   and exists (select from wanted w where w.id = p.batch_id and w.attempt = p.attempt and w.place between p.first and p.last)`,
     values: [batchIds, seqs],
   });
-  return new Map(rows.map((row) => [row.seq, row.result]));
+  return new Map(rows.map(({ seq, result, note }) => [seq, { result, note }]));
 };
 
 /** For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no end to wait for: in-progress here. */

@@ -76,6 +76,8 @@ export interface TaskEnd {
   id: string;
   state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';
   result?: unknown;
+  /** What of the result could not be kept: characters replaced by U+FFFD, or all of it left out (then it is null). */
+  resultNote?: string;
   error?: string;
   /** It has a result, too large for here: read it where it is (`client.getTask`). */
   resultOmitted?: true;

@@ -2,7 +2,7 @@ import type { CallOutcome } from '../../workflows/planning/plans';
 import { Abandoned, endOf, withinDeadline } from './deadline';
 import type { ResultSink } from './results';
 import { readResults, ResultsInterrupted } from './results';
-import { cutText, describeThrown, show } from './text';
+import { cutText, describeThrown, isStorableText, show } from './text';
 import { readableScope, readableWait, thrownOutcome } from './thrown';
 import type { Batch, CallContext, Handler, Results, SubmitAnswer } from './types';
 
@@ -23,14 +23,16 @@ export function closable(sink: ResultSink): ResultSink & { close(): void } {
   };
 }
 
-/** An accepted batch's reference, checked: text of 1-2,000 characters. */
+/** An accepted batch's reference, checked. It is never changed to fit: the downstream would not know it any more. */
 export const acceptedOutcome = (reference: unknown): CallOutcome =>
-  typeof reference === 'string' && reference !== '' && reference.length <= 2_000
+  isReference(reference)
     ? { kind: 'accepted', reference }
-    : {
-        kind: 'unknown',
-        error: `unreadable answer: accepted, expected a reference of 1-2,000 characters, got ${show(reference)}`,
-      };
+    : { kind: 'unknown', error: `unreadable answer: accepted, expected ${REFERENCE}, got ${show(reference)}` };
+
+const REFERENCE = 'a reference of 1-2,000 characters without U+0000 and half surrogate pairs';
+
+export const isReference = (reference: unknown): reference is string =>
+  typeof reference === 'string' && reference !== '' && reference.length <= 2_000 && isStorableText(reference);
 
 async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink): Promise<CallOutcome> {
   const { status, results, error, reference, retryAfterMs, scope } = (answer ?? {}) as Record<string, unknown>;

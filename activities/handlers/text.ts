@@ -12,6 +12,9 @@ export function cutText(text: string, max = ERROR_CHARACTERS_MAX): string {
     : kept;
 }
 
+/** Postgres holds it as it is: neither U+0000 nor half a surrogate pair. */
+export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
 /** A value as evidence in a message: short, bounded whatever it is, never throwing. */
 export function show(value: unknown, max = 160): string {
   if (value === undefined) return 'nothing';

@@ -47,6 +47,30 @@ describe('H7: completion from outside', () => {
     await become('garbled', all('garbled', 'succeeded 1'));
   });
 
+  test('what cannot be stored is replaced and said, whether the results are told or read; the mates keep theirs', async () => {
+    const results = (to: string): ItemResult[] => [
+      { id: `${to}-0`, status: 'ok', result: { 'k\0': 'a\0\ud800b' } },
+      { id: `${to}-1`, status: 'failed', error: 'e\0\udfff', result: [1n] },
+      { id: `${to}-2`, status: 'ok', result: 'mate' },
+    ];
+    const told = await accept('plain', 'dirty-told');
+    await complete(told, results('dirty-told').map((one) => (one.status === 'failed' ? { ...one, result: 'c\0' } : one))); // prettier-ignore
+    const read = await accept('plain', 'dirty-read');
+    Object.assign(accepted.get(read)!, { status: 'done', results: () => results('dirty-read') });
+    for (const [to, second] of [
+      ['dirty-told', { result: 'c\ufffd', resultNote: /^1 character replaced/ }],
+      ['dirty-read', { result: null, resultNote: /BigInt/ }],
+    ] as const) {
+      // prettier-ignore
+      await become(to, { [`${to}-0`]: 'succeeded 1', [`${to}-1`]: 'failed 1', [`${to}-2`]: 'succeeded 1' });
+      const tasks = await muster().client.getTasks([0, 1, 2].map((i) => `${to}-${i}`));
+      expect(tasks[0]).toMatchObject({ result: { 'k\ufffd': 'a\ufffd\ufffdb' }, resultNote: expect.stringMatching(/^3 characters replaced/) }); // prettier-ignore
+      expect(tasks[1]).toMatchObject({ error: 'e\ufffd\ufffd', result: second.result, resultNote: expect.stringMatching(second.resultNote) }); // prettier-ignore
+      expect(tasks[2]).toMatchObject({ result: 'mate' });
+      expect(tasks[2]).not.toHaveProperty('resultNote');
+    }
+  });
+
   test('a parked batch may still be completed', async () => {
     const reference = await accept('plain', 'parked');
     accepted.get(reference)!.status = 'lost';

@@ -62,6 +62,12 @@ export const taskView = z
       .unknown()
       .optional()
       .describe("The downstream's value for this task; only when succeeded, and only if it gave one"),
+    resultNote: z
+      .string()
+      .optional()
+      .describe(
+        'What of the value could not be kept: characters replaced by U+FFFD, or the whole of it left out (then result is null)',
+      ),
     error: z.string().nullable().optional().describe('Why it failed, died, is unknown or waits for another attempt'),
     finishedAt: time.optional().describe('Only in a terminal state'),
   })

@@ -1,0 +1,86 @@
+import { cutText, describeThrown } from './text';
+
+/** One result, in bytes of JSON. */
+export const RESULT_BYTES_MAX = 1_000_000;
+/** All results of one batch together, in bytes of JSON. */
+export const BATCH_RESULT_BYTES_MAX = 1_000_000_000;
+/** Levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither holds any depth. */
+export const RESULT_LEVELS_MAX = 500;
+
+/** A value as Postgres and every reader of its JSON can hold it. */
+export interface Storable {
+  json: string;
+  /** Of `json`, as UTF-8. */
+  bytes: number;
+  /** What differs from the value that was given; null: nothing. */
+  note: string | null;
+}
+
+export interface ResultLimits {
+  resultBytes: number;
+  batchBytes: number;
+  levels: number;
+}
+export const RESULT_LIMITS: ResultLimits = {
+  resultBytes: RESULT_BYTES_MAX,
+  batchBytes: BATCH_RESULT_BYTES_MAX,
+  levels: RESULT_LEVELS_MAX,
+};
+
+/**
+ * Turns a value from outside into storable JSON. Characters that Postgres refuses become U+FFFD; a value that cannot be held at all is left
+ * out (null), with the reason as the note. Null for a value that has no JSON (undefined, a function). Never throws.
+ */
+export const toStorable = (value: unknown, limits: ResultLimits = RESULT_LIMITS): Storable | null => {
+  let written: string | undefined;
+  try {
+    written = JSON.stringify(value);
+  } catch (error) {
+    return leftOut(`it cannot be written as JSON (${describeThrown(error)})`);
+  }
+  if (written === undefined) return null;
+  const { json, replaced } = withoutUnstorable(written);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > limits.resultBytes) return leftOut(`${bytes} bytes of JSON, the limit is ${limits.resultBytes}`);
+  if (isDeeper(json, limits.levels)) return leftOut(`more than ${limits.levels} levels of nesting`);
+  return { json, bytes, note: replaced === 0 ? null : noteOf(replaced) };
+};
+
+export const leftOut = (why: string): Storable => ({ json: 'null', bytes: 4, note: cutText(`left out: ${why}`, 500) });
+
+const noteOf = (replaced: number): string =>
+  `${replaced} ${replaced === 1 ? 'character' : 'characters'} replaced by U+FFFD: U+0000 and half surrogate pairs cannot be stored`;
+
+/** JSON.stringify writes these two, and no other character beyond ASCII, as escapes. An escaped backslash is passed over whole. */
+const ESCAPES = /\\(?:(u0000|ud[89a-f][0-9a-f]{2})|[^])/g;
+
+const withoutUnstorable = (json: string): { json: string; replaced: number } => {
+  if (!/\\u(?:0000|d[89a-f])/.test(json)) return { json, replaced: 0 };
+  let replaced = 0;
+  const clean = json.replace(ESCAPES, (escape, unstorable: string | undefined) => {
+    if (unstorable === undefined) return escape;
+    replaced++;
+    return '\ufffd';
+  });
+  return { json: clean, replaced };
+};
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+const isDeeper = (json: string, levels: number): boolean => {
+  if (json.length <= 2 * levels) return false; // every level has two brackets
+  let depth = 0;
+  let inText = false;
+  for (let i = 0; i < json.length; i++) {
+    const code = json.charCodeAt(i);
+    if (inText) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inText = false;
+    } else if (code === QUOTE) inText = true;
+    else if (code === 123 || code === 91) {
+      if (++depth > levels) return true;
+    } else if (code === 125 || code === 93) depth--;
+  }
+  return false;
+};
