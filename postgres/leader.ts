@@ -87,7 +87,7 @@ export const publishTurn = async (db: Queryable, p: Publication): Promise<void> 
 update leader set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), blocked = $4, holder = $5, run_started_at = to_timestamp($6::float8 / 1000),
   acquired_at = case when epoch = $7 then acquired_at else clock() end, epoch = $7, turn = $8, answer = $9,
   expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $10 * interval '1 ms' end,
-  last_reason = coalesce($11, last_reason), wants_slots = $12
+  last_reason = coalesce($11, last_reason), wants_slots = $12, woken_at = null
 where id = $1`,
     values: [
       p.leaderId,
@@ -132,7 +132,8 @@ export const wakeBlockedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-blocked-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
 from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
   });
@@ -148,7 +149,8 @@ export const wakeServedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-served-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms'
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+  woken_at = clock()
 from partition p join handler h on h.id = p.handler_id
 where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 and l.blocked ${WOKEN}`,
     values: [partitions, leaseMs],
@@ -169,7 +171,8 @@ export const wakeForFreeSlots = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-for-free-slots',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
 from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.wants_slots and l.id <> $2
   and coalesce((select sum(d.slots) from dispatch d join leader o on o.id = d.leader_id where d.handler_id = $1 and o.expires_at > clock()), 0)
     < least(h.per_handler, h.allowed) ${WOKEN}`,
@@ -200,7 +203,8 @@ export const wakeResumedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-resumed-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms'
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
 from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and exists (
   select from target t where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
     or exists (select from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null))) ${WOKEN}`,
@@ -214,7 +218,8 @@ export const wakeExpiredLeaders = async (db: Queryable, limit: number, leaseMs: 
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-expired-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms'
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+  woken_at = case when l.state = 1 then coalesce(l.woken_at, clock()) else clock() end
 from handler h where h.id = l.handler_id and l.id in (
   select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}`,
     values: [limit, leaseMs],

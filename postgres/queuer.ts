@@ -25,7 +25,7 @@ export const wakeQueuers = async (
   const { rows } = await db.query<WokenQueuer>({
     name: 'wake-queuers',
     text: `
-update queuer q set state = 1, wake_at = null, expires_at = clock() + $2 * interval '1 ms'
+update queuer q set state = 1, wake_at = null, expires_at = clock() + $2 * interval '1 ms', woken_at = clock()
 where q.id = any($1::smallint[]) and q.paused_at is null and (q.state = 0 or q.state = 2 and q.wake_at > clock()) and ${HAS_WORK}
 returning q.id as "queuerId"`,
     values: [queuerIds, leaseMs],
@@ -38,7 +38,8 @@ export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promis
   const { rows } = await db.query<WokenQueuer>({
     name: 'wake-expired-queuers',
     text: `
-update queuer q set state = 1, wake_at = null, expires_at = clock() + $1 * interval '1 ms'
+update queuer q set state = 1, wake_at = null, expires_at = clock() + $1 * interval '1 ms',
+  woken_at = case when q.state = 1 then coalesce(q.woken_at, clock()) else clock() end
 where q.state <> 0 and q.expires_at < clock() or q.paused_at is null and (q.state = 0 or q.wake_at > clock() + interval '2 s') and ${HAS_WORK}
 returning q.id as "queuerId"`,
     values: [leaseMs],
@@ -91,7 +92,7 @@ export const publishGrantTurn = async (client: Client, p: QueuerPublication): Pr
     text: `
 update queuer set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), holder = $4, run_started_at = to_timestamp($5::float8 / 1000),
   acquired_at = case when epoch = $6 then acquired_at else clock() end, epoch = $6, turn = $7, answer = $8,
-  expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $9 * interval '1 ms' end
+  expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $9 * interval '1 ms' end, woken_at = null
 where id = $1`,
     values: [p.queuerId, p.state, p.wakeAtMs, p.runId, p.runStartedAtMs, p.epoch, p.turn, JSON.stringify(p.answer), p.leaseMs], // prettier-ignore
   });

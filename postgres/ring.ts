@@ -73,7 +73,7 @@ export const wakeLeaders = async (
     name: 'wake-leaders',
     text: `
 update leader l set state = case when d.due_at > clock() then 2 else 1 end, wake_at = case when d.due_at > clock() then d.due_at end, blocked = false,
-  expires_at = greatest(d.due_at, clock()) + $2 * interval '1 ms'
+  expires_at = greatest(d.due_at, clock()) + $2 * interval '1 ms', woken_at = case when d.due_at <= clock() then clock() end
 from (select t.leader_id, h.name, greatest(min(t.due_at), h.hold_until) due_at
       from target t join handler h on h.id = t.handler_id
       where t.id = any($1::int[]) and t.due_at is not null and not t.paused and not t.busy and h.paused_at is null group by t.leader_id, h.id) d
