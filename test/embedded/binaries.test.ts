@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { temporalBinary, timeSkippingServerBinary } from '../../workers/embedded';
+import { SDK_VERSION } from '../../workers/embedded/download';
 import { compiledEmbedded, removeTemporary, runParent, temporaryDirectory } from './helpers';
 
 afterAll(removeTemporary);
@@ -70,6 +71,31 @@ describe('where a program comes from', () => {
       expect(execFileSync(first.path, { encoding: 'utf8' })).toBe('temporal version 2\n');
       expect(await temporalBinary({ ...machine, download: address(service) })).toEqual({ ...first, source: 'cache' });
       expect(asked).toEqual(['/cli/default', '/archive.tar.gz']);
+    } finally {
+      service.close();
+    }
+  });
+
+  test('a cached program that does not run is fetched anew, and one that does not run is not cached', async () => {
+    const files = programs({ temporal: 'echo temporal version 3', broken: 'exit 1' });
+    execFileSync('tar', ['-czf', join(files, 'archive.tar.gz'), '-C', files, 'temporal', 'broken']);
+    let served = 'broken';
+    const service = await serve((url, respond) =>
+      respond(
+        url.startsWith('/cli/default?')
+          ? JSON.stringify({ archiveUrl: `${address(service)}/archive.tar.gz`, fileToExtract: served })
+          : execFileSync('cat', [join(files, 'archive.tar.gz')]),
+      ),
+    );
+    const machine = { ...bare(), download: address(service) };
+    const cached = join(machine.cacheDir, `temporal-sdk-${SDK_VERSION}-${platform}`);
+    writeFileSync(cached, '#!/bin/sh\nexit 1', { mode: 0o755 });
+    try {
+      await expect(temporalBinary(machine)).rejects.toThrow(/cache .* does not run: .*\n.*download: .* does not run: /);
+      served = 'temporal';
+      expect(await temporalBinary(machine)).toEqual({ path: cached, source: 'download' });
+      expect(execFileSync(cached, { encoding: 'utf8' })).toBe('temporal version 3\n');
+      expect(await temporalBinary(machine)).toEqual({ path: cached, source: 'cache' });
     } finally {
       service.close();
     }

@@ -47,7 +47,9 @@ export function compiledEmbedded(packages?: string[]): string {
     return folder;
   }
   for (const name of packages) {
-    cpSync(join(REPOSITORY, 'node_modules', name), join(root, 'node_modules', name), { recursive: true });
+    const copied = join(root, 'node_modules', name);
+    // As npm installs it: links between its libraries stay links, and do not lead back here.
+    cpSync(join(REPOSITORY, 'node_modules', name), copied, { recursive: true, verbatimSymlinks: true });
   }
   return folder;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { publish, removeStale } from './cache';
 import type { User } from './commands';
 import type { Guard } from './guard';
@@ -17,8 +17,6 @@ export interface Cluster {
 
 export interface ClusterOptions {
   dataDir: string;
-  /** A directory of this run only, which goes away with it. */
-  scratch: string;
   /** False for a cluster that does not outlive this run: nothing to make durable at its creation. */
   durable: boolean;
   guard: Guard;
@@ -58,27 +56,33 @@ async function makeCluster(options: ClusterOptions, path: string): Promise<void>
   // Its user must be able to pass through, and needs no more.
   mkdirSync(dataDir, { recursive: true, mode: user === undefined ? 0o700 : 0o711 });
   removeStale(dataDir, NEW_PREFIX);
-  const fresh = mkdtempSync(join(dataDir, NEW_PREFIX));
-  guard.alsoRemove(fresh);
-  own(fresh, user);
+  const aside = mkdtempSync(join(dataDir, NEW_PREFIX));
+  guard.alsoRemove(aside);
+  own(aside, user);
   const password = randomBytes(24).toString('base64url');
-  await initialise(options, fresh, password);
+  const fresh = await initialise(options, aside, password);
   writeFileSync(passwordFile(fresh), `${password}\n`, { mode: 0o600, flush: durable });
   own(passwordFile(fresh), user);
-  if (!publish(fresh, path)) {
-    rmSync(fresh, { recursive: true });
-  }
+  publish(fresh, path);
+  rmSync(aside, { recursive: true });
 }
 
-async function initialise(options: ClusterOptions, fresh: string, password: string): Promise<void> {
-  const { scratch, durable, guard, user, binaries } = options;
-  const passwordSource = join(scratch, 'initial-password');
+/** Makes the cluster in `aside`, which its user owns and so reaches wherever it lies, with the password beside it; returns its path. */
+async function initialise(options: ClusterOptions, aside: string, password: string): Promise<string> {
+  const { durable, guard, user, binaries } = options;
+  const fresh = join(aside, 'cluster');
+  const passwordSource = join(aside, 'initial-password');
   writeFileSync(passwordSource, password, { mode: 0o600 });
   own(passwordSource, user);
+  mkdirSync(fresh, { mode: 0o700 });
+  own(fresh, user);
+  const reached = await asReachedBy(user, fresh);
   const initdb = await guard.run({
     file: binaries.initdb,
     args: [
-      ...['--pgdata', await asReachedBy(user, fresh), '--username', 'postgres', '--pwfile', passwordSource],
+      ...['--pgdata', reached, '--username', 'postgres'],
+      // Not by `join`: the name may go by the working directory, whose parent the kernel knows.
+      ...['--pwfile', `${reached}/../${basename(passwordSource)}`],
       ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-instructions'],
       // Postgres' own collation: the same order on every machine, whatever locales it has.
       ...['--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
@@ -90,10 +94,10 @@ async function initialise(options: ClusterOptions, fresh: string, password: stri
     graceMs: 5_000,
   });
   const exit = await initdb.exited;
-  rmSync(passwordSource);
   if (exit.code !== 0) {
     throw new Error(`Postgres: initdb failed in ${fresh}. Its last lines:\n${initdb.recentLines().join('\n')}`);
   }
+  return fresh;
 }
 
 function own(path: string, user?: User): void {

@@ -13,6 +13,8 @@ export interface CommandResult {
   stdout: string;
   /** Why it failed, in one line fit for a list of reasons; empty when ok. */
   reason: string;
+  /** It failed by taking too long, which says nothing about the program. */
+  timedOut: boolean;
 }
 
 export interface CommandOptions {
@@ -28,10 +30,11 @@ export function runCommand(file: string, args: string[], options: CommandOptions
   return new Promise((resolve) => {
     try {
       execFile(file, args, { timeout, cwd, env: serverEnvironment(), ...ids }, (error, stdout, stderr) => {
-        resolve({ ok: error === null, stdout, reason: error === null ? '' : reasonOf(error, stderr, timeout) });
+        const reason = error === null ? '' : reasonOf(error, stderr, timeout);
+        resolve({ ok: error === null, stdout, reason, timedOut: error?.killed === true });
       });
     } catch (error) {
-      resolve({ ok: false, stdout: '', reason: String(error) });
+      resolve({ ok: false, stdout: '', reason: String(error), timedOut: false });
     }
   });
 }

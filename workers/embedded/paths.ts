@@ -1,16 +1,50 @@
 /** Where programs are found and where ours are kept: the only file of this folder that reads the environment. */
 import { accessSync, constants, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** The directory Muster keeps downloaded servers in: `given`, or `$XDG_CACHE_HOME/muster`, or `~/.cache/muster`. */
-export function cacheDirectory(given?: string): string {
+/** For root: a cache in root's home is closed to the user that Postgres runs as. */
+export const MACHINE_CACHE = '/var/cache/muster';
+
+/** The directory that Muster keeps fetched servers in, if it can be used: the first of `cacheDirectories`. */
+export function cacheDirectory(): string {
+  return cacheDirectories()[0] as string;
+}
+
+/**
+ * Returns the directories that may hold fetched servers, best first: `given` alone, or `$XDG_CACHE_HOME/muster` or `~/.cache/muster`, for root
+ * that of the machine, and, for a home that is missing or read-only, one in the temporary directory.
+ */
+export function cacheDirectories(given?: string): string[] {
   if (given !== undefined) {
-    return given;
+    return [given];
   }
+  const own = ownCache();
+  return [...(own === undefined ? [] : [own]), ...(process.getuid?.() === 0 ? [MACHINE_CACHE] : []), temporaryCache()];
+}
+
+function ownCache(): string | undefined {
   const xdg = process.env.XDG_CACHE_HOME;
   // The XDG specification tells to ignore a relative path.
-  return xdg !== undefined && isAbsolute(xdg) ? join(xdg, 'muster') : join(homedir(), '.cache', 'muster');
+  if (xdg !== undefined && isAbsolute(xdg)) {
+    return join(xdg, 'muster');
+  }
+  const home = homeDirectory();
+  return home !== undefined && isAbsolute(home) ? join(home, '.cache', 'muster') : undefined;
+}
+
+function homeDirectory(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    // Neither HOME nor an entry in the list of users, as in a container that was started with a user id of its own.
+    return undefined;
+  }
+}
+
+/** Named after the user, for whom alone it is: `isTrusted` of cache.ts checks that. */
+export function temporaryCache(): string {
+  return join(tmpdir(), `muster-cache-${process.getuid?.() ?? 'user'}`);
 }
 
 /** Full path of the first executable file called `name` in `searchPath` (default: PATH), or undefined. */

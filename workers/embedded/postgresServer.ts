@@ -6,6 +6,7 @@ import type { User } from './commands';
 import { Guard } from './guard';
 import { checkPort, choosePorts, LOOPBACK } from './ports';
 import type { WantedPort } from './ports';
+import { cacheDirectories } from './paths';
 import { postgresBinaries } from './postgresBinary';
 import { startServer, type Attempt, type ServerHandle } from './server';
 import { asReachedBy, serverUser } from './serverUser';
@@ -18,7 +19,7 @@ export interface PostgresOptions {
   usualPort?: number;
   /** Settings of Postgres, over its defaults (and our `max_connections` of 200). Durability is on unless turned off here. */
   settings?: Record<string, string>;
-  /** Where a runnable copy of the programs is kept if the package does not run as installed; default `~/.cache/muster`. */
+  /** Where a runnable copy of the programs is kept if the package does not run as installed; default the first usable of `cacheDirectories`. */
   cacheDir?: string;
   /** Gets the output of Postgres. */
   log?: (line: string) => void;
@@ -47,9 +48,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Embe
     if (user !== undefined) {
       chmodSync(scratch, 0o711);
     }
-    const binaries = await postgresBinaries({ cacheDir, user, log });
+    const binaries = await postgresBinaries({ caches: cacheDirectories(cacheDir), user, log });
     const durable = options.dataDir !== undefined;
-    const cluster = await ensureCluster({ dataDir, scratch, durable, guard, user, binaries });
+    const cluster = await ensureCluster({ dataDir, durable, guard, user, binaries });
     const plan = () => attempt(binaries.postgres, cluster, user, settings, wantedPort);
     const { handle, details: port } = await startServer(guard, plan, {
       what: 'Postgres',

@@ -22,7 +22,7 @@ export interface Binary {
 export interface BinaryOptions {
   /** Use this executable and look nowhere else. */
   path?: string;
-  /** Where fetched programs are kept; default `$XDG_CACHE_HOME/muster` or `~/.cache/muster`. */
+  /** Where fetched programs are kept; default the first usable of `cacheDirectories`. */
   cacheDir?: string;
   /** Directories searched for the program and for Python, in the form of PATH; default PATH itself. */
   searchPath?: string;
