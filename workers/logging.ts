@@ -3,6 +3,7 @@ import type { LogMetadata, Logger as SdkLogger } from '@temporalio/worker';
 import type { LogLevel as SdkLevel } from '@temporalio/common';
 import pino from 'pino';
 import type { DestinationStream, Logger } from 'pino';
+import { isPoisoned } from './isolate';
 import type { LogLevel } from './settingsSchema';
 
 /** JSON lines on stderr (stdout is for what a program reads), written at once: the last line before a crash is the one that matters. */
@@ -23,7 +24,7 @@ const LEVELS: Readonly<Record<SdkLevel, 'trace' | 'debug' | 'info' | 'warn' | 'e
 const EXPECTED = /^No (workflows|activities) registered, not polling/;
 
 /** The SDK's own log as ours. What its workers say of their own state is of interest to a developer only. */
-const forwarder = (log: Logger): SdkLogger => {
+const forwarder = (log: Logger, onPoisoned: () => void): SdkLogger => {
   const write = (level: SdkLevel, message: string, meta: LogMetadata = {}): void => {
     const { sdkComponent, error, ...rest } = meta;
     const ofWorker = sdkComponent === 'worker' || sdkComponent === 'core';
@@ -32,6 +33,7 @@ const forwarder = (log: Logger): SdkLogger => {
       { ...rest, sdkComponent, ...(error === undefined ? {} : { err: error }) },
       message,
     );
+    if (isPoisoned(message, meta)) onPoisoned();
   };
   return {
     log: write,
@@ -43,13 +45,20 @@ const forwarder = (log: Logger): SdkLogger => {
   };
 };
 
+export interface RuntimeOptions {
+  /** host:port of the SDK's own Prometheus endpoint. */
+  metricsAddress?: string | undefined;
+  /** Told each time that the log shows a workflow thread of this process to be unusable. */
+  onPoisoned(): void;
+}
+
 /**
- * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to `log`, its metrics to `metricsAddress`
- * (host:port, Prometheus), and it leaves signals to us.
+ * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to `log`, its metrics to `metricsAddress`, and
+ * it leaves signals to us.
  */
-export const installRuntime = (log: Logger, metricsAddress?: string): void => {
+export const installRuntime = (log: Logger, { metricsAddress, onPoisoned }: RuntimeOptions): void => {
   Runtime.install({
-    logger: forwarder(log),
+    logger: forwarder(log, onPoisoned),
     shutdownSignals: [],
     telemetryOptions: {
       logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },

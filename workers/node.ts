@@ -27,6 +27,7 @@ import { Balancing } from './balancing';
 import { workflowSource } from './bundle';
 import { callbackUrl } from './callbackToken';
 import { wakeWaitingExecutions } from './executions';
+import { ISOLATE_LIMIT } from './isolate';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
 import { Sweeper } from './sweeper';
@@ -192,7 +193,7 @@ const nodeRow = async (
 });
 
 /** The leaders' worker, one for the calls of each handler, and one for what is given to this very process: chunks, and calls in its partitions. */
-const createWorkers = (
+export const createWorkers = (
   options: NodeOptions,
   identity: string,
   activities: object,
@@ -210,6 +211,7 @@ const createWorkers = (
   };
   const leaders = Worker.create({
     ...common,
+    ...ISOLATE_LIMIT,
     ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
     taskQueue: workflowTaskQueue(prefix),
     ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),

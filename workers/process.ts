@@ -8,6 +8,7 @@ import { listenForCallbacks } from './callbacks';
 import type { Settings } from './config';
 import { awaitStore, connectTemporal } from './connect';
 import { handOverLeaders } from './handOver';
+import { PoisonedWorkerError } from './isolate';
 import { installRuntime } from './logging';
 import { startMetrics } from './metrics';
 import type { MetricsServer } from './metrics';
@@ -56,7 +57,11 @@ export interface RunningWorker {
 /** Starts the worker of this process: waits for the servers, then polls. The SDK's runtime is installed here, so once a process. */
 export const startWorker = async (settings: Settings, options: WorkerOptions): Promise<RunningWorker> => {
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
-  installRuntime(log, options.sdkMetricsAddress);
+  const poisoned = new AbortController();
+  installRuntime(log, {
+    metricsAddress: options.sdkMetricsAddress,
+    onPoisoned: () => poisoned.abort(new PoisonedWorkerError()),
+  });
   const pool = createPool({
     databaseUrl: settings.databaseUrl!,
     schema: settings.schema,
@@ -76,7 +81,11 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     const node = await createNode({ ...nodeOptions(settings, options), ...callback, pool, connection: connection! });
     metrics = await serveMetrics(node, pool, options);
     callbacks?.serve(node.deps);
-    return running({ node, pool, connection: connection!, metrics, callbacks }, settings, options);
+    return running(
+      { node, pool, connection: connection!, metrics, callbacks, poisoned: poisoned.signal },
+      settings,
+      options,
+    );
   } catch (error) {
     await callbacks?.stop(0);
     await metrics?.stop();
@@ -154,20 +163,25 @@ interface Parts {
   connection: NativeConnection;
   metrics: MetricsServer | null;
   callbacks: CallbackServer | null;
+  /** Aborted, with the error: its workflow thread is unusable. */
+  poisoned: AbortSignal;
 }
 
 const running = (
-  { node, pool, connection, metrics, callbacks }: Parts,
+  { node, pool, connection, metrics, callbacks, poisoned }: Parts,
   settings: Settings,
   options: WorkerOptions,
 ): RunningWorker => {
   const graceMs = options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS;
-  const ended = node.run().finally(async () => {
-    await callbacks?.stop(graceMs);
-    await metrics?.stop();
-    await connection.close().catch(() => undefined);
-    await pool.end();
-  });
+  const ended = node
+    .run()
+    .then(() => poisoned.throwIfAborted())
+    .finally(async () => {
+      await callbacks?.stop(graceMs);
+      await metrics?.stop();
+      await connection.close().catch(() => undefined);
+      await pool.end();
+    });
   ended.catch(() => undefined); // told to whoever awaits it
   const stopped = new AbortController();
   const current = becomeCurrent({ node, connection }, settings, options, stopped.signal);
@@ -176,7 +190,19 @@ const running = (
     void callbacks?.stop(graceMs); // first: who is refused finds another worker
     node.shutdown();
   };
+  onAbort(poisoned, () => {
+    options.log.fatal(
+      { node: node.id, graceMs },
+      `${(poisoned.reason as Error).message} It drains, and ends with exit code 1.`,
+    );
+    stop();
+  });
   return { node, pool, callbackAddress: callbacks?.url ?? null, ended, current, stop };
+};
+
+const onAbort = (signal: AbortSignal, then: () => void): void => {
+  if (signal.aborted) then();
+  else signal.addEventListener('abort', then, { once: true });
 };
 
 /** Then the leaders that wait are told, so that they go on with this version; those that cannot hear it, having no worker any more, are begun anew. */

@@ -16,6 +16,7 @@ import type { ExecutionInput, RollCallResponse } from './contracts';
 import { lookSignal } from './definitions';
 import { upgradedWhileWaiting } from './looking';
 import { nodeTaskQueue } from './naming';
+import { checkOwnScope } from './ownScope';
 import { pendingOf } from './planning/execution/states';
 import { roundPauseMs } from './planning/execution/turn';
 
@@ -32,6 +33,7 @@ const LONGEST_CHUNK = '30 days';
 
 /** Leads one execution to its end: its id is the lock. What is where is in the store, here is only who runs what and what is waited for. */
 export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 500 }: ExecutionInput): Promise<void> {
+  checkOwnScope();
   const run = new ExecutionRun(executionId, turnsPerRun);
   setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
   // Nodes that come back after the same restart get a moment to do so (E7).

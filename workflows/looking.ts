@@ -1,6 +1,7 @@
 import { condition, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowDefinitionOptionsOrGetter } from '@temporalio/common';
 import { lookSignal } from './definitions';
+import { checkOwnScope } from './ownScope';
 
 /** Looks of one run, beyond the server's own suggestion to continue as new. */
 const LOOKS_PER_RUN = 500;
@@ -32,6 +33,7 @@ export const lookUntilIdle = async (
   waitsFor: string,
   beside: Beside = { isAtRest: () => true, ended: () => 0 },
 ): Promise<void> => {
+  checkOwnScope();
   let woken = false;
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {

@@ -1,5 +1,6 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
 import type { TurnInput } from './contracts';
+import { checkOwnScope } from './ownScope';
 
 /** What every turn is given: who takes it, and which activities it knows of. */
 export type Turn = Omit<TurnInput, 'leaderId'>;
@@ -48,6 +49,7 @@ export abstract class TurnLoop<A extends Answer> {
 
   /** `dueInMs`: of the wake that started the run, it need not look before. */
   async lead(dueInMs: number): Promise<void> {
+    checkOwnScope();
     // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is nothing to look at before.
     // The signal that came with the start said the same; a second one means that something is due earlier.
     if (dueInMs > 0) {

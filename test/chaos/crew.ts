@@ -8,9 +8,6 @@ import type { Reaper } from './reaper';
 /** Stopped for this long: past a leader's lease (5 s), an activity's heartbeat (10 s) and a mark's deadline (12 s). */
 export const STOP_MS = 14_000;
 
-/** Node and the SDK, not us: a workflow thread that was stopped in the middle is ended by the sandbox's own time limit, and Node with it. */
-const NOT_OURS = /async hook stack has become corrupted/;
-
 /** One place of a process: whoever fills it, killed and replaced as a supervisor would. */
 export class Place {
   child: Child | null = null;
@@ -18,7 +15,6 @@ export class Place {
   stopped = false;
   /** Deaths that nobody planned. */
   crashes = 0;
-  runtimeDeaths = 0;
   private closing = false;
   private expected = false;
 
@@ -46,10 +42,8 @@ export class Place {
       this.reaper.forget(child.pid);
       this.ready = false;
       if (this.expected || this.closing) return;
-      const last = readFileSync(errors, 'utf8').slice(-4_000);
-      if (NOT_OURS.test(last)) this.runtimeDeaths++;
-      else this.crashes++;
-      process.stderr.write(`${this.label} ended by itself: ${how}\n${last}\n`);
+      this.crashes++;
+      process.stderr.write(`${this.label} ended by itself: ${how}\n${readFileSync(errors, 'utf8').slice(-4_000)}\n`);
       setTimeout(() => this.start(), 500);
     });
   }

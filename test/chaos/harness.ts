@@ -187,10 +187,6 @@ export class Harness {
     return this.all().reduce((sum, place) => sum + place.crashes, 0);
   }
 
-  runtimeDeaths(): number {
-    return this.all().reduce((sum, place) => sum + place.runtimeDeaths, 0);
-  }
-
   async close(): Promise<void> {
     await Promise.all(this.all().map((place) => place.close()));
     this.reaper.end();

@@ -14,8 +14,6 @@ export interface Outcome extends Verdict {
   stops: number;
   /** Processes that ended without being killed. */
   crashes: number;
-  /** Ended by a known fault of the runtime (`crew.ts`): not counted against us. */
-  runtimeDeaths: number;
   duplicateAttemptsPerKill: number;
   drained: boolean;
   verified: unknown;
@@ -31,7 +29,6 @@ export interface Figures {
   kills: number;
   seed: number;
   crashes: number;
-  runtimeDeaths: number;
   seconds: number;
   drainSeconds: number;
 }
@@ -78,7 +75,6 @@ export const tableOf = (outcome: Outcome, points: readonly Point[]): string => {
     row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
     row('duplicate attempts a kill', outcome.duplicateAttemptsPerKill),
     row('ended by themselves', outcome.crashes),
-    row('ended by Node', outcome.runtimeDeaths),
     row('verify', outcome.verified === 'ok' ? 'ok' : 'VIOLATED'),
     row('drained after', `${outcome.drainSeconds} s`),
     row('seconds', outcome.seconds),

@@ -18,7 +18,6 @@ export interface LaneOutcome extends LaneVerdict {
   killsOf: Record<string, number>;
   stops: number;
   crashes: number;
-  runtimeDeaths: number;
   drained: boolean;
   verified: unknown;
   seconds: number;
@@ -37,7 +36,6 @@ export interface LaneFigures {
   freezes: number;
   seed: number;
   crashes: number;
-  runtimeDeaths: number;
   seconds: number;
 }
 
@@ -89,7 +87,6 @@ export const tableOf = (outcome: LaneOutcome): string => {
     row('frozen / sent when thawed', `${outcome.frozen}/${outcome.thawedSends}`),
     row('calls / distinct', `${outcome.calls}/${outcome.distinctCalls}`),
     row('ended by themselves', outcome.crashes),
-    row('ended by Node', outcome.runtimeDeaths),
     row('verify', outcome.verified === 'ok' ? 'ok' : 'VIOLATED'),
     row('seconds', outcome.seconds),
     row('batches a second', outcome.batchesPerSecond),

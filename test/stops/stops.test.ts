@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { NativeConnection } from '@temporalio/worker';
+import type { LogMetadata } from '@temporalio/worker';
+import pino from 'pino';
+import { createWorkers } from '../../workers/node';
+import { isPoisoned } from '../../workers/isolate';
+import { FOREIGN_SCOPE } from '../../workflows/ownScope';
+import { killLeftovers, startCli } from '../cli/process';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase, temporalAddress } from '../helpers/database';
+import { prebuiltBundle } from '../helpers/prebuilt';
+import { eventually } from '../helpers/eventually';
+import { Load } from './load';
+import { CONFIG, runStops, shortLimit } from './run';
+
+/** The short form of `npm run test:stops`, and what a process does whose workflow code was cut off all the same. */
+
+let database: TestDatabase;
+let other: TestDatabase;
+beforeAll(async () => {
+  [database, other] = await Promise.all([createDatabase(), createDatabase()]);
+});
+afterAll(async () => {
+  killLeftovers();
+  await database.drop();
+  await other.drop();
+});
+const prefix = (): string => `stops-${randomBytes(4).toString('hex')}`;
+
+test('the worker that runs workflows gives their code ten minutes; the SDK reads the limit from where we set it', async () => {
+  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const workers = await createWorkers(
+    { pool: database.pool, connection, namespace: 'default', prefix: prefix(), handlers: [], log: pino({ level: 'silent' }), callbacks: { allow: [], secret: null }, workflowBundle: prebuiltBundle }, 'one', {}, false); // prettier-ignore
+  expect(workers.map(({ options }) => options.isolateExecutionTimeoutMs)).toEqual([600_000]);
+  for (const worker of workers) await worker.runUntil(Promise.resolve());
+  await connection.close();
+});
+
+test('a worker stopped for six seconds inside workflow code, twice: it lives, and sending goes on within 30 s', async () => {
+  const said: string[] = [];
+  const figures = await runStops({
+    databaseUrl: database.url,
+    address: temporalAddress(),
+    prefix: prefix(),
+    workers: 1,
+    stops: 2,
+    stopMs: 6_000,
+    rate: 100,
+    log: (line) => said.push(line),
+  });
+  if (figures.deaths > 0 || figures.goesOnMs === null) throw new Error(said.join('\n'));
+  expect(figures).toMatchObject({ stops: 2, inside: 2, deaths: 0, drainedMs: expect.any(Number) });
+  expect(figures.goesOnMs).toBeLessThan(30_000);
+});
+
+test('a process whose workflow code is cut off says so in one fatal line and ends with exit code 1', async () => {
+  const own = { databaseUrl: other.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
+  const load = new Load(own);
+  const env = { MUSTER_DATABASE_URL: own.databaseUrl, TEMPORAL_ADDRESS: own.address, MUSTER_PREFIX: own.prefix };
+  const worker = startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], { cwd: process.cwd(), env: { ...env, ...shortLimit({ isolateMs: 500, endless: true }) } }); // prettier-ignore
+  await worker.says(/"msg":"ready"/);
+  await load.probe([0]);
+  const ended = { code: null as number | string | null };
+  void worker.exit.then((code) => (ended.code = code));
+  await eventually(() => ended.code !== null, {
+    what: () => `the process to end; it said\n${worker.stderr().slice(-5_000)}`,
+  });
+  expect(ended.code).toBe(1);
+  const fatal = worker.stderr().split('\n').filter((line) => line.includes('"level":60')); // prettier-ignore
+  expect(fatal).toEqual([expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/)]); // prettier-ignore
+  expect(worker.stderr()).toMatch(/Error: Cannot run workflows in this process any more: .*Start it again/);
+  await load.close();
+});
+
+const cutOff = 'Failure { failure: Some(Failure { message: "Script execution timed out after 600000ms", source: ...';
+test.each<[string, boolean, string, LogMetadata]>([
+  ['an activation was cut off', true, 'Failing workflow task', { failure: cutOff }],
+  ['a run could not be begun', true, 'Failed to process Workflow Activation', { error: new Error(cutOff) }],
+  ['a run is in the scope of another', true, FOREIGN_SCOPE, {}],
+  ['a bug in a workflow', false, 'Failing workflow task', { failure: 'TypeError: x is undefined' }],
+  ["a handler's own script that timed out", false, 'Activity failed', { error: new Error(cutOff) }],
+  ['a line without an error', false, 'Worker state changed', {}],
+])('the log tells of an unusable workflow thread: %s', (_, poisoned, message, meta) => {
+  expect(isPoisoned(message, meta)).toBe(poisoned);
+});
