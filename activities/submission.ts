@@ -153,7 +153,7 @@ export const settleOutcome = async (
   if (!isPlainSuccess(outcome, call)) {
     const settled = await settleCall(deps, call, outcome);
     if (batch.inLane && batch.reduced && settled.written && succeeded)
-      await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
+      await withRetries(() => recoverAllowed(deps.pool, batch));
     return settled;
   }
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
@@ -163,7 +163,7 @@ export const settleOutcome = async (
     pages: call.pages.rest(),
     notices,
   });
-  if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
+  if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, batch));
   return {
     written,
     kind: 'finish',
