@@ -155,7 +155,7 @@ const concluded = async (
   // Refused in a first split: its other half decides. Nothing more to ask.
   if (settled.kind === 'await-sibling') await stopPolling(pool, batch.id, attempt);
   if (batch.reduced && outcome.kind === 'results' && outcome.deviants.length === 0)
-    await withRetries(() => recoverAllowed(pool, [batch.targetId]));
+    await withRetries(() => recoverAllowed(pool, batch));
   return {
     ...toldAgain(found, false),
     rings: {

@@ -34,6 +34,6 @@ export const settlePlainInLane = async (
   }
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
   const { written, lanes } = await writeApplied(pool, { id, attempt, pages: await call.pages.rest(), notices });
-  if (batch.reduced && written) await withRetries(() => recoverAllowed(pool, [batch.targetId]));
+  if (batch.reduced && written) await withRetries(() => recoverAllowed(pool, batch));
   return { written, kind: 'finish', ring: false, againInMs: null, accepted: false, notices: notices.length > 0, lanes };
 };

@@ -61,7 +61,7 @@ export const settleInLane = async (
   if (settlement.kind === 'wait') {
     await lane.holdLane(client, laneId, settlement.inMs);
     // Fewer at once when it goes on (H5); a handler that is held as a whole was reduced with that.
-    if (settlement.hold === 'target') await reduceTargetInLane(client, call.batch.targetId);
+    if (settlement.hold === 'target') await reduceTargetInLane(client, call.batch);
   }
   const parked = parts.find((part) => part.status === 'parked');
   if (status === 'parked') await lane.haltLane(client, laneId, id, asUnknown(errorOf(settlement)));

@@ -26,7 +26,7 @@ export const putOff = async (
     error: settlement.error,
   });
   if (batch.inLane && settlement.hold === 'target') return; // its lane is held
-  if (settlement.hold === 'handler') await holdHandler(client, batch.targetId, settlement.inMs);
-  else await holdTarget(client, batch.targetId, settlement.inMs);
+  if (settlement.hold === 'handler') await holdHandler(client, batch, settlement.inMs);
+  else await holdTarget(client, batch, settlement.inMs);
   if (keep) settled.againInMs = settlement.inMs;
 };

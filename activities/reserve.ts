@@ -1,9 +1,16 @@
 import type { TurnInput } from '../workflows/contracts';
-import { grantSlots } from '../workflows/planning/slots';
+import { grantSlots, shareSlots } from '../workflows/planning/slots';
 import type { LockedLeader } from '../postgres/leader';
 import { lockLeaderAndHandler } from '../postgres/leader';
 import type { Client } from '../postgres/pool';
-import { forgetDispatches, insertDispatch, readSlotTokens } from '../postgres/slots';
+import {
+  forgetDispatches,
+  insertDispatch,
+  lockHandlerLimit,
+  readSlotTokens,
+  reviveDispatch,
+  setSlots,
+} from '../postgres/slots';
 
 /** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
 export const MAX_DISPATCHES = 8;
@@ -67,4 +74,39 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
   if (slots > 0) await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots });
   const wholeHandler = leader.weightPerHandler !== null || leader.rates.some((rate) => rate.scope === 'handler');
   return { no, slots, wanting: slots === 0, wholeHandler };
+};
+
+/**
+ * The slots of a submission that runs, anew (H5): all submissions of the handler give up their part where they hold more than is allowed now;
+ * else this one gets what is free of what it wants, by the rule of a reservation. One that gave no sign of life for long has none to begin
+ * with. Answers what it has; 0: it is to end.
+ */
+export const adjustSlots = async (
+  client: Client,
+  dispatch: { handlerId: number; leaderId: number; no: number; wanted: number },
+): Promise<number> => {
+  const { handlerId, leaderId, no, wanted } = dispatch;
+  const limit = await lockHandlerLimit(client, handlerId);
+  const { slots: held, active, blocked } = await readSlotTokens(client, handlerId, leaderId, [no]);
+  const at = held.findIndex((one) => one.leader === leaderId && one.no === no);
+  const shares = shareSlots(limit, held.map(({ slots }) => slots)); // prettier-ignore
+  const less = held.map((one, i) => ({ ...one, slots: shares[i]! })).filter(({ slots }, i) => slots < held[i]!.slots);
+  if (less.length > 0) {
+    await setSlots(client, less);
+    return shares[at] ?? 0;
+  }
+  const own = held[at]?.slots ?? 0;
+  const slots =
+    own +
+    grantSlots({
+      limit,
+      leader: leaderId,
+      activeLeaders: active,
+      othersBlocked: blocked > 0,
+      granted: held,
+      wanted: wanted - own,
+    });
+  if (at < 0) return slots > 0 && (await reviveDispatch(client, leaderId, no, slots)) ? slots : 0;
+  if (slots > own) await setSlots(client, [{ leader: leaderId, no, slots }]);
+  return slots;
 };

@@ -3,19 +3,22 @@ import type { Carried } from './submission';
 
 /**
  * Which batch of a submission goes next: pure bookkeeping, no I/O. A batch is pending (in the store's hands as far as calls go), being
- * prepared, prepared (marked, waits for a slot), or in a call. Calls keep to the submission's slots and to each target's limit.
+ * prepared, prepared (marked, waits for a slot), or in a call. Calls keep to the submission's slots and to each target's limit, which may
+ * change while it runs.
  * Times are `performance.now()` ms.
  */
 export class Schedule {
   private pending: { batch: CarriedBatch; at: number }[] = [];
-  private readonly ready: Carried[] = [];
+  private ready: Carried[] = [];
   private preparing = 0;
   private calls = 0;
   private readonly callsOf = new Map<number, number>();
   private readonly preparedOf = new Map<number, number>();
   private readonly heldUntil = new Map<number, number>();
+  private allHeldUntil = 0;
+  private readonly limits = new Map<number, number>();
 
-  constructor(private readonly slots: number) {}
+  constructor(private slots: number) {}
 
   add(batch: CarriedBatch, at: number): void {
     this.pending.push({ batch, at });
@@ -25,9 +28,32 @@ export class Schedule {
     return this.pending.length === 0 && this.ready.length === 0 && this.preparing === 0 && this.calls === 0;
   }
 
+  /** So many calls at once from now on; those that are running go on. */
+  setSlots(slots: number): void {
+    this.slots = slots;
+  }
+
+  /** The same of one target. */
+  setLimit(targetId: number, calls: number): void {
+    this.limits.set(targetId, calls);
+  }
+
   /** Nothing of the target before then; its pending batches wait. */
   holdTarget(targetId: number, until: number): void {
     this.heldUntil.set(targetId, Math.max(until, this.heldUntil.get(targetId) ?? 0));
+  }
+
+  /** Nothing at all before then. */
+  holdAll(until: number): void {
+    this.allHeldUntil = Math.max(until, this.allHeldUntil);
+  }
+
+  /** The targets of all that is here. */
+  targets(): Set<number> {
+    const targets = new Set(this.callsOf.keys());
+    for (const { batch } of [...this.pending, ...this.ready]) targets.add(batch.targetId);
+    for (const target of this.preparedOf.keys()) targets.add(target);
+    return targets;
   }
 
   /**
@@ -42,7 +68,7 @@ export class Schedule {
       if (group.length >= most || this.startOf(entry) > now) return true;
       const { batch } = entry;
       const own = (this.callsOf.get(batch.targetId) ?? 0) + (this.preparedOf.get(batch.targetId) ?? 0);
-      if (own >= batch.perTarget) return true;
+      if (own >= this.limitOf(batch)) return true;
       this.preparedOf.set(batch.targetId, (this.preparedOf.get(batch.targetId) ?? 0) + 1);
       group.push(batch);
       return false;
@@ -61,9 +87,11 @@ export class Schedule {
     }
   }
 
-  takeForCall(): Carried | null {
+  /** The next call, if a slot is free for it. None that may not go now: `takeBack` takes those. */
+  takeForCall(now: number): Carried | null {
     if (this.calls >= this.slots) return null;
-    const next = this.ready.shift();
+    const at = this.ready.findIndex(({ batch }) => this.isFree(batch.targetId, now) && this.hasRoom(batch));
+    const [next] = at < 0 ? [] : this.ready.splice(at, 1);
     if (next === undefined) return null;
     const { targetId } = next.batch;
     this.less(this.preparedOf, targetId);
@@ -77,11 +105,39 @@ export class Schedule {
     this.less(this.callsOf, targetId);
   }
 
+  /** Prepared calls that the limits or holds of now leave no room for: their marks are to be given up. They are not here any more. */
+  takeBack(now: number): Carried[] {
+    const own = new Map(this.callsOf);
+    let room = Math.max(this.slots, 2 * this.slots - this.calls);
+    const kept: Carried[] = [];
+    const back: Carried[] = [];
+    for (const one of this.ready) {
+      const { targetId } = one.batch;
+      const of = own.get(targetId) ?? 0;
+      const stays = room > 0 && this.isFree(targetId, now) && of < this.limitOf(one.batch);
+      if (stays) {
+        room--;
+        own.set(targetId, of + 1);
+      } else this.less(this.preparedOf, targetId);
+      (stays ? kept : back).push(one);
+    }
+    this.ready = kept;
+    return back;
+  }
+
   /** All that was not marked yet, for handing back. */
   takeUnstarted(): CarriedBatch[] {
     const rest = this.pending.map(({ batch }) => batch);
     this.pending = [];
     return rest;
+  }
+
+  /** Pending batches of targets that are held until later than `until`: nothing is gained by keeping them. */
+  takeHeld(until: number): CarriedBatch[] {
+    const isHeld = ({ targetId }: CarriedBatch): boolean => !this.isFree(targetId, until);
+    const held = this.pending.filter(({ batch }) => isHeld(batch)).map(({ batch }) => batch);
+    if (held.length > 0) this.pending = this.pending.filter(({ batch }) => !isHeld(batch));
+    return held;
   }
 
   /** When the next batch that waits for its time may start. One that waits for a slot does not count: the end of a call tells. */
@@ -96,6 +152,17 @@ export class Schedule {
     return Math.min(this.slots, this.calls + this.ready.length + this.preparing + this.pending.length);
   }
 
+  /** How many slots it could use now, if it had them. */
+  slotsWanted(now: number): number {
+    const startable = [...this.ready.map(({ batch }) => batch), ...this.pending.filter((entry) => this.startOf(entry) <= now).map(({ batch }) => batch)]; // prettier-ignore
+    const own = new Map(this.callsOf);
+    for (const batch of startable) {
+      const of = own.get(batch.targetId) ?? 0;
+      if (of < this.limitOf(batch)) own.set(batch.targetId, of + 1);
+    }
+    return [...own.values()].reduce((sum, calls) => sum + calls, 0) + this.preparing;
+  }
+
   hasOnlyCalls(): boolean {
     return this.pending.length === 0 && this.ready.length === 0 && this.preparing === 0;
   }
@@ -107,7 +174,19 @@ export class Schedule {
   }
 
   private startOf({ batch, at }: { batch: CarriedBatch; at: number }): number {
-    return Math.max(at, this.heldUntil.get(batch.targetId) ?? 0);
+    return Math.max(at, this.allHeldUntil, this.heldUntil.get(batch.targetId) ?? 0);
+  }
+
+  private isFree(targetId: number, at: number): boolean {
+    return this.allHeldUntil <= at && (this.heldUntil.get(targetId) ?? 0) <= at;
+  }
+
+  private hasRoom(batch: CarriedBatch): boolean {
+    return (this.callsOf.get(batch.targetId) ?? 0) < this.limitOf(batch);
+  }
+
+  private limitOf(batch: CarriedBatch): number {
+    return this.limits.get(batch.targetId) ?? batch.perTarget;
   }
 
   private less(counts: Map<number, number>, key: number): void {

@@ -174,7 +174,7 @@ const writeOutcome = async (
   if (!isPlainSuccess(outcome, call)) {
     const settled = await settleCall(deps, call, outcome);
     if (batch.inLane && batch.reduced && settled.written && succeeded)
-      await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
+      await withRetries(() => recoverAllowed(deps.pool, batch));
     return settled;
   }
   const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
@@ -184,7 +184,7 @@ const writeOutcome = async (
     pages: await call.pages.rest(),
     notices,
   });
-  if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, [batch.targetId]));
+  if (batch.reduced && written) await withRetries(() => recoverAllowed(deps.pool, batch));
   return {
     written,
     kind: 'finish',

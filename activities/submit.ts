@@ -2,19 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
 import { findStarvedLeader, isDueEarlier, wakeBlockedLeaders } from '../postgres/leader';
-import {
-  endDispatch,
-  handBack,
-  readDispatch,
-  releaseLeader,
-  releaseTargets,
-  touchDispatch,
-  unmarkAttempt,
-} from '../postgres/batch';
+import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets, unmarkAttempt } from '../postgres/batch';
 import type { CarriedBatch } from '../postgres/batch';
 import { Gather } from '../postgres/gather';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
+import { Allowance } from './allowance';
 import type { ActivityDeps } from './deps';
 import { LaneSubmission } from './laneSubmission';
 import { TURNS_PER_EPOCH } from './reserve';
@@ -25,7 +18,8 @@ import type { CallerDeps, CallEnd, Carried } from './submission';
 import { successWriterOf } from './successWriter';
 import type { Call } from './settlement';
 
-const TICK_MS = 1_000;
+/** How often the limits are looked at; every other time with a sign of life. */
+const LOOK_MS = 500;
 
 /**
  * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at once as its slots allow, and settles each
@@ -64,6 +58,9 @@ const signalOf = (): AbortSignal => {
 
 class Submission {
   private readonly schedule: Schedule;
+  private readonly allowance: Allowance;
+  /** Signs of life and looks at the limits: one at a time. */
+  private readonly beats = new Gather<'touch' | 'look'>((kinds) => this.beat(kinds));
   /** Targets with new work: one ring in flight, those that gather meanwhile share the next. */
   private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
   private readonly startedAt = performance.now();
@@ -84,19 +81,22 @@ class Submission {
     private readonly revoked: AbortSignal = new AbortController().signal,
   ) {
     this.schedule = new Schedule(deps.input.slots);
+    this.allowance = new Allowance(deps, this.schedule);
     this.offered = deps.input.slots;
   }
 
   async run(): Promise<DispatchAnswer> {
     const { pool, input } = this.deps;
-    const carried = await readDispatch(pool, input.leaderId, input.no);
+    const [carried, own] = await Promise.all([readDispatch(pool, input.leaderId, input.no), this.allowance.begin()]);
+    this.allowance.know(carried);
     for (const batch of carried) this.schedule.add(batch, performance.now() + batch.startInMs);
-    const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
+    let ticks = 0;
+    const ticker = setInterval(() => this.tick(++ticks % 2 === 0), LOOK_MS);
     const stop = (): void => this.stop();
     const stops = [this.deps.signal, this.deps.draining, this.revoked];
     for (const signal of stops) signal.addEventListener('abort', stop);
     try {
-      if (stops.some(({ aborted }) => aborted)) this.stop();
+      if (!own || stops.some(({ aborted }) => aborted)) this.stop();
       while (!this.isOver()) {
         const now = performance.now();
         this.start(now);
@@ -127,7 +127,8 @@ class Submission {
       const group = this.schedule.takeForPreparation(now);
       if (group.length > 0) this.launch(this.prepareGroup(group));
     }
-    for (let carried = this.schedule.takeForCall(); carried !== null; carried = this.schedule.takeForCall())
+    if (!this.allowance.mayCall(now)) return;
+    for (let carried = this.schedule.takeForCall(now); carried !== null; carried = this.schedule.takeForCall(now))
       this.launch(this.call(carried));
   }
 
@@ -148,22 +149,36 @@ class Submission {
     await this.settle(call, outcome);
   }
 
-  private async call(carried: Carried): Promise<void> {
+  private async call(prepared: Carried): Promise<void> {
+    const carried = { ...prepared, batch: this.allowance.stamp(prepared.batch) };
     const { batch } = carried;
-    let ended: { call: Call; outcome: CallEnd };
-    try {
-      const givesUp = (): boolean => this.stopping || isStale(this.deps, carried);
-      if (isStale(this.deps, carried) || !(await mayStart(this.deps, batch, givesUp))) {
-        await unmarkAttempt(this.deps.pool, batch.id, carried.attempt);
-        this.schedule.add({ ...batch, attempt: carried.attempt }, 0);
-        return;
-      }
-      ended = await makeCall(this.deps, carried);
-    } finally {
+    let freed = false;
+    const free = (): void => {
+      if (freed) return;
+      freed = true;
       this.schedule.callEnded(batch.targetId);
       this.changed();
+    };
+    try {
+      const givesUp = (): boolean => this.stopping || isStale(this.deps, carried);
+      if (isStale(this.deps, carried) || !(await mayStart(this.deps, batch, givesUp)))
+        return await this.unmark([carried]);
+      const { call, outcome } = await makeCall(this.deps, carried);
+      const isRefused = outcome.kind === 'later';
+      if (!isRefused) free();
+      await this.settle(call, outcome);
+      // Its slot is free once everybody here knows of the refusal, or the next call would begin in spite of it.
+      if (isRefused) await this.beats.add(['look']);
+    } finally {
+      free();
     }
-    await this.settle(ended.call, ended.outcome);
+  }
+
+  private async unmark(carried: readonly Carried[]): Promise<void> {
+    for (const { batch, attempt } of carried) {
+      await unmarkAttempt(this.deps.pool, batch.id, attempt);
+      this.schedule.add({ ...batch, attempt }, 0);
+    }
   }
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
@@ -202,12 +217,25 @@ class Submission {
     await this.rings.add(targets);
   }
 
-  /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
-  private async tick(): Promise<void> {
-    const { pool, input, node } = this.deps;
+  private tick(touches: boolean): void {
     Context.current().heartbeat();
+    this.launch(this.beats.add([touches ? 'touch' : 'look']));
+  }
+
+  private async beat(kinds: readonly ('touch' | 'look')[]): Promise<void> {
+    if (kinds.includes('touch')) await this.touch();
+    const held = await this.allowance.look();
+    await this.unmark(this.schedule.takeBack(performance.now()));
+    if (held === null) this.stop();
+    else if (held.length > 0) this.launch(this.giveBack(held));
+    this.changed();
+  }
+
+  /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
+  private async touch(): Promise<void> {
+    const { pool, input } = this.deps;
     const needed = this.schedule.slotsNeeded();
-    const { known, wanted, handlerId } = await touchDispatch(pool, input.leaderId, input.no, needed, node);
+    const { known, wanted, handlerId } = await this.allowance.touch(needed);
     if (!known || wanted) this.stop();
     const idle = await releaseTargets(pool, this.schedule.stragglers());
     await this.rings.add(idle);
@@ -239,7 +267,7 @@ class Submission {
 
   /** Until something ends, or the next held or paced batch may start. `now`: the instant that `start` judged by, or one that came due in between is missed. */
   private async nextChange(now: number): Promise<void> {
-    const waitMs = Math.min(TICK_MS, this.schedule.nextStartAt(now) - now);
+    const waitMs = Math.min(LOOK_MS, this.schedule.nextStartAt(now) - now);
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       this.changed = resolve;

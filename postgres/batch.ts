@@ -1,4 +1,5 @@
 import type { Queryable } from './pool';
+import { DISPATCH_LIFE_MS } from './slots';
 
 /** The statements around one call: read, mark, defer. Settling is in `settle.ts`. */
 
@@ -27,7 +28,10 @@ export interface CarriedBatch {
   /** The database's clock when it was read, before this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
+  /** Back pressure left its target or its handler fewer calls; how often it had reduced each (`Under`). */
   reduced: boolean;
+  targetReductions: number;
+  handlerReductions: number;
   handler: string;
   /** It stands in a lane: no leader formed it. */
   inLane: boolean;
@@ -40,7 +44,7 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
   coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced, h.name as handler, b.leader_id = 0 as "inLane",
+  t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions", h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
   extract(epoch from clock())::float8 * 1000 as "aheadMs",
   case when b.leader_id = 0 and h.partitions > 0 then (select n.partition from lane n where n.id = t.lane_id) end as partition
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
@@ -185,7 +189,10 @@ update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 
   return [...new Set(rows.map((row) => row.targetId))];
 };
 
-/** A sign of life of a submission, and what it may still hold. Answers whether another leader waits for slots. */
+/**
+ * A sign of life of a submission, and what it may still hold. Answers whether another leader waits for slots; `known`: not where the last sign
+ * is so long ago that its slots may be another's (`reviveDispatch`).
+ */
 export const touchDispatch = async (
   db: Queryable,
   leaderId: number,
@@ -197,6 +204,7 @@ export const touchDispatch = async (
     name: 'touch-dispatch',
     text: `
 update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
+  and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
 returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted, d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
   });

@@ -1,4 +1,5 @@
 import type { Queryable } from './pool';
+import { SLOTS_TAKEN } from './slots';
 
 /** Everything that `workflows/planning/explain.ts` decides from, of one task; names and states still as they are stored. */
 export interface ExplainRow {
@@ -28,7 +29,7 @@ const inMs = (time: string): string => `(extract(epoch from ${time} - clock()) *
 
 const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not null, 'pauseReason', h.pause_reason, 'holdInMs', ${inMs('h.hold_until')},
   'perTarget', least(h.per_target, t.allowed), 'perHandler', least(h.per_handler, h.allowed),
-  'slotsTaken', (select coalesce(sum(d.slots), 0) from dispatch d where d.handler_id = h.id), 'weightPerTarget', h.weight_per_target,
+  'slotsTaken', ${SLOTS_TAKEN}, 'weightPerTarget', h.weight_per_target,
   'served', exists (select from node n where h.name = any(n.handlers) and not n.draining and n.seen_at > clock() - $2 * interval '1 ms'))`;
 
 const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason', t.pause_reason, 'busy', t.busy, 'holdInMs', ${inMs('t.hold_until')}, 'dueInMs', ${inMs('t.due_at')},

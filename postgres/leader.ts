@@ -1,6 +1,7 @@
 import type { Backlog } from '../workflows/planning/leaderDetails';
 import type { Queryable } from './pool';
 import type { WokenLeader } from './ring';
+import { SLOTS_TAKEN } from './slots';
 
 /** A leader and its handler, locked for the length of the transaction. Times are Unix ms of the database's clock. */
 export interface LockedLeader {
@@ -174,8 +175,7 @@ export const wakeForFreeSlots = async (
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
   woken_at = clock()
 from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.wants_slots and l.id <> $2
-  and coalesce((select sum(d.slots) from dispatch d join leader o on o.id = d.leader_id where d.handler_id = $1 and o.expires_at > clock()), 0)
-    < least(h.per_handler, h.allowed) ${WOKEN}`,
+  and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
   });
   return rows;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { adaptLimit, grantSlots } from '../../workflows/planning/slots';
+import { grantSlots, shareSlots } from '../../workflows/planning/slots';
 
 const ask = (request: Partial<Parameters<typeof grantSlots>[0]>) =>
   grantSlots({ limit: 8, granted: [], leader: 'me', activeLeaders: 1, othersBlocked: false, wanted: 99, ...request });
@@ -110,19 +110,27 @@ describe('grantSlots (H5, A18)', () => {
   });
 });
 
-describe('adaptLimit (H5)', () => {
-  test('halves down to 1, recovers one by one up to the limit', () => {
-    const allowed = [16];
-    for (const event of ['refused', 'refused', 'refused', 'refused', 'refused', 'succeeded', 'succeeded'] as const) {
-      allowed.push(adaptLimit({ allowed: allowed.at(-1)!, limit: 16 }, event));
-    }
-    expect(allowed).toEqual([16, 8, 4, 2, 1, 1, 2, 3]);
-    expect(adaptLimit({ allowed: 16, limit: 16 }, 'succeeded')).toBe(16);
-    expect(adaptLimit({ allowed: 3, limit: 16 }, 'refused')).toBe(1);
+describe('shareSlots (H5)', () => {
+  test.each([
+    [16, [32], [16]],
+    [16, [16, 16], [8, 8]],
+    [16, [11, 11, 10], [5, 6, 5]],
+    [1, [4, 4], [0, 1]],
+    [8, [3, 5], [3, 5]],
+    [8, [], []],
+    [2, [0, 4, 0], [0, 2, 0]],
+  ])('%d among %j are %j', (limit, held, shares) => {
+    expect(shareSlots(limit, held)).toEqual(shares);
   });
 
-  test('a limit that was lowered holds at once', () => {
-    expect(adaptLimit({ allowed: 16, limit: 4 }, 'succeeded')).toBe(4);
-    expect(adaptLimit({ allowed: 16, limit: 4 }, 'refused')).toBe(4);
+  test('whole, in sum the limit, and nobody gets more than it had', () => {
+    fc.assert(
+      fc.property(fc.nat(40), fc.array(fc.nat(40), { maxLength: 12 }), (limit, held) => {
+        const shares = shareSlots(limit, held);
+        const sum = (all: readonly number[]): number => all.reduce((total, slots) => total + slots, 0);
+        expect(sum(shares)).toBe(Math.min(limit, sum(held)));
+        shares.forEach((share, at) => expect(share).toBeLessThanOrEqual(held[at]!));
+      }),
+    );
   });
 });

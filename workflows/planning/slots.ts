@@ -48,15 +48,18 @@ export function grantSlots(request: SlotRequest): number {
 }
 
 /**
- * The concurrency allowed after a call (H5): halved when the downstream refused for now (never below 1), one more after
- * a success, never above the configured `limit`.
+ * What each submission keeps of its slots when together they hold more than back pressure has left (H5): in proportion, whole, in sum exactly
+ * `limit`, and never more than it had. In the order of `held`, so that all of them come to the same.
  */
-export function adaptLimit(
-  { allowed, limit }: { allowed: number; limit: number },
-  event: 'refused' | 'succeeded',
-): number {
-  const next = event === 'refused' ? Math.floor(allowed / 2) : allowed + 1;
-  return Math.max(1, Math.min(limit, next));
+export function shareSlots(limit: number, held: readonly number[]): number[] {
+  const sum = held.reduce((all, slots) => all + slots, 0);
+  if (sum <= limit) return [...held];
+  let before = 0;
+  return held.map((slots) => {
+    const from = Math.floor((before * limit) / sum);
+    before += slots;
+    return Math.floor((before * limit) / sum) - from;
+  });
 }
 
 const atLeastNone = (slots: number): number => Math.max(0, Math.floor(slots));
