@@ -17,9 +17,9 @@ import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
 import type { NodeSettings } from './nodeSettings';
 import type { Claimed, Turn } from './publish';
 import { BEGIN_SHORT } from './shortTransaction';
-import { deposed, publish, repeated } from './publish';
+import { deposed, foreign, publish, repeated } from './publish';
 import type { Reservation } from './reserve';
-import { reserveSlots, standingOf } from './reserve';
+import { isOwn, reserveSlots, standingOf } from './reserve';
 
 /** Most targets, batches and tasks of one claim: bounds its transaction and the time that its submission takes. */
 const MAX_TARGETS = 512;
@@ -44,9 +44,10 @@ export interface ClaimDeps {
  * snapshots, the ring's half of the handshake: is something due earlier, is a slot free that was not?
  */
 export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<TurnAnswer> => {
+  if (!Number.isInteger(input.leaderId)) return foreign().answer; // started by hand
   const turn = await reserveAndTake(deps, input);
   const { answer } = turn;
-  if (answer.deposed) return answer;
+  if (answer.deposed || answer.foreign === true) return answer;
   // Whatever was committed while the claim ran saw the leader working: look for it now, in new snapshots (store.md R).
   if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
   if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
@@ -83,7 +84,7 @@ const takeTurn = async (
   // Tokens of the handler other than slots are taken as they are used: under its lock, to the end.
   const locked = reserved?.wholeHandler === true ? lockLeaderAndHandler : lockLeader;
   const leader = await locked(client, input.leaderId);
-  if (leader === null) throw new Error(`leader ${input.leaderId}: not in the store`);
+  if (leader === null || !isOwn(leader, input)) return foreign();
   const standing = standingOf(leader, input);
   if (standing.kind === 'deposed') return deposed(leader);
   if (standing.kind === 'repeated') return repeated(leader, input);

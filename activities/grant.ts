@@ -34,6 +34,7 @@ export const grantLanes = async (
   deps: { pool: Pool; leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'>; log: Pick<Logger, 'error'> },
   input: GrantInput,
 ): Promise<GrantAnswer> => {
+  if (!Number.isInteger(input.queuerId)) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' }; // started by hand
   const turn = (): Promise<GrantAnswer> =>
     inTransaction(deps.pool, (client) => takeTurn(client, deps, input), BEGIN_SHORT);
   const answer = await withRetries(turn).catch((error: unknown) => {
@@ -41,7 +42,12 @@ export const grantLanes = async (
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
     throw error;
   });
-  if (!answer.deposed && answer.next !== 'working' && (await hasUnseenWork(deps.pool, input.queuerId)))
+  if (
+    !answer.deposed &&
+    answer.foreign !== true &&
+    answer.next !== 'working' &&
+    (await hasUnseenWork(deps.pool, input.queuerId))
+  )
     answer.again = true;
   return answer;
 };
@@ -52,7 +58,7 @@ const takeTurn = async (
   input: GrantInput,
 ): Promise<GrantAnswer> => {
   const queuer = await store.lockQueuer(client, input.queuerId);
-  if (queuer === null) throw new Error(`queuer ${input.queuerId}: not in the store`);
+  if (queuer === null) return { ...NOTHING, foreign: true, epoch: 0, next: 'idle' };
   const standing = standingOf(queuer, input);
   if (standing.kind === 'deposed') return { ...NOTHING, deposed: true, epoch: queuer.epoch, next: 'idle' };
   if (standing.kind === 'repeated') return repeated(queuer, input);

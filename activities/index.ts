@@ -41,7 +41,15 @@ export const createActivities = (deps: ActivityDeps) => ({
     claimBatches(
       { pool: deps.pool, leaseMs: deps.leaseMs, nodes: deps.nodes, wake: (leaders) => wake(deps, leaders) },
       input,
-    ),
+    ).then((answer) => {
+      const { leaderId, handler, name, installation } = input;
+      if (answer.foreign === true)
+        deps.log.warn(
+          { leaderId, handler, leader: name, installation },
+          'a run of another leader than the store has under its number: the store was replaced, or another one uses this namespace and prefix',
+        );
+      return answer;
+    }),
   grantLanes: (input: GrantInput): Promise<GrantAnswer> => grantLanes(deps, input),
   balancePartitions: (input: BalanceInput): Promise<BalanceAnswer> => balancePartitions(deps, input),
   submitBatches: (input: DispatchInput): Promise<DispatchAnswer> => submitBatches(deps, input),

@@ -44,6 +44,8 @@ export class LaneSubmission {
     private readonly deps: ActivityDeps,
     private readonly input: DispatchInput & { queuerId: number },
     private readonly signal: AbortSignal,
+    /** Nothing more is begun. */
+    private readonly gone: AbortSignal,
   ) {
     this.slots = input.slots;
   }
@@ -53,9 +55,9 @@ export class LaneSubmission {
     const { no, epoch } = this.input;
     const stop = (): void => void (this.stopping = true);
     const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
-    for (const signal of [this.signal, draining]) signal.addEventListener('abort', stop);
+    for (const signal of [this.signal, this.gone, draining]) signal.addEventListener('abort', stop);
     try {
-      if (this.signal.aborted || draining.aborted) this.stopping = true;
+      if (this.signal.aborted || this.gone.aborted || draining.aborted) this.stopping = true;
       if (await keepSubmitter(pool, no, epoch, SUBMITTER_LEASE_MS))
         for (const batch of await readGranted(pool, no)) this.launch(this.carry(batch));
       while (this.running.size > 0) {
@@ -64,7 +66,7 @@ export class LaneSubmission {
       }
     } finally {
       clearInterval(ticker);
-      for (const signal of [this.signal, draining]) signal.removeEventListener('abort', stop);
+      for (const signal of [this.signal, this.gone, draining]) signal.removeEventListener('abort', stop);
       await Promise.allSettled(this.running);
     }
     if (this.failure !== undefined) throw this.failure;

@@ -68,7 +68,12 @@ export const publish = async (
   return { answer, wantsSlots: next.wantsSlots };
 };
 
-export const deposed = (leader: LockedLeader): Turn => ({
+export const foreign = (): Turn => {
+  const turn = deposed({ epoch: 0, handlerId: 0 });
+  return { ...turn, answer: { ...turn.answer, deposed: false, foreign: true } };
+};
+
+export const deposed = (leader: Pick<LockedLeader, 'epoch' | 'handlerId'>): Turn => ({
   answer: {
     deposed: true,
     epoch: leader.epoch,

@@ -35,6 +35,15 @@ export const standingOf = (
   return { kind: 'leads', epoch: mine ? row.epoch : row.epoch + 1, live: mine ? input.live : [] };
 };
 
+/** False: the run was started for another leader, of a store that this one has replaced (made anew, restored), or of one beside it. */
+export const isOwn = (
+  row: Pick<LockedLeader, 'handler' | 'name' | 'installation'>,
+  { handler, name, installation }: Pick<TurnInput, 'handler' | 'name' | 'installation'>,
+): boolean =>
+  (handler ?? row.handler) === row.handler &&
+  (name ?? row.name) === row.name &&
+  (installation ?? row.installation) === row.installation;
+
 export interface Reservation {
   /** Of the submission to be. */
   no: number;
@@ -51,7 +60,7 @@ export interface Reservation {
  */
 export const reserveSlots = async (client: Client, input: TurnInput): Promise<Reservation | null> => {
   const leader = await lockLeaderAndHandler(client, input.leaderId);
-  if (leader === null) return null;
+  if (leader === null || !isOwn(leader, input)) return null;
   const standing = standingOf(leader, input);
   if (standing.kind !== 'leads') return null; // the claim finds the same, and answers for it
   await forgetDispatches(client, input.leaderId, standing.live);

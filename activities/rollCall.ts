@@ -28,6 +28,7 @@ const SLACK_MS = 30_000;
  */
 export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const { pool } = deps;
+  if (!isUuid.test(input.executionId)) return answer(deps, input, NOTHING, { kind: 'over' }, []); // started by hand
   await giveBackLost(deps, input, false);
   const turn = await withRetries(() => inTransaction(pool, (db) => takeAndPlan(deps, db, input)));
   if (turn === null) return repeated(deps, input);
@@ -40,6 +41,8 @@ export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<Rol
   });
   return response;
 };
+
+const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 interface Taken {
   facts: ExecutionFacts;

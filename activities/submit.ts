@@ -9,6 +9,7 @@ import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import { Allowance } from './allowance';
 import type { ActivityDeps } from './deps';
+import { interruption } from './interruption';
 import { LaneSubmission } from './laneSubmission';
 import { TURNS_PER_EPOCH } from './reserve';
 import { ring, wake } from './ring';
@@ -26,17 +27,18 @@ const LOOK_MS = 500;
  * by itself. After the soft deadline, when stopped, or when another leader waits for its slots, it hands unstarted batches back.
  */
 export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): Promise<DispatchAnswer> => {
+  const signal = abortOf(deps);
+  const gone = signalOf();
   if (input.queuerId !== undefined)
-    return new LaneSubmission(deps, { ...input, queuerId: input.queuerId }, signalOf()).run();
+    return new LaneSubmission(deps, { ...input, queuerId: input.queuerId }, signal, gone).run();
   const handler = deps.handlers.get(input.handler);
   if (handler === undefined)
     throw ApplicationFailure.create({
       type: 'UnknownHandler',
       message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
-  const signal = signalOf();
   const callers = { ...deps, handler, input, signal, successes: successWriterOf(deps.pool) };
-  if (input.partition === undefined) return new Submission({ ...callers, use: null }).run();
+  if (input.partition === undefined) return new Submission({ ...callers, use: null }, gone).run();
   const stopped = new AbortController();
   setMaxListeners(0, stopped.signal);
   const { id, epoch } = input.partition;
@@ -44,16 +46,35 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
   // Not ours, or not any more: nothing of it is sent, and the next turn asks who holds it.
   if (use === null) stopped.abort();
   try {
-    return await new Submission({ ...callers, use }, stopped.signal).run();
+    return await new Submission({ ...callers, use }, gone, stopped.signal).run();
   } finally {
     use?.end();
   }
 };
 
+/** Ends the calls: cancelled, or this process stops. Not when the run is gone (ended, begun anew): their true answers count, and end by themselves. */
+const abortOf = ({ draining }: Pick<ActivityDeps, 'draining'>): AbortSignal => {
+  const signal = interruption(Context.current(), draining);
+  setMaxListeners(0, signal); // one a call
+  return signal;
+};
+
+/** Nothing more is begun. */
 const signalOf = (): AbortSignal => {
   const { cancellationSignal } = Context.current();
-  setMaxListeners(0, cancellationSignal); // one a call
+  setMaxListeners(0, cancellationSignal);
   return cancellationSignal;
+};
+
+/** What another handler's tasks are is none of this one's business: the leader's row must have changed hands. Nothing was sent; the next turn takes it back. */
+const assertOwn = (carried: readonly CarriedBatch[], handler: string): void => {
+  const other = carried.find((batch) => batch.handler !== handler);
+  if (other !== undefined)
+    throw ApplicationFailure.create({
+      type: 'OtherHandler',
+      message: `Cannot send batch ${other.id}: it is of handler ${other.handler}, and this submission is of ${handler}.`,
+      nonRetryable: true,
+    });
 };
 
 class Submission {
@@ -77,6 +98,7 @@ class Submission {
 
   constructor(
     private readonly deps: CallerDeps,
+    private readonly gone: AbortSignal,
     /** Aborted when its partition is to be given up. */
     private readonly revoked: AbortSignal = new AbortController().signal,
   ) {
@@ -88,12 +110,13 @@ class Submission {
   async run(): Promise<DispatchAnswer> {
     const { pool, input } = this.deps;
     const [carried, own] = await Promise.all([readDispatch(pool, input.leaderId, input.no), this.allowance.begin()]);
+    assertOwn(carried, input.handler);
     this.allowance.know(carried);
     for (const batch of carried) this.schedule.add(batch, performance.now() + batch.startInMs);
     let ticks = 0;
     const ticker = setInterval(() => this.tick(++ticks % 2 === 0), LOOK_MS);
     const stop = (): void => this.stop();
-    const stops = [this.deps.signal, this.deps.draining, this.revoked];
+    const stops = [this.deps.signal, this.gone, this.deps.draining, this.revoked];
     for (const signal of stops) signal.addEventListener('abort', stop);
     try {
       if (!own || stops.some(({ aborted }) => aborted)) this.stop();

@@ -1,4 +1,5 @@
 import type { Backlog } from '../workflows/planning/leaderDetails';
+import { INSTALLATION } from './installation';
 import type { Queryable } from './pool';
 import type { WokenLeader } from './ring';
 import { SLOTS_TAKEN } from './slots';
@@ -8,6 +9,8 @@ export interface LockedLeader {
   handlerId: number;
   handler: string;
   name: string;
+  /** Of the store. */
+  installation: string;
   state: number;
   holder: string | null;
   runStartedAtMs: number | null;
@@ -40,7 +43,7 @@ export interface LockedLeader {
 }
 
 const LEADER = `
-select h.id as "handlerId", h.name as handler, l.name, l.state, l.holder, extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs",
+select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as installation, l.state, l.holder, extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs",
   l.epoch, l.turn, l.answer, extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
   h.paused_at is not null as paused, case when h.hold_until > clock() then extract(epoch from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
   json_build_object('maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
@@ -121,7 +124,7 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1`,
   return rows[0]?.earlier ?? false;
 };
 
-const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs"`;
+const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
 
 /** Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. */
 export const wakeBlockedLeaders = async (
@@ -186,7 +189,7 @@ export const findStarvedLeader = async (db: Queryable, leaderId: number): Promis
   const { rows } = await db.query<WokenLeader>({
     name: 'find-starved-leader',
     text: `
-select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs" from leader l join handler h on h.id = l.handler_id
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
 where l.id = $1 and l.state = 1 and exists (select from target t where t.leader_id = l.id and t.due_at <= clock() and not t.paused and not t.busy)`,
     values: [leaderId],
   });
@@ -232,7 +235,7 @@ export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'open-leaders',
     text: `
-select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs" from leader l join handler h on h.id = l.handler_id
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
 where l.state <> 0 order by l.id`,
   });
   return rows;

@@ -1,3 +1,4 @@
+import { INSTALLATION } from './installation';
 import type { Queryable } from './pool';
 
 /**
@@ -11,6 +12,8 @@ export interface WokenLeader {
   leaderId: number;
   handler: string;
   name: string;
+  /** The store that the leader is of. */
+  installation: string;
   /** For a run that this wake starts: it need not look before. */
   dueInMs: number;
 }
@@ -78,7 +81,7 @@ from (select t.leader_id, h.name, greatest(min(t.due_at), h.hold_until) due_at
       from target t join handler h on h.id = t.handler_id
       where t.id = any($1::int[]) and t.due_at is not null and not t.paused and not t.busy and h.paused_at is null group by t.leader_id, h.id) d
 where l.id = d.leader_id and (l.state = 0 or l.state = 2 and not l.blocked and l.wake_at > d.due_at)
-returning l.id as "leaderId", d.name as handler, l.name, greatest(0, ceil(extract(epoch from d.due_at - clock()) * 1000))::float8 as "dueInMs"`,
+returning l.id as "leaderId", d.name as handler, l.name, greatest(0, ceil(extract(epoch from d.due_at - clock()) * 1000))::float8 as "dueInMs", ${INSTALLATION} as installation`,
     values: [targetIds, leaseMs],
   });
   return rows;

@@ -54,7 +54,8 @@ export class ExecutionSweep {
     return this.reaper.look(counts);
   }
 
-  async round(): Promise<void> {
+  /** Answers those that it woke. */
+  async round(): Promise<string[]> {
     const { pool, temporal, prefix, log } = this.deps;
     const due = await dueExecutions(pool, PER_ROUND, AGAIN_MS + this.startupDelayMs);
     if (due.length > 0) {
@@ -64,5 +65,6 @@ export class ExecutionSweep {
       if (failure !== null) throw failure;
     }
     await deleteAbandonedStaging(pool, STAGED_ITEMS);
+    return due;
   }
 }

@@ -19,12 +19,14 @@ export class LostPartitions {
 
   constructor(private readonly deps: Deps) {}
 
-  async look(counts: Pick<SweepCounts, 'balancerWakes'>): Promise<void> {
+  /** Answers whether there are any. */
+  async look(counts: Pick<SweepCounts, 'balancerWakes'>): Promise<boolean> {
     const { pool, temporal, prefix, log, nodes = DEFAULT_NODE_SETTINGS } = this.deps;
     const lost = await hasLostPartitions(pool, nodes.leaseMs, nodes.shutdownLimitMs + LOST_MS);
-    if (!this.patience.mayTry('balancer', lost)) return;
+    if (!this.patience.mayTry('balancer', lost)) return lost;
     counts.balancerWakes++;
     const failure = await wakeBalancer(temporal, prefix);
     if (failure !== null) log.warn({ err: failure }, 'sweeper: the balancer was not woken; the next round tries again');
+    return lost;
   }
 }

@@ -30,10 +30,12 @@ import { wakeWaitingExecutions } from './executions';
 import { ISOLATE_LIMIT } from './isolate';
 import { Registry } from './registry';
 import { registerSearchAttributes } from './searchAttributes';
+import type { StuckLimits } from './stuckRun';
 import { Sweeper } from './sweeper';
 import type { SweepCounts } from './sweepCounts';
 import { packageVersion } from './versioning';
 import type { Versioning } from './versioning';
+import { WORKFLOW_FAILURES } from './workflowFailures';
 
 export interface NodeOptions {
   pool: Pool;
@@ -62,6 +64,8 @@ export interface NodeOptions {
   sweepEveryMs?: number;
   /** When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity, 7 days after their end. */
   fanouts?: ReapIntervals | undefined;
+  /** When a run that does not get on is begun anew. Default: `STUCK_LIMITS`. */
+  stuck?: Partial<StuckLimits> | undefined;
 }
 
 /** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
@@ -117,7 +121,12 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const hasPartitions = handlers.some(({ affinity }) => affinity !== null);
   const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves || hasPartitions);
   const registry = await registryOf(deps, options.versioning);
-  const sweeper = new Sweeper({ ...deps, everyMs: options.sweepEveryMs, fanouts: options.fanouts });
+  const sweeper = new Sweeper({
+    ...deps,
+    everyMs: options.sweepEveryMs,
+    fanouts: options.fanouts,
+    stuck: options.stuck,
+  });
   const shutdown = (): void => {
     draining.abort();
     deps.partitions.drain();
@@ -215,6 +224,7 @@ export const createWorkers = (
     ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
     taskQueue: workflowTaskQueue(prefix),
     ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
+    ...WORKFLOW_FAILURES,
     // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
     stickyQueueScheduleToStartTimeout: 2_000,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
@@ -244,7 +254,7 @@ export const createWorkers = (
   return Promise.all([leaders, ...submitters, ...own]);
 };
 
-const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({
+export const deploymentOptions = (version: Versioning): WorkerDeploymentOptions => ({
   version,
   useWorkerVersioning: true,
   defaultVersioningBehavior: 'PINNED',

@@ -12,6 +12,8 @@ export interface SweepCounts {
   forgottenLanes: number;
   balancerWakes: number;
   strandedHalves: number;
+  /** Runs of workflows that did not get on, begun anew. */
+  stuckRuns: number;
   deletedTasks: number;
   deletedNodes: number;
   deletedDispatches: number;
@@ -35,6 +37,7 @@ export const noCounts = (): SweepCounts => ({
   forgottenLanes: 0,
   balancerWakes: 0,
   strandedHalves: 0,
+  stuckRuns: 0,
   deletedTasks: 0,
   deletedNodes: 0,
   deletedDispatches: 0,

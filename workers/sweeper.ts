@@ -18,9 +18,11 @@ import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wak
 import { ExecutionSweep } from './executions';
 import { FanoutReaper } from './fanoutReaper';
 import { LostPartitions } from './lostPartitions';
+import { pages } from './pages';
 import { Pace, Patience } from './patience';
-import { StuckLeaders } from './stuckLeaders';
 import { sampleOf } from './sample';
+import { SilentRuns } from './silentRuns';
+import { StuckRuns } from './stuckRuns';
 import { noCounts } from './sweepCounts';
 
 /**
@@ -47,6 +49,8 @@ export interface SweeperOptions {
   nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
   /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
   fanouts?: ReapIntervals | undefined;
+  /** When a run that does not get on is begun anew. Default: `STUCK_LIMITS`. */
+  stuck?: ConstructorParameters<typeof StuckRuns>[0]['stuck'];
 }
 
 const RESOURCE = 'sweeper';
@@ -91,12 +95,14 @@ export class Sweeper {
   /** One line an outage, not one a round. */
   private readonly failing = new Set<string>();
   private readonly retention = new Retention();
-  private readonly stuck: StuckLeaders;
+  private readonly silent: SilentRuns;
+  private readonly stuck: StuckRuns;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
 
   constructor(private readonly options: SweeperOptions) {
-    this.stuck = new StuckLeaders(options);
+    this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
+    this.stuck = new StuckRuns(options);
     this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
@@ -148,8 +154,9 @@ export class Sweeper {
     await this.step('notifications', () => this.wakeNotifier());
     await this.step('accepted batches', () => this.wakeMonitors());
     await this.step('queuers', () => this.wakeQueuers());
-    await this.step('partitions', () => this.lost.look(this.counts));
-    await this.step('executions', () => this.executions.round());
+    await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
+    await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
+    await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
     await this.step('retention', () => this.clean());
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));
@@ -168,13 +175,10 @@ export class Sweeper {
 
   private async wakeExpired(): Promise<void> {
     const leaders = await wakeExpiredLeaders(this.options.pool, EXPIRED_LEADERS, this.options.leaseMs);
-    if (leaders.length > 0) {
-      this.counts.expiredLeaders += leaders.length;
-      this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
-      await wake(this.options, leaders);
-      this.stuck.suspect(leaders);
-    }
-    await this.stuck.look();
+    if (leaders.length === 0) return;
+    this.counts.expiredLeaders += leaders.length;
+    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+    await wake(this.options, leaders);
   }
 
   /** The newest tasks, with those of the last rounds once more: transactions commit out of order. */
@@ -252,6 +256,7 @@ export class Sweeper {
 
   private async wakeNotifier(): Promise<void> {
     const overdue = await hasOverdueNotifications(this.options.pool, OVERDUE_MS);
+    this.silent.noteNotifier(overdue);
     if (!this.patience.mayTry('notifier', overdue)) return;
     this.counts.notifierWakes++;
     this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
@@ -262,6 +267,7 @@ export class Sweeper {
     const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
     const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, ALIVE_MS);
     const due = overdue.filter((handler) => served.includes(handler));
+    this.silent.noteMonitors(due);
     this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
     for (const handler of due) {
       if (!this.patience.mayTry(`monitor/${handler}`, true)) continue;
@@ -292,9 +298,3 @@ export class Sweeper {
     if (error !== null) this.options.log.warn({ err: error }, 'sweeper: a wake failed; the next round repeats it');
   }
 }
-
-/** Runs `page` until it answers that there is no more, or the budget is used up; at least once. */
-const pages = async (budgetMs: number, page: () => Promise<boolean>): Promise<void> => {
-  const until = performance.now() + budgetMs;
-  while ((await page()) && performance.now() < until);
-};

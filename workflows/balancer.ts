@@ -4,6 +4,7 @@ import {
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
+  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
@@ -11,8 +12,11 @@ import type { BalanceAnswer, BalancerInput } from './contracts';
 import { balancerStatusQuery, lookSignal } from './definitions';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
+import { upgradedWhileWaiting } from './looking';
 import type { Turn } from './turnLoop';
 import { TurnLoop } from './turnLoop';
+
+setWorkflowOptions(upgradedWhileWaiting, balancer);
 
 /** As a leader's claims. */
 const { balancePartitions } = proxyLocalActivities<Activities>({

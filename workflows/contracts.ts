@@ -7,6 +7,8 @@ export const leaderInput = z.object({
   handler: z.string(),
   /** The set's name: `0`..`n-1`, or the target's key with `leaders: 'target'`. */
   name: z.string(),
+  /** The store that it is of: another one's leader may have the same number. */
+  installation: z.string().optional(),
   /** Of the wake that started the run: it need not look before. */
   dueInMs: z.number().min(0).default(0),
   /** Turns after which the run continues as new; tests lower it. */
@@ -16,6 +18,10 @@ export type LeaderInput = z.infer<typeof leaderInput>;
 
 export const turnInput = z.object({
   leaderId: z.number().int(),
+  /** Whom the run takes itself for; absent: of a run begun by an earlier version. */
+  handler: z.string().optional(),
+  name: z.string().optional(),
+  installation: z.string().optional(),
   runId: z.string(),
   runStartedAtMs: z.number(),
   /** The workflow's decision number; a repeat of one writes nothing (DESIGN section 4.3). */
@@ -32,6 +38,8 @@ export type TurnInput = z.infer<typeof turnInput>;
 export const turnAnswer = z.object({
   /** Another, later run leads: this one must end. */
   deposed: z.boolean(),
+  /** The store has no such leader: it was made anew or restored, or is another one than the run's. This run must end; the next wake says who it is. */
+  foreign: z.literal(true).optional(),
   epoch: z.number().int(),
   /** The submission to start now. */
   dispatch: z
@@ -87,7 +95,9 @@ export const queuerInput = z.object({
 export type QueuerInput = z.input<typeof queuerInput>;
 
 /** A queuer's turn: as a leader's. */
-export const grantInput = turnInput.omit({ leaderId: true }).extend({ queuerId: z.number().int() });
+export const grantInput = turnInput
+  .omit({ leaderId: true, handler: true, name: true, installation: true })
+  .extend({ queuerId: z.number().int() });
 export type GrantInput = z.infer<typeof grantInput>;
 
 export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, backlog: true }).extend({

@@ -64,8 +64,10 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
 
   protected async takeTurn(turn: Turn): Promise<TurnAnswer> {
     const backlog = this.backlog === null || Date.now() - this.backlog.atMs >= COUNT_EVERY_MS;
-    const answer = await claimBatches({ leaderId: this.input.leaderId, ...turn, ...(backlog ? { backlog } : {}) });
-    if (answer.deposed) return answer;
+    const { leaderId, handler, name, installation } = this.input;
+    const who = { leaderId, handler, name, installation };
+    const answer = await claimBatches({ ...who, ...turn, ...(backlog ? { backlog } : {}) });
+    if (answer.deposed || answer.foreign === true) return answer;
     this.last = answer;
     this.lastAtMs = Date.now();
     this.lastReason = answer.lastReason ?? this.lastReason;

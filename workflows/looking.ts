@@ -57,8 +57,8 @@ export const lookUntilIdle = async (
 };
 
 /**
- * For workflows that wait for days: by then the workers of the version that began the run are gone, so it goes on with the current one,
- * and its code changes under `patched` only. A server refuses a behaviour from a worker that is not versioned.
+ * For workflows of which there is one, or that wait for days: the workers of the version that began the run may be gone by then, so it goes on
+ * with the current one. A change of its code without `patched` costs the run: it fails, and the sweeper begins the next. A server refuses a behaviour from a worker that is not versioned.
  */
 export const upgradedWhileWaiting: WorkflowDefinitionOptionsOrGetter = () => {
   const version = workflowInfo().currentDeploymentVersion;

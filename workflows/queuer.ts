@@ -6,15 +6,19 @@ import {
   proxyLocalActivities,
   setCurrentDetails,
   setHandler,
+  setWorkflowOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import type { GrantAnswer, QueuerInput } from './contracts';
 import { lookSignal, queuerStatusQuery } from './definitions';
 import type { QueuerStatus } from './definitions';
+import { upgradedWhileWaiting } from './looking';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Turn } from './turnLoop';
 import { TurnLoop } from './turnLoop';
+
+setWorkflowOptions(upgradedWhileWaiting, queuer);
 
 /** As a leader's claims. */
 const { grantLanes } = proxyLocalActivities<Activities>({
@@ -55,7 +59,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
 
   protected async takeTurn(turn: Turn): Promise<GrantAnswer> {
     const answer = await grantLanes({ queuerId: this.input.queuerId, ...turn });
-    if (answer.deposed) return answer;
+    if (answer.deposed || answer.foreign === true) return answer;
     this.last = answer;
     for (const submitter of answer.submitters) this.start(submitter, answer.epoch);
     this.describe();

@@ -3,10 +3,11 @@ import type { TurnInput } from './contracts';
 import { checkOwnScope } from './ownScope';
 
 /** What every turn is given: who takes it, and which activities it knows of. */
-export type Turn = Omit<TurnInput, 'leaderId'>;
+export type Turn = Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'>;
 
 interface Answer {
   deposed: boolean;
+  foreign?: true | undefined;
   epoch: number;
   again: boolean;
   next: 'idle' | 'working' | 'waiting';
@@ -63,6 +64,8 @@ export abstract class TurnLoop<A extends Answer> {
       this.looked = this.looks;
       const { ended } = this; // as it was before: an activity may end while a slow turn is taken, and is not to be waited for then
       const answer = await this.takeTurn(this.nextTurn(!draining));
+      // Not of this store: whoever is wakes a run of his own.
+      if (answer.foreign === true) return;
       if (answer.deposed)
         throw ApplicationFailure.create({
           type: 'Deposed',

@@ -18,6 +18,7 @@ export interface WakeTarget {
   leaderId: number;
   handler: string;
   name: string;
+  installation?: string;
   dueInMs: number;
 }
 
@@ -44,6 +45,7 @@ export const wakeLeaderWorkflows = async (
         leaderId: leader.leaderId,
         handler: leader.handler,
         name: leader.name,
+        installation: leader.installation,
         dueInMs: leader.dueInMs,
       };
       const start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }): Promise<unknown> =>

@@ -1,0 +1,97 @@
+import { setCurrentVersion } from '../../workers/versioning';
+import * as product from '../../workflows';
+import { eventually } from '../helpers/eventually';
+import { otherVersion, TypeWorld, TYPES } from './typeWorld';
+import type { Type } from './typeWorld';
+
+/** What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every type at once, so that a fault's test takes as long as the slowest of them. */
+
+let world: TypeWorld;
+beforeEach(async () => {
+  world = await TypeWorld.open();
+});
+afterEach(() => world.close());
+
+const each = (work: (type: Type) => Promise<unknown>): Promise<unknown> => Promise.all(TYPES.map(work));
+const closed = (type: Type): Promise<unknown> =>
+  eventually(async () => (await world.handle(type).describe()).status.name !== 'RUNNING', {
+    what: `the ${type} to end`,
+  });
+
+test('every workflow that the bundle has is tested here', () => {
+  expect([...TYPES].sort()).toEqual(Object.keys(product).sort());
+});
+
+test('waiting while its code changes without versioning: the next turn is the new code’s; after a rollback it is the old code’s', async () => {
+  const stopOld = await world.worker('old');
+  await world.allWait();
+  await stopOld();
+  const stopNew = await world.worker('new', { bundle: await otherVersion('incompatible') });
+  await each((type) => world.takesTurn(type, 'new'));
+  await stopNew();
+  await world.worker('rolled back');
+  await each((type) => world.takesTurn(type, 'rolled back'));
+});
+
+test('waiting while its version loses all its workers: the next turn is the current version’s', async () => {
+  const version = (buildId: string) => ({ deploymentName: world.prefix, buildId });
+  const { connection } = world;
+  const stopOne = await world.worker('one', { versioned: true });
+  await setCurrentVersion(connection, 'default', version('one'), 'test');
+  await world.allWait();
+  await stopOne();
+  await world.worker('two', { versioned: true });
+  await setCurrentVersion(connection, 'default', version('two'), 'test');
+  await each((type) => world.takesTurn(type, 'two'));
+});
+
+test('a bug in its code: the run fails and says so, and the next one goes on once the code is mended', async () => {
+  const stop = await world.worker('broken', { bundle: await otherVersion('broken') });
+  await each(async (type) => {
+    await world.start(type, [{}]);
+    await closed(type);
+    await expect(world.handle(type).result()).rejects.toMatchObject({ cause: { message: 'a bug' } });
+    await world.look(type);
+  });
+  await stop();
+  await world.worker('mended');
+  await each((type) => world.takesTurn(type, 'mended'));
+  const told = world.warnings.filter(({ msg }) => msg === 'the last run of a workflow failed; the next one goes on');
+  expect(new Set(told.map(({ workflowId }) => workflowId)).size).toBe(TYPES.length);
+});
+
+test('a signal that no worker can decode: the run is terminated and begun anew, and the log says why', async () => {
+  await world.worker('one');
+  await world.allWait();
+  await each(async (type) => {
+    await world.signalUndecodable(type);
+    await world.takesTurn(type);
+  });
+  const told = world.warnings.filter(({ msg }) => msg === 'a run was stuck: terminated, and begun anew');
+  expect(told.map(({ type }) => type).sort()).toEqual([...TYPES].sort());
+  expect(told.map(({ reason }) => reason)).toEqual(TYPES.map(() => expect.stringMatching(/workflow task failed/)));
+});
+
+test.each([
+  ['no input', []],
+  ['an input of another shape', ['orders']],
+])('started with %s: it does not stay in the way', async (_what, args) => {
+  await world.worker('one');
+  await each(async (type) => {
+    await world.start(type, args);
+    await world.takesTurn(type);
+  });
+});
+
+test.each<[string, (type: Type) => Promise<unknown>]>([
+  ['cancelled', (type) => world.handle(type).cancel()],
+  ['terminated', (type) => world.handle(type).terminate('an operator')],
+  ['reset', (type) => world.reset(type)],
+])('%s by an operator: it takes its next turn', async (_what, act) => {
+  await world.worker('one');
+  await world.allWait();
+  await each(async (type) => {
+    await act(type);
+    await world.takesTurn(type);
+  });
+});
