@@ -20,7 +20,7 @@ export const finish = async (
   const { batch, members } = call;
   const seqOf = (end: MemberEnd): number => members[end.index]!.seq;
   const attemptsOf = (end: MemberEnd): number => members[end.index]!.attempts + 1;
-  const ended = settlement.ends.filter((end) => end.to === 'failed' || end.to === 'dead');
+  const ended = settlement.ends.filter((end) => end.to === 'failed' || end.to === 'dead' || end.to === 'cancelled');
   const back = settlement.ends.filter((end) => end.to === 'retry');
   const unknown = settlement.ends.filter((end) => end.to === 'unknown');
   for (let i = 0; i < ended.length; i += OUTCOME_CHUNK)

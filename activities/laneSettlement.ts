@@ -103,6 +103,7 @@ const nextStatus = (call: Call, settlement: Settlement): { status: SubmissionSta
       return at('refused');
     case 'finish': {
       const { ends, state } = settlement;
+      if (ends.length === call.members.length && ends.every((end) => end.to === 'cancelled')) return at('cancelled');
       const applied = state === 'succeeded' && ends.length < call.members.length;
       return at(applied ? 'committed' : movedOn(call, settlement) ? 'skipped' : 'invalid');
     }

@@ -2,6 +2,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { MonitorInput, PollAnswer } from '../workflows/definitions';
 import { readAccepted } from '../postgres/batch';
 import { haltHandler, nextPollInMs, pastDeadline, putOffPolls } from '../postgres/poll';
+import { Cancellations } from './cancellations';
 import { Conclusions } from './conclusions';
 import type { AcceptedBatch } from './conclusions';
 import type { ActivityDeps } from './deps';
@@ -36,18 +37,28 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
   const context = Context.current();
   const conclusions = new Conclusions(deps, handler, context.cancellationSignal);
   const run = new PollRun(deps, handler, conclusions, context.cancellationSignal);
+  const cancellations = new Cancellations(deps, handler, context.cancellationSignal);
+  const cancelling = cancellations.run();
+  cancelling.catch(() => undefined); // awaited below
   // The leases of batches in hand are renewed and what was settled is rung, however long a file takes.
   const ticker = setInterval(() => {
     context.heartbeat();
     conclusions.tick();
   }, TICK_MS);
   try {
-    return await run.run();
+    const answer = await run.run();
+    cancellations.end();
+    return { ...answer, dueInMs: sooner(answer.dueInMs, await cancelling) };
   } finally {
+    cancellations.end();
+    await cancelling.catch(() => undefined);
     clearInterval(ticker);
     await conclusions.end();
   }
 };
+
+const sooner = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 class PollRun {
   private asked = 0;

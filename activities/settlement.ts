@@ -1,6 +1,8 @@
+import { CANCELLATION_CAUSES, givesUp, sendNothingAgain } from '../workflows/planning/cancellation';
 import { countsAttempt, decideSettlement } from '../workflows/planning/settlement';
 import type { CallOutcome, Settlement, SettlementContext } from '../workflows/planning/plans';
 import { BATCH_STATES } from '../workflows/planning/states';
+import { cancelAs, giveUp, isCancelled } from '../postgres/cancellation';
 import type { CompletionNote } from '../postgres/completion';
 import { noteCompletion } from '../postgres/completion';
 import { withRetries } from '../postgres/errors';
@@ -98,10 +100,8 @@ export const settleCall = async (
       const pair = await findPair(client, batch);
       const guard = await settle.lockAttempt(client, batch.id, call.attempt);
       const siblingWas = batch.inLane ? pairState(batch, pair) : siblingState(batch.depth, sibling);
-      const decided: Settlement =
-        call.park !== undefined && outcome.kind === 'unknown'
-          ? { kind: 'park', error: call.park }
-          : keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, siblingWas)));
+      const cancelled = guard !== null && guard.reference !== null && (await isCancelled(client, batch.id));
+      const decided = decide(call, outcome, siblingWas, cancelled);
       const settlement = batch.inLane ? asLane(decided, outcome, batch.refusals) : decided;
       const settled: Settled = {
         written: guard !== null,
@@ -118,6 +118,7 @@ export const settleCall = async (
       const parts: Part[] = [];
       await write(client, call, settlement, settled, parts);
       if (batch.inLane) settled.lanes = await settleInLane(client, call, settlement, parts);
+      if (guard.reference !== null) await followUp(client, call, settlement, guard.reference, cancelled);
       if (call.completion !== undefined) await noteCompletion(client, batch.id, call.completion);
       if (siblingWas !== 'refused' || !decidesOther(settlement)) return settled;
       if (!batch.inLane)
@@ -130,6 +131,34 @@ export const settleCall = async (
       return settled;
     }),
   );
+};
+
+const decide = (
+  call: Call,
+  outcome: CallOutcome,
+  sibling: SettlementContext['sibling'],
+  cancelled: boolean,
+): Settlement => {
+  const decided: Settlement =
+    call.park !== undefined && outcome.kind === 'unknown'
+      ? { kind: 'park', error: call.park }
+      : keepUnsureWhole(call, decideSettlement(outcome, contextOf(call, sibling)));
+  if (!cancelled) return decided;
+  return sendNothingAgain(decided, outcome, { members: call.members.length, absent: call.absent });
+};
+
+/** Of an accepted batch: the downstream is asked to stop what nobody waits for any more. */
+const followUp = async (
+  client: Client,
+  call: Call,
+  settlement: Settlement,
+  reference: string,
+  cancelled: boolean,
+): Promise<void> => {
+  const { batch, handler, absent, overdue = false } = call;
+  if (cancelled && settlement.kind === 'accept') await cancelAs(client, batch.id, settlement.reference);
+  if (givesUp(settlement, { overdue, absent, idempotency: handler.idempotency }))
+    await giveUp(client, batch.id, reference, CANCELLATION_CAUSES.deadline);
 };
 
 /** What became of a half is known, so that the refused other one is decided (H4). */

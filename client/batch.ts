@@ -1,6 +1,7 @@
 import { readBatch, readBatchMembers } from '../postgres/batchView';
 import { batchStateName, flushReasonName, taskStateName } from '../workflows/planning/states';
 import { checkWhole } from './arguments';
+import { cancellationView } from './cancellation';
 import type { ClientContext } from './context';
 import type { BatchView } from './views';
 
@@ -19,6 +20,7 @@ export const batch = async (
   if (row === null) return null;
   const members = limit === 0 ? [] : await readBatchMembers(client.pool, id, limit);
   const iso = (time: Date | null): string | null => time?.toISOString() ?? null;
+  const { cancellation } = row;
   return {
     ...row,
     state: batchStateName(row.state),
@@ -27,6 +29,7 @@ export const batch = async (
     retryAt: iso(row.retryAt),
     pollAt: iso(row.pollAt),
     pollUntil: iso(row.pollUntil),
+    cancellation: cancellation === null ? null : cancellationView(cancellation, row),
     createdAt: row.createdAt.toISOString(),
     startedAt: iso(row.startedAt),
     finishedAt: iso(row.finishedAt),

@@ -6,6 +6,7 @@ import { withRetries } from '../postgres/errors';
 import { lockLaneStates } from '../postgres/lane';
 import { inTransaction } from '../postgres/pool';
 import { insertNotices } from '../postgres/settle';
+import type { CancellationState } from '../workflows/planning/cancellation';
 import { isTerminal, taskStateName } from '../workflows/planning/states';
 import { checkIds } from './arguments';
 import { cancelBatch } from './cancelBatch';
@@ -19,7 +20,8 @@ import { wakeNotices } from './wakeNotices';
 /**
  * Cancels tasks that are still created (G9): in no batch yet. Whatever a claim took first goes on and is answered with its state, as is
  * an id that is not there. A transaction for every 1,000 ids; calling it again is safe. A batch of a lane that was not sent ends with its
- * tasks where all of them are named (`cancelBatch`); the answer says of the others why not.
+ * tasks where all of them are named (`cancelBatch`), one that the downstream has accepted is cancelled there; the answer says of the others
+ * why not.
  */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
   const wanted = checkIds('ids', ids);
@@ -39,11 +41,11 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
     if (gone.some((row) => row.initiatorId !== null)) await wakeNotices(client);
   }
-  return cancelInLanes(client, answer);
+  return cancelInBatches(client, answer);
 };
 
-/** Those in batches of lanes: whole batches, since a batch is sent as it is. */
-const cancelInLanes = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
+/** Those in batches of lanes, or accepted by the downstream: whole batches, since a batch is sent as it is. */
+const cancelInBatches = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
   const open = answer.notCancelled.flatMap(({ id, state }) =>
     state === 'unknown id' || isTerminal(state) ? [] : [id],
   );
@@ -58,7 +60,7 @@ const cancelInLanes = async (client: ClientContext, answer: Cancellation): Promi
     const others = n - ids.length;
     const why =
       others > 0
-        ? `in batch ${batch} of lane ${service} with ${others} that ${others === 1 ? 'was' : 'were'} not named; cancel the batch, or all of them`
+        ? `in batch ${batch}${service === null ? '' : ` of lane ${service}`} with ${others} that ${others === 1 ? 'was' : 'were'} not named; cancel the batch, or all of them`
         : await whyNot(client, batch);
     const mine = new Set(ids);
     if (why !== null)
@@ -71,10 +73,20 @@ const cancelInLanes = async (client: ClientContext, answer: Cancellation): Promi
   return answer;
 };
 
+/** Its tasks end by what the downstream says of them. */
+const ASKED: Record<CancellationState, string> = {
+  requested: 'the downstream is asked to cancel it',
+  confirmed: 'the downstream agreed to cancel it, and has not said yet what was done before',
+  refused: 'the downstream refused to cancel it',
+  late: 'its cancellation came too late for the downstream',
+  unsupported: 'its handler has no cancel',
+  withdrawn: 'the downstream accepted it again',
+};
+
 const whyNot = async (client: ClientContext, batch: number): Promise<string | null> => {
   try {
-    await cancelBatch(client, batch);
-    return null;
+    const { cancellation } = await cancelBatch(client, batch);
+    return cancellation === undefined ? null : `${ASKED[cancellation]} (batch ${batch})`;
   } catch (error) {
     if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
     // What others came to is not lost over it.

@@ -4,9 +4,11 @@ import { lockLaneStates } from '../postgres/lane';
 import { moveSubmission } from '../postgres/laneSettle';
 import { inTransaction } from '../postgres/pool';
 import { insertNotices } from '../postgres/settle';
+import type { CancellationState } from '../workflows/planning/cancellation';
 import { whyNotCancelled } from '../workflows/planning/queuer/cancel';
 import { STATUSES, statusName } from '../workflows/planning/queuer/statuses';
 import { checkWhole } from './arguments';
+import { cancelAccepted } from './cancellation';
 import { wakeNotices } from './wakeNotices';
 import type { ClientContext } from './context';
 import { NotCancellableError, NotFoundError } from './errors';
@@ -14,9 +16,12 @@ import { noticesOfEnds } from './notices';
 
 export interface CancelledBatch {
   batch: number;
-  service: string;
-  /** Ids that ended with it, in member order; none when it was cancelled before. */
+  /** Null: it stands in no lane. */
+  service: string | null;
+  /** Ids that ended with it, in member order; none when it was cancelled before, or is accepted. */
   tasks: string[];
+  /** Of a batch that the downstream has accepted and is asked to stop: its tasks end by what the downstream says of it then. */
+  cancellation?: CancellationState;
 }
 
 /** A mark or a settlement holds a batch for milliseconds. */
@@ -26,16 +31,26 @@ const LOOKS = 100;
 /**
  * Cancels a batch of a lane that the downstream does not have: never sent, or refused for now, also while it waits for its next try. All of
  * its tasks end `cancelled`, the lane goes on without it, and what depends on it fails without being sent (C18). Calling it again is safe.
- * `NotFoundError` where no lane has it; `NotCancellableError` says why not, and nothing was changed (G9).
+ * One that the downstream has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing of it is sent again, what was
+ * applied stays so, and the rest ends `cancelled`. `NotFoundError` where there is none; `NotCancellableError` says why not, and nothing was changed (G9).
  */
 export const cancelBatch = async (client: ClientContext, batch: number): Promise<CancelledBatch> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
   await client.ready();
   for (let look = 1; look <= LOOKS; look++) {
     const found = await store.readBatchInLane(client.pool, batch);
-    if (found === null)
-      throw new NotFoundError('batch of a lane', String(batch), 'It never was in one, or it was split, or its retention is over: see `muster batch`.'); // prettier-ignore
+    if (found === null) {
+      const cancellation = await cancelAccepted(client, batch);
+      if (cancellation === null)
+        throw new NotFoundError('batch', String(batch), 'It never was, or it was split, or its retention is over: see `muster batch`.'); // prettier-ignore
+      return { batch, service: null, tasks: [], cancellation };
+    }
     const { service } = found;
+    if (found.status === STATUSES.pending || found.status === STATUSES.valid) {
+      const cancellation = await cancelInLane(client, batch);
+      if (cancellation !== null) return { batch, service, tasks: [], cancellation };
+      continue; // its answer was being written
+    }
     if (found.status === STATUSES.cancelled) return { batch, service, tasks: [] };
     refuse(batch, found);
     const ended = await withRetries(() => tryCancel(client, batch, found.laneId));
@@ -47,6 +62,17 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }
   throw new NotCancellableError(batch, 'held', 'another transaction holds it; try again');
+};
+
+/** Null: it is pending no more. */
+const cancelInLane = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
+  try {
+    return await cancelAccepted(client, batch);
+  } catch (error) {
+    const found = await store.readBatchInLane(client.pool, batch);
+    if (found?.status !== STATUSES.pending && found?.status !== STATUSES.valid) return null;
+    throw error instanceof NotCancellableError ? new NotCancellableError(batch, statusName(found.status), error.why) : error; // prettier-ignore
+  }
 };
 
 const refuse = (batch: number, { status, ...facts }: store.BatchInLane): void => {

@@ -176,7 +176,7 @@ export class Client extends ExecutionVerbs {
     return control.flush(this, handler, target);
   }
 
-  /** Cancels a batch of a lane that the downstream does not have; `NotCancellableError` says why not (G9). */
+  /** Cancels a batch of a lane that was not sent, or asks the downstream to stop one that it accepted; `NotCancellableError` says why not. */
   cancelBatch(batch: number): Promise<CancelledBatch> {
     return cancelBatch(this, batch);
   }

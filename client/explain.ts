@@ -1,12 +1,16 @@
+import type { CancellationRow } from '../postgres/cancellation';
 import { readExplainFacts } from '../postgres/explain';
 import { findQueuedInLane } from '../postgres/laneQueue';
 import { findSubmissionOf } from '../postgres/laneView';
 import { readServedOf } from '../postgres/partitionView';
+import { cancellationText } from '../workflows/planning/cancellation';
+import type { BatchPart } from '../workflows/planning/explainFacts';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts } from '../workflows/planning/explain';
 import { servedBy, withServedBy } from '../workflows/planning/explainServed';
 import { leaderStateName, taskStateName } from '../workflows/planning/states';
 import { checkName } from './arguments';
+import { cancellationCauseName, cancellationStateName } from './cancellation';
 import type { ClientContext } from './context';
 import { NODE_LIVE_MS } from './context';
 import { NotFoundError } from './errors';
@@ -28,6 +32,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
     throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
   const facts = {
     ...row,
+    batch: withCancellation(row.batch),
     state: taskStateName(row.state),
     leader: { ...row.leader, state: leaderStateName(row.leader.state) },
   };
@@ -40,5 +45,15 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
-  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}`, waitsFor: 'lane' }; // prettier-ignore
+  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${cancellationText(facts.batch?.cancellation ?? null)}`, waitsFor: 'lane' }; // prettier-ignore
+};
+
+/** The numbers of the store as names. */
+const withCancellation = (batch: Record<string, unknown> | null): BatchPart | null => {
+  if (batch === null) return null;
+  const row = batch['cancellation'] as CancellationRow | null;
+  if (row === null) return batch as unknown as BatchPart;
+  const { tries, error, nextInMs } = row;
+  const names = { state: cancellationStateName(row.state), cause: cancellationCauseName(row.cause) };
+  return { ...(batch as unknown as BatchPart), cancellation: { ...names, tries, error, nextInMs } };
 };

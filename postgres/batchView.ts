@@ -1,3 +1,5 @@
+import type { CancellationRow } from './cancellation';
+import { CANCELLATION_OF_BATCH } from './cancellation';
 import type { Queryable } from './pool';
 
 /** One batch as people ask for it. */
@@ -31,6 +33,8 @@ export interface BatchRow {
   reference: string | null;
   pollAt: Date | null;
   pollUntil: Date | null;
+  /** The downstream was, or is about to be, asked to stop it; null: it was not given up. */
+  cancellation: CancellationRow | null;
   /** Split from, into, and how often. */
   parent: number | null;
   children: number[];
@@ -53,7 +57,7 @@ export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | n
     text: `
 select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n, b.n_left as left, b.bytes, b.weight,
   b.attempt as attempts, b.counted, b.attempt_by as "attemptBy", b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt",
-  b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", b.parent_id as parent,
+  b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
   array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused, coalesce(b.sent_as, b.id) as "sentAs", b.error,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"

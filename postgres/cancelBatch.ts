@@ -77,10 +77,10 @@ select distinct s.lane_id as "laneId" from dependency d join submission s on s.b
   return rows.map(({ laneId }) => laneId);
 };
 
-/** A batch that stands open in a lane, with those of its tasks that were named and how many it has. */
+/** A batch that stands open in a lane, or that the downstream has accepted, with those of its tasks that were named and how many it has. */
 export interface NamedBatch {
   batchId: number;
-  service: string;
+  service: string | null;
   ids: string[];
   n: number;
 }
@@ -89,9 +89,9 @@ export const findBatchesOfTasks = async (db: Queryable, ids: readonly string[]):
   const { rows } = await db.query<NamedBatch>({
     name: 'find-batches-of-tasks',
     text: `
-select s.batch_id as "batchId", l.service, b.n - b.n_left as n, array_agg(k.id order by k.seq) as ids
-from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id join submission s on s.batch_id = b.id join lane l on l.id = s.lane_id
-where k.id = any($1::text[]) and s.status < 10 group by s.batch_id, l.service, b.n, b.n_left order by 1`,
+select b.id as "batchId", l.service, b.n - b.n_left as n, array_agg(k.id order by k.seq) as ids
+from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id left join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
+where k.id = any($1::text[]) and (s.status < 10 or s.batch_id is null and b.state = 1 and b.reference is not null) group by b.id, l.service order by 1`,
     values: [ids],
   });
   return rows;

@@ -82,6 +82,7 @@ shared as (
 gone as (delete from task k using shared m where k.seq = m.seq returning k.seq),
 pages as (delete from result_page p using old o where p.batch_id = o.id),
 told as (delete from notification n using old o where n.batch_id = o.id),
+stopped as (delete from cancellation c using old o where c.batch_id = o.id),
 over as (delete from batch b using old o where b.id = o.id returning b.id)
 select (select count(*) from gone) as tasks, (select count(*) from over) as batches,
   case when (select count(*) from old) < $5 and (select count(*) from old) = (select count(*) from found)

@@ -9,3 +9,13 @@ left_behind as (
     finished_at = case when b.n_left + l.n = b.n then coalesce(b.finished_at, clock()) else b.finished_at end,
     attempt = b.attempt + (b.state = 3)::int, reference = case when b.state <> 3 then b.reference end, poll_at = null
   from leaving l where b.id = l.batch_id)`;
+
+/**
+ * Beside it: the downstream is to stop parked batches that it accepted and that members leave (cause 2: decided by hand). `where`: unless
+ * the decision is that they were applied.
+ */
+export const giveUpLeft = (where = 'true'): string => `given_up as (
+  insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at)
+  select b.id, t.handler_id, b.reference, 2, clock(), clock() from leaving l join batch b on b.id = l.batch_id join target t on t.id = b.target_id
+  where b.state = 3 and b.reference is not null and ${where}
+  on conflict (batch_id, md5(reference)) do nothing)`;

@@ -94,14 +94,16 @@ where b.id = $1 order by u.place`,
   return rows;
 };
 
-/** Handlers with accepted batches whose question has been due for this long: their monitor sleeps or is gone. For the sweeper. */
+/** Handlers with accepted batches whose question, or with a cancellation whose call, has been due for this long: their monitor sleeps or is gone. For the sweeper. */
 export const overdueHandlers = async (db: Queryable, overdueMs: number): Promise<string[]> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'overdue-handlers',
     text: `
 select distinct h.name as handler from (
   select b.target_id from batch b where b.reference is not null and b.state = 1 and b.poll_at < clock() - $1 * interval '1 ms' order by b.poll_at limit 10000) b
-join target t on t.id = b.target_id join handler h on h.id = t.handler_id order by 1`,
+join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+union select h.name from handler h where exists (
+  select from cancellation c where c.handler_id = h.id and c.state = 0 and c.next_at < clock() - $1 * interval '1 ms') order by 1`,
     values: [overdueMs],
   });
   return rows.map((row) => row.handler);

@@ -1,4 +1,4 @@
-import { LEAVE_BATCHES } from './leave';
+import { giveUpLeft, LEAVE_BATCHES } from './leave';
 import type { Client, Queryable } from './pool';
 
 /**
@@ -109,7 +109,8 @@ with picked as materialized (
     join member m on m.seq = u.seq and m.batch_id = b.id
   where b.id = any($1::bigint[]) and ($2::bigint[] is null or u.seq in (select unnest($2::bigint[]))) order by b.id, u.place limit $3),
 gone as (delete from member m using picked p where m.seq = p.seq and m.batch_id = p.batch_id returning m.seq, m.batch_id),
-${LEAVE_BATCHES}
+${LEAVE_BATCHES},
+${giveUpLeft()}
 ${INTO_QUEUE}`,
     values: [batchIds, seqs, limit],
   });

@@ -1,5 +1,8 @@
-import { LEAVE_BATCHES } from './leave';
+import { giveUpLeft, LEAVE_BATCHES } from './leave';
 import type { Client, Queryable } from './pool';
+
+/** Of a batch and of a task: nothing is given up then. */
+const SUCCEEDED = 4;
 
 /** Verdicts by hand on parked batches and tasks (H3). All of one call in one transaction, the batches locked first. */
 
@@ -67,7 +70,7 @@ where b.id = $1 order by u.place`,
 
 /**
  * All that is left of a batch ends alike. The verdict takes an attempt number of its own: pages of an answer that broke off are not
- * shown, a late answer is not written. Keys are given back.
+ * shown, a late answer is not written. Keys are given back. What the downstream accepted is to be stopped there, unless it was applied.
  */
 export const endParkedBatch = async (
   client: Client,
@@ -78,8 +81,12 @@ export const endParkedBatch = async (
   await client.query({
     name: 'end-parked-batch',
     text: `
-with over as (
-  update batch set state = $2, attempt = attempt + 1, attempt_by = 'resolve', attempt_until = null, retry_at = null, poll_at = null, error = $3,
+with given_up as (
+  insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at)
+  select b.id, t.handler_id, b.reference, 2, clock(), clock() from batch b join target t on t.id = b.target_id
+  where b.id = $1 and b.state = 3 and b.reference is not null and $2::smallint <> ${SUCCEEDED} on conflict (batch_id, md5(reference)) do nothing),
+over as (
+  update batch set state = $2::smallint, attempt = attempt + 1, attempt_by = 'resolve', attempt_until = null, retry_at = null, poll_at = null, error = $3,
     finished_at = clock() where id = $1 and state = 3 returning id, members)
 delete from busy_key k using over o cross join lateral unnest(o.members) u (seq), member m
 where m.seq = u.seq and m.batch_id = o.id and k.seq = u.seq`,
@@ -119,7 +126,8 @@ with gone as (
   delete from member m using batch b where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3
   returning m.seq, m.batch_id, m.attempts + b.counted as attempts),
 freed as (delete from busy_key k using gone g where k.seq = g.seq),
-${LEAVE_BATCHES}
+${LEAVE_BATCHES},
+${giveUpLeft(`$2::smallint <> ${SUCCEEDED}`)}
 insert into outcome (seq, target_id, state, attempts, batch_id, result, error, at)
 select g.seq, k.target_id, $2::smallint, g.attempts, g.batch_id, $3::json, $4, clock() from gone g join task k on k.seq = g.seq`,
     values: [seqs, end.state, end.result, end.error],
@@ -134,7 +142,8 @@ export const requeueParkedTasks = async (client: Client, seqs: readonly number[]
 with gone as (
   delete from member m using batch b where m.seq = any($1::bigint[]) and b.id = m.batch_id and b.state = 3
   returning m.seq, m.batch_id, m.attempts + b.counted as attempts),
-${LEAVE_BATCHES}
+${LEAVE_BATCHES},
+${giveUpLeft()}
 insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
 select k.target_id, k.priority, k.seq, k.created_at, k.bytes, g.attempts, k.weight, k.key from gone g join task k on k.seq = g.seq`,
     values: [seqs],

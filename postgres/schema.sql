@@ -122,6 +122,25 @@ create table busy_key (
   constraint busy_key_pkey PRIMARY KEY (target_id, key)
 );
 
+create table cancellation (
+  id bigint not null generated always as identity,
+  batch_id bigint not null,
+  handler_id integer not null,
+  reference text not null,
+  why smallint not null,
+  state smallint not null default 0,
+  tries integer not null default 0,
+  next_at timestamp with time zone,
+  error text,
+  requested_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint cancellation_pkey PRIMARY KEY (id),
+  constraint cancellation_check CHECK ((state = 0) = (next_at IS NOT NULL)),
+  constraint cancellation_check1 CHECK ((state = 0) = (ended_at IS NULL)),
+  constraint cancellation_state_check CHECK (state >= 0 AND state <= 5),
+  constraint cancellation_why_check CHECK (why >= 0 AND why <= 2)
+);
+
 create table chunk (
   id uuid not null,
   execution_id uuid not null,
@@ -297,6 +316,7 @@ create table handler (
   partitions integer not null default 0,
   needs jsonb not null default '{}'::jsonb,
   reductions integer not null default 0,
+  cancels boolean not null default false,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -662,6 +682,7 @@ create table work_item (
 ) with (autovacuum_vacuum_scale_factor=0.02, fillfactor=80);
 
 alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
+alter table cancellation add constraint cancellation_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table chunk add constraint chunk_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES execution(id);
 alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES submission(batch_id) ON DELETE CASCADE;
 alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES submission(batch_id) ON DELETE CASCADE;
@@ -697,6 +718,8 @@ CREATE INDEX batch_poll ON batch USING btree (poll_at) WHERE reference IS NOT NU
 CREATE INDEX batch_reference ON batch USING btree (reference) WHERE reference IS NOT NULL;
 CREATE INDEX batch_target ON batch USING btree (target_id, id);
 CREATE INDEX busy_key_seq ON busy_key USING btree (seq);
+CREATE UNIQUE INDEX cancellation_batch ON cancellation USING btree (batch_id, md5(reference));
+CREATE INDEX cancellation_due ON cancellation USING btree (handler_id, next_at) WHERE state = 0;
 CREATE UNIQUE INDEX chunk_execution ON chunk USING btree (execution_id, round, place);
 CREATE UNIQUE INDEX delayed_seq ON delayed USING btree (seq);
 CREATE INDEX dependency_needs ON dependency USING btree (needs);

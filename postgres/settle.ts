@@ -77,6 +77,8 @@ export interface GuardedBatch {
   state: number;
   /** This attempt's outcome was written already (as unknown, when it was adopted): only its true answer may still be added. */
   concluded: boolean;
+  /** The downstream accepted it under this name (H7). */
+  reference: string | null;
   leaderId: number;
   targetId: number;
   counted: number;
@@ -90,7 +92,7 @@ export const lockAttempt = async (client: Client, id: number, attempt: number): 
   const { rows } = await client.query<GuardedBatch>({
     name: 'lock-attempt',
     text: `
-select state, attempt_until is null and reference is null as concluded, leader_id as "leaderId", target_id as "targetId", counted, depth, parent_id as "parentId", members from batch
+select state, attempt_until is null and reference is null as concluded, reference, leader_id as "leaderId", target_id as "targetId", counted, depth, parent_id as "parentId", members from batch
 where id = $1 and attempt = $2 and state in (1, 3) for no key update`,
     values: [id, attempt],
   });

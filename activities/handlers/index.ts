@@ -1,6 +1,8 @@
 export type { ReferenceOutcome, PollOutcome } from './poll';
 export { askEveryMs, pollReferences, readReference } from './poll';
 export { callHandler } from './call';
+export type { CancelOutcome } from './cancel';
+export { cancelReference } from './cancel';
 export { checkHandlers } from './checkHandlers';
 export type { Problem } from './configError';
 export { ConfigError } from './configError';

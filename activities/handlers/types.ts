@@ -80,6 +80,12 @@ export type ReconcileAnswer =
   | { status: 'absent' }
   | { status: 'unsure' };
 
+/**
+ * What a downstream said when it was asked to stop an accepted batch: it agreed (nothing, or `cancelled`), it had ended the batch before
+ * (`late`), or it does not stop it (`refused`, as a thrown `RejectedError`). Its status tells what was done; any other throw is asked again.
+ */
+export type CancelAnswer = void | { status: 'cancelled' } | { status: 'late' | 'refused'; error?: string };
+
 /** What an accepted batch is doing downstream (H7). */
 export interface ReferenceStatus {
   reference: string;
@@ -188,7 +194,8 @@ export interface HandlerOptions<P = unknown> {
   submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
   status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
   results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
-  cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<void>;
+  /** Stops an accepted batch that was given up. Called at least once for each, so it must bear to be repeated. */
+  cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
   /** `absent` is believed only when the call is at least this old. Default 0. */
   absentAfterMs?: number;

@@ -13,12 +13,16 @@ interface Options {
 export const cancelCommand = (): Command =>
   command(
     'cancel',
-    'Cancel tasks that are still waiting, or a batch of a lane that was not sent; what is in a call goes on.',
+    'Cancel waiting tasks, an unsent lane batch, or a batch that the downstream accepted; what is in a call goes on.',
     ['muster cancel order-17 order-18', 'muster cancel --batch 81'],
-    'Exit code 1 if one of them could not be cancelled. A batch of a lane also while it waits for its next try; its lane goes on, and what depends on it fails unsent.',
+    'Exit code 1 if one of them could not be cancelled. A batch of a lane also while it waits for its next try; its lane goes on, and what depends on it fails unsent. An accepted batch is cancelled by the downstream: see its cancellation in muster batch.',
   )
     .argument('[ids...]', 'ids of tasks')
-    .option('--batch <n>', 'a batch of a lane, with all its tasks', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option(
+      '--batch <n>',
+      'a batch of a lane, or an accepted one, with all its tasks',
+      wholeOption(1, Number.MAX_SAFE_INTEGER),
+    )
     .action(runs<Options, [string[]]>(cancel));
 
 async function cancel(session: Session<Options>, ids: string[]): Promise<number> {
@@ -28,11 +32,13 @@ async function cancel(session: Session<Options>, ids: string[]): Promise<number>
   const client = await session.client();
   if (batch !== undefined) {
     const ended = await client.cancelBatch(batch);
-    session.out.answer(ended, () =>
-      ended.tasks.length === 0
-        ? `batch ${batch} of lane ${printable(ended.service)} was cancelled before`
-        : `cancelled batch ${batch} of lane ${printable(ended.service)}: ${plural(ended.tasks.length, 'task')}`,
-    );
+    const lane = ended.service === null ? '' : ` of lane ${printable(ended.service)}`;
+    session.out.answer(ended, () => {
+      if (ended.cancellation !== undefined)
+        return `batch ${batch}${lane} is with the downstream; its cancellation: ${ended.cancellation} (see \`muster batch ${batch}\`)`;
+      if (ended.tasks.length === 0) return `batch ${batch}${lane} was cancelled before`;
+      return `cancelled batch ${batch}${lane}: ${plural(ended.tasks.length, 'task')}`;
+    });
     return EXIT.ok;
   }
   const answer = await client.cancel(ids);

@@ -1,4 +1,11 @@
-import { callHandler, httpHandler, pollReferences, readReference, reconcileOutcome } from '../../activities/handlers';
+import {
+  callHandler,
+  cancelReference,
+  httpHandler,
+  pollReferences,
+  readReference,
+  reconcileOutcome,
+} from '../../activities/handlers';
 import { batchOf, buildContext, errorIn, remember } from './build';
 import type { Answer, Downstream } from './downstream';
 import { json, raw, startDownstream } from './downstream';
@@ -184,16 +191,17 @@ describe('results', () => {
   });
 });
 
-test.each([
-  [200, 'resolves'],
-  [404, 'resolves'],
-  [409, 'resolves'],
-  [500, 'rejects'],
-])('cancel answered %i %s', async (status, end) => {
-  downstream.answer = json(status, {});
-  const cancelled = asynchronous().cancel!('r', bounds);
-  if (end === 'resolves') await cancelled;
-  else await expect(cancelled).rejects.toThrow('HTTP 500');
+test.each<[number, Record<string, string>, object]>([
+  [200, {}, { kind: 'confirmed' }],
+  [404, {}, { kind: 'late', error: expect.stringContaining('HTTP 404') }],
+  [409, {}, { kind: 'late', error: expect.stringContaining('HTTP 409') }],
+  [405, {}, { kind: 'refused', error: expect.stringContaining('HTTP 405') }],
+  [401, {}, { kind: 'unanswered', error: expect.stringContaining('HTTP 401') }],
+  [429, { 'retry-after': '7' }, { kind: 'unanswered', retryAfterMs: 7_000 }],
+  [500, {}, { kind: 'unanswered', error: expect.stringContaining('HTTP 500') }],
+])('cancel answered %i', async (status, headers, outcome) => {
+  downstream.answer = json(status, {}, headers);
+  expect(await cancelReference(asynchronous(), 'r', bounds)).toMatchObject(outcome);
   expect(downstream.seen[0]).toMatchObject({ method: 'POST', url: '/batches/r/cancel' });
 });
 

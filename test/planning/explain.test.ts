@@ -31,6 +31,7 @@ const BATCH: BatchPart = {
   refused: false,
   refusals: 0,
   error: null,
+  cancellation: null,
 };
 
 /** A served handler with linger 250 ms, its leader waiting for the linger; a part that is given replaces its fields. */

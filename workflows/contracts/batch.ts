@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../planning/cancellation';
 import { STATUSES } from '../planning/queuer/statuses';
 import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
 import { taskInput, taskState } from './task';
@@ -6,6 +7,22 @@ import { batchId, count, namesOf, plainName, service, time } from './words';
 
 export const batchState = namesOf(BATCH_STATES);
 export const flushReason = namesOf(FLUSH_REASONS).describe('Why it closed');
+
+export const cancellationState = namesOf(CANCELLATION_STATES).describe(
+  'What the downstream said when it was asked to stop the batch; requested: nothing yet',
+);
+
+export const batchCancellation = z
+  .object({
+    state: cancellationState,
+    cause: namesOf(CANCELLATION_CAUSES).describe('Why it was given up'),
+    reference: z.string(),
+    tries: count.describe('Calls begun'),
+    error: z.string().nullable().describe('What the downstream, or the last call, said'),
+    requestedAt: time,
+    endedAt: time.nullable(),
+  })
+  .meta({ id: 'BatchCancellation' });
 
 export const batchView = z
   .object({
@@ -31,6 +48,7 @@ export const batchView = z
     reference: z.string().nullable().describe('Accepted downstream under this name (H7)'),
     pollAt: time.nullable(),
     pollUntil: time.nullable(),
+    cancellation: batchCancellation.nullable().describe('The downstream is to stop it; null: it was not given up'),
     parent: batchId.nullable().describe('Split from'),
     children: z.array(batchId).describe('Split into'),
     depth: count,
@@ -82,8 +100,11 @@ export const submittedBatch = z
 export const cancelledBatch = z
   .object({
     batch: batchId,
-    service: z.string(),
-    tasks: z.array(z.string()).describe('Ids that ended with it; none when it was cancelled before'),
+    service: z.string().nullable().describe('Of a batch in a lane'),
+    tasks: z.array(z.string()).describe('Ids that ended with it; none when it was cancelled before, or is accepted'),
+    cancellation: cancellationState
+      .optional()
+      .describe('Of a batch that the downstream has accepted and is asked to stop: its tasks end by what it says then'),
   })
   .meta({ id: 'CancelledBatch' });
 

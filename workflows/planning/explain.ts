@@ -1,7 +1,9 @@
+import { cancellationText } from './cancellation';
 import { explainBatch } from './explainBatch';
 import type { ExplainFacts, Explanation, Reason } from './explainFacts';
 import { explainQueued } from './explainQueued';
 import { because, count } from './explainWords';
+import { isTerminal } from './states';
 
 export type { ExplainFacts, Explanation, WaitsFor } from './explainFacts';
 
@@ -9,7 +11,8 @@ export type { ExplainFacts, Explanation, WaitsFor } from './explainFacts';
 export const explain = (facts: ExplainFacts): Explanation => {
   const { waitsFor, inMs, text } = reasonOf(facts);
   const nextStepInMs = inMs === null ? null : Math.max(0, Math.ceil(inMs));
-  return { id: facts.id, state: facts.state, text, waitsFor, nextStepInMs, facts };
+  const cancellation = isTerminal(facts.state) ? '' : cancellationText(facts.batch?.cancellation ?? null);
+  return { id: facts.id, state: facts.state, text: `${text}${cancellation}`, waitsFor, nextStepInMs, facts };
 };
 
 const reasonOf = (facts: ExplainFacts): Reason => {
@@ -40,7 +43,9 @@ const ended = ({ state, attempts, error }: ExplainFacts): string => {
     case 'dead':
       return `Dead: its attempts are used up (${attempts})${because(error)}. It can be redriven.`;
     default:
-      return 'Cancelled: the downstream does not have it.';
+      return error === null
+        ? 'Cancelled: the downstream does not have it.'
+        : `Cancelled after the downstream had accepted it${because(error)}.`;
   }
 };
 

@@ -1,3 +1,4 @@
+import type { CancellationFacts } from './cancellation';
 import type { ServedBy } from './explainServed';
 import type { TaskState } from './states';
 
@@ -110,6 +111,8 @@ export interface BatchPart {
   refused: boolean;
   refusals: number;
   error: string | null;
+  /** The downstream was asked to stop it; null: it was not given up. */
+  cancellation: CancellationFacts | null;
 }
 
 export interface Explanation {

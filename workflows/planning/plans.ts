@@ -102,7 +102,7 @@ export interface SettlementContext {
 
 /** A member that leaves its batch with an end of its own. */
 export type MemberEnd =
-  | { index: number; to: 'failed' | 'dead'; error: string }
+  | { index: number; to: 'failed' | 'dead' | 'cancelled'; error: string }
   | { index: number; to: 'retry'; inMs: number; error: string }
   /** `parked`: though the batch's other unknown members are sent again, since it has no attempt left. */
   | { index: number; to: 'unknown'; error: string; parked?: true };

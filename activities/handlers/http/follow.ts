@@ -1,11 +1,12 @@
 import { linkedSignal } from '../deadline';
-import { HaltError } from '../errors';
+import { HaltError, LaterError } from '../errors';
 import { cutText, describeThrown, show } from '../text';
-import type { Batch, CallContext, ReconcileAnswer, ReferenceStatus, Results } from '../types';
+import type { Batch, CallContext, CancelAnswer, ReconcileAnswer, ReferenceStatus, Results } from '../types';
 import type { FollowUp, FollowUps } from './followUps';
 import { readPath } from './path';
 import type { StatusTable } from './patterns';
 import { errorOf, isSuccess, itemsIn, readItems, readJson } from './read';
+import { retryAfterMs } from './retryAfter';
 import { asText } from './template';
 import type { IncomingAnswer, Transport } from './transport';
 
@@ -112,8 +113,10 @@ export async function resultsOf(
   return await readItems({ ...follower, response: plan.response, secrets: plan.headers.secrets }, answer, undefined);
 }
 
-/** Already over, or never there, is as good as stopped. */
-const STOPPED_ALREADY = new Set([404, 409, 410]);
+/** It had ended before, or is not known there (any more): there is nothing to stop. */
+const ENDED_BEFORE = new Set([404, 409, 410]);
+/** Says nothing of this batch: a credential, back pressure. */
+const ASK_AGAIN = new Set([401, 403, 408, 425, 429]);
 
 /** Asks the downstream to stop an accepted batch. */
 export async function cancel(
@@ -121,16 +124,29 @@ export async function cancel(
   plan: FollowUp,
   reference: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<CancelAnswer> {
   const linked = linkedSignal(signal, follower.timeoutMs);
   try {
     const answer = await send(follower, plan, { reference }, linked.signal);
-    if (!isSuccess(answer) && !STOPPED_ALREADY.has(answer.statusCode)) throw await failureOf(answer, plan);
-    answer.body.destroy();
+    const { statusCode } = answer;
+    if (isSuccess(answer)) {
+      answer.body.destroy();
+      return { status: 'cancelled' };
+    }
+    const error = await errorOf(answer, plan.headers.secrets);
+    if (ENDED_BEFORE.has(statusCode)) return { status: 'late', error };
+    if (statusCode >= 400 && statusCode <= 499 && !ASK_AGAIN.has(statusCode)) return { status: 'refused', error };
+    if (statusCode === 429 || statusCode === 503) throw new LaterError(error, waitOf(answer));
+    throw new Error(error);
   } finally {
     linked.dispose();
   }
 }
+
+const waitOf = ({ headers }: IncomingAnswer): { retryAfterMs?: number } => {
+  const ms = retryAfterMs(headers, Date.now());
+  return ms === undefined ? {} : { retryAfterMs: ms };
+};
 
 /** What became of a call whose answer was lost (H3). Throws where the look-up itself fails, which is unsure. */
 export async function reconcile(

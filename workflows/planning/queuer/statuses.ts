@@ -8,7 +8,8 @@
  *        └── absent ── unknown ◀──┘ no answer, lost, or past its deadline; the older one of a lane is granted, to be looked up
  *        refused ◀── alone of its halved batch, as first: the one after it tells whether it is a poison task (H4) ──▶ invalid · unsubmitted
  *                         └── parked: nobody may decide it but an operator (resend, applied, refused, skip)
- *        cancelled ◀── what the downstream does not have: never sent, granted and not yet marked, refused for now or alone (`cancel.ts`)
+ *        cancelled ◀── what the downstream does not have: never sent, granted and not yet marked, refused for now or alone (`cancel.ts`);
+ *                      accepted and cancelled on request, once the downstream says that nothing was applied (`cancellation.ts`)
  *
  * Below 10 a submission is open (`submission_open`), from 10 on it has ended and never changes again: an invalid one is never sent
  * again (C11). `pending` and `valid` are what a monitor polls; `submitted` is in flight: handed to a submitter, no status yet.
@@ -36,7 +37,7 @@ export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionS
   // Its dependencies were committed when it was granted first, and what is committed stays so.
   delayed: ['submitted', 'skipped', 'cancelled'],
   // Granted, to be looked up or sent again (C28); or an answer for it comes late.
-  unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused'],
+  unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused', 'cancelled'],
   submitted: [
     'unsubmitted',
     'delayed',
@@ -49,8 +50,9 @@ export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionS
     'refused',
     'cancelled',
   ],
-  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused'],
-  valid: ['committed', 'invalid', 'unknown', 'parked'],
+  // Cancelled on request, and the downstream says that it applied nothing of it.
+  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused', 'cancelled'],
+  valid: ['committed', 'invalid', 'unknown', 'parked', 'cancelled'],
   // By an operator: send again, it was applied, it was refused, go on without it; or a true answer comes late.
   parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
   // It blocks nothing: it was not applied, and the one after it is asked next.

@@ -1,0 +1,48 @@
+import type { Bounds } from './deadline';
+import { withinDeadline } from './deadline';
+import { cutText, describeThrown } from './text';
+import { thrownOutcome } from './thrown';
+import type { Handler } from './types';
+
+/** What a downstream said when it was asked to stop an accepted batch. */
+export type CancelOutcome =
+  | { kind: 'confirmed' }
+  /** It had ended before, or is not known there any more. */
+  | { kind: 'late'; error: string }
+  | { kind: 'refused'; error: string }
+  /** To be asked again. */
+  | { kind: 'unanswered'; error: string; retryAfterMs?: number }
+  | { kind: 'unsupported' };
+
+/** Asks the downstream to stop an accepted batch, bounded like a call; never throws. */
+export async function cancelReference<P>(
+  handler: Handler<P>,
+  reference: string,
+  bounds: Bounds,
+): Promise<CancelOutcome> {
+  const { cancel } = handler;
+  if (cancel === undefined) return { kind: 'unsupported' };
+  try {
+    const answer: unknown = await withinDeadline(
+      bounds,
+      handler.timeoutMs,
+      async (signal) => await cancel(reference, { signal }),
+    );
+    return readAnswer(answer);
+  } catch (thrown) {
+    const outcome = thrownOutcome(thrown);
+    if (outcome.kind === 'rejected') return { kind: 'refused', error: outcome.error };
+    // A refused credential may concern this call alone: it pauses nothing here, and is seen with the batch.
+    if (outcome.kind === 'later')
+      return { kind: 'unanswered', error: outcome.error, ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }) }; // prettier-ignore
+    return { kind: 'unanswered', error: outcome.kind === 'halted' ? outcome.error : describeThrown(thrown) };
+  }
+}
+
+const readAnswer = (answer: unknown): CancelOutcome => {
+  const { status, error } = (answer ?? {}) as Record<string, unknown>;
+  const why = typeof error === 'string' && error !== '' ? cutText(error) : undefined;
+  if (status === 'late') return { kind: 'late', error: why ?? 'the downstream had ended it before' };
+  if (status === 'refused') return { kind: 'refused', error: why ?? 'the downstream gave no reason' };
+  return { kind: 'confirmed' };
+};
