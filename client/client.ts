@@ -231,9 +231,9 @@ export class Client extends ExecutionVerbs {
     return explains.explain(this, id);
   }
 
-  /** Looks for anything in the store that must not be. */
-  verify(): Promise<views.Verification> {
-    return verifies.verify(this);
+  /** Looks for anything in the store that must not be: at a part of what is large, or with `full` at everything. */
+  verify(options?: verifies.VerifyOptions): Promise<views.Verification> {
+    return verifies.verify(this, options);
   }
 
   /** A wake did not get through; the sweeper repeats it. */

@@ -1,8 +1,12 @@
 import { servedHandlers } from '../postgres/node';
 import { countPartitions } from '../postgres/partitionView';
+import { countUpTo } from '../postgres/sample';
 import { inSnapshot } from '../postgres/snapshot';
 import * as facts from '../postgres/status';
+import { COUNTED, countTasks } from '../postgres/statusCounts';
 import { readTargets } from '../postgres/targetView';
+import { readUnanswered } from '../postgres/unanswered';
+import { UNANSWERED_MS } from '../workflows/planning/liveness';
 import type { TaskState } from '../workflows/planning/states';
 import { flushReasonName, leaderStateName, TASK_STATES, taskStateName } from '../workflows/planning/states';
 import { checkName, checkWhole } from './arguments';
@@ -10,34 +14,38 @@ import type { ClientContext } from './context';
 import { NODE_LIVE_MS } from './context';
 import { InvalidArgumentError } from './errors';
 import { findScope } from './scope';
+import { standingOf } from './standing';
 import type { HandlerStatus, TargetStatus } from './views';
 
 /**
- * How the handlers stand (or one of them), in one snapshot. By default the accepted tasks are counted and compared with the sum of the
- * states, which reads the task table once (about 0.1 s a million); `exact: false` leaves that out. Unknown handler: `NotFoundError`.
+ * How the handlers stand (or one of them), in one snapshot. By default tables of more than 50,000 rows are not counted but projected from a
+ * sample (`estimated`), so that the answer takes about as long at any size. `exact: true` counts everything (seconds per million); the
+ * accepted tasks are compared with the sum of the states where all was counted, unless `exact` is false. Unknown handler: `NotFoundError`.
  */
 export const status = async (
   client: ClientContext,
   handler?: string,
   options: { exact?: boolean } = {},
 ): Promise<HandlerStatus[]> => {
-  const exact = options.exact ?? true;
-  if (typeof exact !== 'boolean') throw new InvalidArgumentError('exact', 'true or false', exact);
+  const { exact } = options;
+  if (exact !== undefined && typeof exact !== 'boolean')
+    throw new InvalidArgumentError('exact', 'true or false', exact);
   const id = handler === undefined ? null : (await findScope(client, handler)).handlerId;
   await client.ready();
   return inSnapshot(client.pool, async (db) => {
     const handlers = await facts.readHandlers(db, id);
-    const states = await facts.countStates(db, id);
-    const accepted = exact ? await facts.countAccepted(db, id) : null;
-    const oldest = await facts.readOldestQueued(db, id);
+    const counted = await countTasks(db, id, exact === true ? Infinity : COUNTED);
+    const compared = exact ?? (!counted.estimated && (await countUpTo(db, 'task', COUNTED)) <= COUNTED);
+    const accepted = compared ? await facts.countAccepted(db, id) : null;
     const leaders = await facts.readLeaders(db, id);
-    const reasons = await facts.countFlushReasons(db, id);
+    const unanswered = await readUnanswered(db, UNANSWERED_MS, STANDING);
+    const lanes = new Set(await facts.handlersWithLanes(db));
     const partitions = await countPartitions(db, id);
     const served = new Set(await servedHandlers(db, NODE_LIVE_MS));
     return handlers.map((one): HandlerStatus => {
       const mine = <T extends { handlerId: number }>(rows: readonly T[]): T[] =>
         rows.filter((row) => row.handlerId === one.id);
-      const counts = countsOf(mine(states));
+      const counts = countsOf(mine(counted.states));
       const sum = Object.values(counts).reduce((total, n) => total + n, 0);
       const stored = accepted === null ? sum : (mine(accepted)[0]?.n ?? 0);
       return {
@@ -46,23 +54,29 @@ export const status = async (
         holdUntil: one.holdUntil?.toISOString() ?? null,
         counts,
         accepted: stored,
+        estimated: counted.estimated,
         identityHolds: accepted === null ? null : stored === sum,
-        oldestQueuedMs: mine(oldest)[0]?.ageMs ?? null,
+        oldestQueuedMs: mine(counted.oldest)[0]?.ageMs ?? null,
         inFlightCalls: one.inFlightCalls,
-        leaders: mine(leaders).map(({ name, state, epoch, wakeInMs, expiresInMs }) => ({
+        leaders: mine(leaders).map(({ name, state, epoch, wakeInMs, expiresInMs, unansweredMs }) => ({
           name,
           state: leaderStateName(state),
           epoch,
           wakeInMs: roundMs(wakeInMs),
           expiresInMs: roundMs(expiresInMs),
+          unansweredMs: roundMs(unansweredMs),
         })),
-        flushReasons: Object.fromEntries(mine(reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
+        flushReasons: Object.fromEntries(mine(counted.reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
         served: served.has(one.name),
+        standing: unanswered.filter((other) => other.handler === one.name || (other.kind === 'queuer' && lanes.has(one.id))).map((other) => standingOf(client.prefix, other)), // prettier-ignore
         partitions: partitions.get(one.id) ?? null,
       };
     });
   });
 };
+
+/** So many of the oldest are named. */
+const STANDING = 100;
 
 const countsOf = (rows: readonly { state: number; n: number }[]): Record<TaskState, number> => {
   const counts = Object.fromEntries(Object.keys(TASK_STATES).map((name) => [name, 0])) as Record<TaskState, number>;

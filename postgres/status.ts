@@ -17,24 +17,9 @@ export const readHandlers = async (db: Queryable, handlerId: number | null): Pro
     name: 'read-handlers',
     text: `
 select h.id, h.name, h.paused_at as "pausedAt", h.pause_reason as "pauseReason", case when h.hold_until > clock() then h.hold_until end as "holdUntil",
-  (select count(*)::int from leader l join batch b on b.leader_id = l.id and b.state = 1 where l.handler_id = h.id
-    and b.attempt_until is not null and b.dispatch is not null) as "inFlightCalls"
+  (select count(*)::int from (select from leader l join batch b on b.leader_id = l.id and b.state = 1 where l.handler_id = h.id
+    and b.attempt_until is not null and b.dispatch is not null limit 100000) b) as "inFlightCalls"
 from handler h where $1::int is null or h.id = $1 order by h.name`,
-    values: [handlerId],
-  });
-  return rows;
-};
-
-/** Tasks by state. */
-export const countStates = async (
-  db: Queryable,
-  handlerId: number | null,
-): Promise<{ handlerId: number; state: number; n: number }[]> => {
-  const { rows } = await db.query<{ handlerId: number; state: number; n: number }>({
-    name: 'count-states',
-    text: `
-select t.handler_id as "handlerId", c.state, sum(c.n)::bigint as n from state_count c join target t on t.id = c.target_id
-where $1::int is null or t.handler_id = $1 group by 1, 2`,
     values: [handlerId],
   });
   return rows;
@@ -55,54 +40,45 @@ where $1::int is null or t.handler_id = $1 group by 1`,
   return rows;
 };
 
-export const readOldestQueued = async (
-  db: Queryable,
-  handlerId: number | null,
-): Promise<{ handlerId: number; ageMs: number }[]> => {
-  const { rows } = await db.query<{ handlerId: number; ageMs: number }>({
-    name: 'read-oldest-queued',
-    text: `
-select t.handler_id as "handlerId", greatest(0, extract(epoch from clock() - min(q.oldest)) * 1000)::float8 as "ageMs"
-from (select target_id, min(ready_at) as oldest from queue group by 1) q join target t on t.id = q.target_id
-where $1::int is null or t.handler_id = $1 group by 1`,
-    values: [handlerId],
-  });
-  return rows;
-};
-
 export interface LeaderFacts {
+  id: number;
   handlerId: number;
+  handler: string;
   name: string;
   state: number;
   epoch: number;
   wakeInMs: number | null;
   expiresInMs: number | null;
+  /** Since it was woken; null: it has taken a turn since. */
+  unansweredMs: number | null;
+  runId: string | null;
 }
+
+/** At most so many of a handler: with one per target there may be any number. Those that do not answer come first. */
+const LEADERS = 1_000;
 
 export const readLeaders = async (db: Queryable, handlerId: number | null): Promise<LeaderFacts[]> => {
   const { rows } = await db.query<LeaderFacts>({
     name: 'read-leaders',
     text: `
-select handler_id as "handlerId", name, state, epoch, (extract(epoch from wake_at - clock()) * 1000)::float8 as "wakeInMs",
-  (extract(epoch from expires_at - clock()) * 1000)::float8 as "expiresInMs"
-from leader where $1::int is null or handler_id = $1 order by handler_id, id`,
+select l.id, h.id as "handlerId", h.name as handler, l.name, l.state, l.epoch, (extract(epoch from l.wake_at - clock()) * 1000)::float8 as "wakeInMs",
+  (extract(epoch from l.expires_at - clock()) * 1000)::float8 as "expiresInMs", (extract(epoch from clock() - l.woken_at) * 1000)::float8 as "unansweredMs", l.holder as "runId"
+from handler h cross join lateral (
+  select id, name, state, epoch, wake_at, expires_at, case when state = 1 then woken_at end as woken_at, holder from leader l where l.handler_id = h.id
+  order by case when state = 1 then woken_at end, id limit ${LEADERS}) l
+where $1::int is null or h.id = $1 order by h.id, l.id`,
     values: [handlerId],
   });
   return rows;
 };
 
-export const countFlushReasons = async (
-  db: Queryable,
-  handlerId: number | null,
-): Promise<{ handlerId: number; reason: number; n: number }[]> => {
-  const { rows } = await db.query<{ handlerId: number; reason: number; n: number }>({
-    name: 'count-flush-reasons',
-    text: `
-select t.handler_id as "handlerId", b.reason, sum(b.n)::bigint as n from (select target_id, reason, count(*) as n from batch group by 1, 2) b
-join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 group by 1, 2 order by 1, 2`,
-    values: [handlerId],
+/** Handlers whose tasks go through lanes, and so through a queuer. */
+export const handlersWithLanes = async (db: Queryable): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'handlers-with-lanes',
+    text: 'select h.id from handler h where exists (select from lane l where l.handler_id = h.id)',
   });
-  return rows;
+  return rows.map(({ id }) => id);
 };
 
 /** What a target has where it overrides nothing. */

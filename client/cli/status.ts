@@ -13,11 +13,12 @@ export const statusCommand = (): Command =>
     'With --json: an array, one object a handler.',
   )
     .argument('[handler]', 'only this one, with its leaders')
+    .option('--exact', 'count everything, also in tables of more than 50,000 rows: seconds per million')
     .action(runs(status));
 
-async function status(session: Session, handler?: string): Promise<void> {
+async function status(session: Session<{ exact?: boolean }>, handler?: string): Promise<void> {
   const client = await session.client();
-  const list = await client.status(handler);
+  const list = await client.status(handler, session.options);
   session.out.answer(list, () => (handler !== undefined && list[0] !== undefined ? one(list[0]) : overview(list)));
 }
 
@@ -52,7 +53,7 @@ const overview = (list: readonly HandlerStatus[]): string => {
   return table(head, rows);
 };
 
-const remark = ({ paused, holdUntil, served, partitions, identityHolds }: HandlerStatus): string =>
+const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimated, standing }: HandlerStatus): string =>
   [
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     holdUntil === null ? '' : `held until ${holdUntil}`,
@@ -60,6 +61,10 @@ const remark = ({ paused, holdUntil, served, partitions, identityHolds }: Handle
     partitions === null || partitions.held === partitions.n
       ? ''
       : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
+    standing.length === 0
+      ? ''
+      : `STANDS STILL: ${standing[0]!.kind} ${standing[0]!.name} was woken ${duration(standing[0]!.ms)} ago and has taken no turn${standing.length === 1 ? '' : `, nor have ${standing.length - 1} others`} (workflow ${standing[0]!.workflowId})`,
+    estimated ? 'numbers of large tables are projected from a sample (--exact counts)' : '',
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
   ]
     .filter((text) => text !== '')
@@ -77,14 +82,15 @@ const one = (status: HandlerStatus): string => {
     ['partitions held', status.partitions === null ? null : `${status.partitions.held} of ${status.partitions.n}`],
     ['note', remark(status)],
   ]);
-  const rows = leaders.map(({ name, state, epoch, wakeInMs, expiresInMs }) => [
+  const rows = leaders.map(({ name, state, epoch, wakeInMs, expiresInMs, unansweredMs }) => [
     name,
     state,
     epoch,
     wakeInMs === null ? '-' : duration(wakeInMs),
     expiresInMs === null ? '-' : duration(expiresInMs),
+    unansweredMs === null ? '-' : duration(unansweredMs),
   ]);
   return leaders.length === 0
     ? facts
-    : `${facts}\n${table(['leader', 'state', 'epoch', 'looks in', 'lease ends in'], rows)}`;
+    : `${facts}\n${table(['leader', 'state', 'epoch', 'looks in', 'lease ends in', 'unanswered for'], rows)}`;
 };

@@ -71,7 +71,7 @@ async function run(cleanup: Cleanup) {
   while (!queue.isDone) await new Promise((resolve) => setTimeout(resolve, 100));
   await killer.stop();
   await hub.quiet();
-  const { ok } = await client.verify();
+  const { ok } = await client.verify({ full: true });
   const { rows } = await client.pool.query<{ events: number; bytes: number }>(
     `select (select count(*)::int from notification where fanout_id is not null) as events,
        (pg_total_relation_size('fanout') + pg_total_relation_size('segment') + pg_total_relation_size('fanout_add'))::float8 as bytes`,

@@ -129,7 +129,7 @@ const resultOf = async (facts: {
 }): Promise<Result> => {
   const { client, crew, watch, scenes, ids, account, tookS } = facts;
   const [status] = await client.status(HANDLER);
-  const { ok } = await client.verify();
+  const { ok } = await client.verify({ full: true });
   const holderOf = (partition: string, epoch: number): string | null => {
     const id = watch.holders.get(`${partition}/${epoch}`);
     return id === undefined ? null : crew.labelOf(id);

@@ -77,7 +77,7 @@ async function run(cleanup: Cleanup) {
   const order = (await read('order')) as { key: string }[];
   const applied = order.map(({ key }) => places.get(Number(key.split('-').at(-1))));
   const state = (await read('state')) as Parameters<typeof compare>[1]['state'];
-  const { checks } = await client.verify();
+  const { checks } = await client.verify({ full: true });
   const violations = checks.filter((check) => check.violations.length > 0);
   return {
     services: flags.services,

@@ -1,15 +1,10 @@
 import type { Invariant } from './invariant';
+import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invariant';
 
 /**
  * Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14; store.md R). What only a worker can keep up
  * (its sweeper mends lost rings, its leaders look) is asked for where one has been alive for a while: with none, waiting is no fault.
  */
-
-/** A ring takes milliseconds, the sweeper comes within 5 s; leases are 15 s. */
-const GRACE = `interval '5 s'`;
-const SILENT = `interval '30 s'`;
-
-const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT} and n.started_at < clock() - interval '10 s')`;
 
 const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;
 
@@ -17,59 +12,100 @@ export const flow: readonly Invariant[] = [
   {
     name: 'a ready task makes its target due',
     passing: true,
-    text: `
-select h.name as handler, t.key as target, 'queue' as waits from target t join handler h on h.id = t.handler_id cross join lateral (
+    ...ofTable(
+      'target',
+      `
+select h.name as handler, t.key as target, 'queue' as waits from looked t join handler h on h.id = t.handler_id cross join lateral (
   select q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms' as at
   from (select * from queue q where q.target_id = t.id order by q.priority, q.seq limit case when h.keyed then 4 * h.max_items + 1000 else 1 end) q
   where not h.keyed or not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)
   order by q.priority, q.seq limit 1) w
 where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
+    ),
   },
   {
     name: 'a delayed task makes its target due',
     passing: true,
-    text: `
-select h.name as handler, t.key as target, 'delayed' as waits from target t join handler h on h.id = t.handler_id cross join lateral (
+    ...ofTable(
+      'target',
+      `
+select h.name as handler, t.key as target, 'delayed' as waits from looked t join handler h on h.id = t.handler_id cross join lateral (
   select d.not_before as at from delayed d where d.target_id = t.id order by d.not_before limit 1) w
 where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
+    ),
   },
   {
     name: 'a waiting batch makes its target due',
     passing: true,
-    text: `
-select h.name as handler, t.key as target, w.id as batch from target t join handler h on h.id = t.handler_id cross join lateral (
+    ...ofTable(
+      'target',
+      `
+select h.name as handler, t.key as target, w.id as batch from looked t join handler h on h.id = t.handler_id cross join lateral (
   select b.id, coalesce(b.retry_at, b.created_at) as at from batch b
   where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused and b.leader_id <> 0 order by at limit 1) w
 where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
+    ),
   },
   {
     name: 'a due target has a leader that looks in time',
     passing: true,
-    text: `
-select h.name as handler, t.key as target, l.name as leader, l.state from target t join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
-where t.due_at is not null and not t.paused and not t.busy and h.paused_at is null and greatest(t.due_at, h.hold_until) < clock() - ${GRACE}
-  and (l.state = 0 or l.expires_at < clock() - ${SILENT} or (l.state = 2 and not l.blocked and l.wake_at > clock())) and ${ATTENDED}
+    ...ofTable(
+      'leader',
+      `
+select h.name as handler, t.key as target, l.name as leader, l.state from looked l join handler h on h.id = l.handler_id cross join lateral (
+  select t.id, t.key from target t where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy and greatest(t.due_at, h.hold_until) < clock() - ${GRACE}
+  order by t.due_at limit 20) t
+where h.paused_at is null and (l.state = 0 or l.expires_at < clock() - ${SILENT} or (l.state = 2 and not l.blocked and l.wake_at > clock())) and ${ATTENDED}
 order by t.id limit 20`,
+    ),
+  },
+  {
+    // Its lease says nothing: the sweeper renews that whenever it wakes it again.
+    name: 'a woken leader takes a turn',
+    passing: true,
+    ...ofTable(
+      'leader',
+      `
+select h.name as handler, l.name as leader, l.woken_at as "wokenAt", l.holder as run from looked l join handler h on h.id = l.handler_id
+where l.state = 1 and l.woken_at < clock() - ${UNANSWERED} and ${ATTENDED} order by l.woken_at, l.id limit 20`,
+    ),
+  },
+  {
+    name: 'a call is concluded after its deadline',
+    passing: true,
+    ...ofTable(
+      'leader',
+      `
+select h.name as handler, b.id as batch, b.attempt, b.attempt_by as node, b.attempt_until as deadline from looked l join handler h on h.id = l.handler_id
+  join batch b on b.leader_id = l.id and b.state = 1
+where b.dispatch is not null and b.attempt_until < clock() - ${OVERDUE} and ${ATTENDED} order by b.id limit 20`,
+    ),
   },
   {
     name: 'a busy target has something in flight',
     passing: true,
-    text: `
-select h.name as handler, t.key as target, l.name as leader from target t join handler h on h.id = t.handler_id join leader l on l.id = t.leader_id
+    ...ofTable(
+      'leader',
+      `
+select h.name as handler, t.key as target, l.name as leader from looked l join target t on t.leader_id = l.id join handler h on h.id = t.handler_id
 where t.busy and (l.state = 0 or l.expires_at < clock() - ${SILENT}) and ${ATTENDED}
   and (select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is not null) < least(h.per_target, t.allowed)
   and (h.weight_per_target is null or (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1) < h.weight_per_target)
 order by t.id limit 20`,
+    ),
   },
   {
     // An idle leader has adopted what its dead submissions left; a silent one is woken to do it.
     name: 'a carried batch has a submission that lives',
     passing: true,
-    text: `
-select b.id as batch, b.dispatch, l.name as leader, l.state from batch b join leader l on l.id = b.leader_id
+    ...ofTable(
+      'leader',
+      `
+select b.id as batch, b.dispatch, l.name as leader, l.state from looked l join batch b on b.leader_id = l.id
 where b.state = 1 and b.dispatch is not null and (l.state = 0 or (l.expires_at < clock() - ${SILENT}
   and not exists (select from dispatch d where d.leader_id = b.leader_id and d.no = b.dispatch))) and ${ATTENDED}
 order by b.id limit 20`,
+    ),
   },
   {
     name: 'an accepted batch is asked about',
@@ -79,9 +115,12 @@ select id as batch, reference from batch where state = 1 and reference is not nu
   },
   {
     name: 'a refused half has an open other half',
-    text: `
-select b.id as batch, b.parent_id as parent from batch b where b.state = 1 and b.refused and not exists (
+    ...ofTable(
+      'batch',
+      `
+select b.id as batch, b.parent_id as parent from looked b where b.state = 1 and b.refused and not exists (
   select from batch o where o.parent_id = b.parent_id and o.id <> b.id and o.depth = b.depth and o.state = 1 and not o.refused)
 order by b.id limit 20`,
+    ),
   },
 ];

@@ -1,53 +1,75 @@
 import type { Invariant } from './invariant';
+import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invariant';
 
 /** Lanes: every batch of one at its place, nothing overtaken, nothing forgotten (C1, C5-C11). */
 
-const GRACE = `interval '5 s'`;
-const SILENT = `interval '30 s'`;
-const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT} and n.started_at < clock() - interval '10 s')`;
 /** Sent one after the other, the next only after the one before was committed. */
 const STRICT = `(l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`;
 
 export const lanes: readonly Invariant[] = [
   {
     name: 'a lane has its state',
-    text: `
-select coalesce(l.service, '?') as service, coalesce(l.id, s.lane_id) as lane from lane l full join lane_state s on s.lane_id = l.id
-where l.id is null or s.lane_id is null or s.queuer_id <> l.queuer_id order by 2 limit 20`,
+    ...ofTable(
+      'lane',
+      `
+select l.service, l.id as lane from looked l left join lane_state s on s.lane_id = l.id
+where s.lane_id is null or s.queuer_id <> l.queuer_id order by 2 limit 20`,
+    ),
   },
   {
     name: 'a batch stands in the lane that its target feeds',
-    text: `
-select s.batch_id as batch, l.service, t.key as target from submission s join batch b on b.id = s.batch_id join target t on t.id = b.target_id join lane l on l.id = s.lane_id
+    ...ofTable(
+      'submission',
+      `
+select s.batch_id as batch, l.service, t.key as target from looked s join batch b on b.id = s.batch_id join target t on t.id = b.target_id join lane l on l.id = s.lane_id
 where s.target_id <> b.target_id or t.lane_id is distinct from s.lane_id or t.handler_id <> s.handler_id or b.leader_id <> 0 order by s.batch_id limit 20`,
+    ),
+  },
+  {
+    name: 'the members of a batch in a lane stand in the order of the lane',
+    ...ofTable(
+      'submission',
+      `
+select s.batch_id as batch, l.service, b.members[1:20] as members from looked s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+where b.members <> array(select u.seq from unnest(b.members) u (seq) order by u.seq) order by s.batch_id limit 20`,
+    ),
   },
   {
     name: 'an open batch of a lane has a place in it',
-    text: `
-select b.id as batch, b.state from batch b where b.leader_id = 0 and b.state in (1, 3)
+    ...ofTable(
+      'batch',
+      `
+select b.id as batch, b.state from looked b where b.leader_id = 0 and b.state in (1, 3)
   and not exists (select from submission s where s.batch_id = b.id and s.status < 10) order by b.id limit 20`,
+    ),
   },
   {
     name: 'the status in the lane agrees with the batch',
-    text: `
-select s.batch_id as batch, s.status, b.state from submission s join batch b on b.id = s.batch_id
+    ...ofTable(
+      'submission',
+      `
+select s.batch_id as batch, s.status, b.state from looked s join batch b on b.id = s.batch_id
 where case when s.status = 6 then b.state <> 3 when s.status < 10 then b.state <> 1 when s.status = 10 then b.state <> 4 when s.status = 14 then b.state <> 7 else b.state not in (5, 7) end
   or (s.status = 3) <> (b.dispatch is not null) or s.status = 3 and b.dispatch is distinct from s.submitter or s.status = 4 and b.reference is null
 order by s.batch_id limit 20`,
+    ),
   },
   {
     name: 'a lane counts what is in flight',
-    text: `
-select l.service, s.pending, count(o.batch_id)::int as found from lane_state s join lane l on l.id = s.lane_id
-  left join submission o on o.lane_id = l.id and o.status in (3, 4, 5)
-group by l.id, s.lane_id having s.pending <> count(o.batch_id) order by l.service limit 20`,
+    ...ofTable(
+      'lane',
+      `
+select l.service, s.pending, coalesce(o.n, 0)::int as found from looked l join lane_state s on s.lane_id = l.id
+  left join (select lane_id, count(*) as n from submission where status in (3, 4, 5) group by 1) o on o.lane_id = l.id
+where s.pending <> coalesce(o.n, 0) order by l.service limit 20`,
+    ),
   },
   {
     name: 'a serial lane has one batch in flight, its first',
     text: `
-select l.service, f.batch_id as batch, o.batch_id as before from lane l join submission f on f.lane_id = l.id and f.status in (3, 4, 5)
-  join submission o on o.lane_id = l.id and o.status < 10 and o.status <> 7 and o.seq < f.seq
-where ${STRICT} order by f.batch_id limit 20`,
+select l.service, f.batch_id as batch, o.batch_id as before from submission f join lane l on l.id = f.lane_id cross join lateral (
+  select o.batch_id from submission o where o.lane_id = l.id and o.status < 10 and o.status <> 7 and o.seq < f.seq order by o.seq limit 1) o
+where f.status in (3, 4, 5) and ${STRICT} order by f.batch_id limit 20`,
   },
   {
     name: 'batches that conflict are not in flight together',
@@ -60,9 +82,12 @@ order by a.batch_id limit 20`,
   },
   {
     name: 'what depends on a batch that is not committed was not sent',
-    text: `
-select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded" from dependency d join submission s on s.batch_id = d.batch_id join submission n on n.batch_id = d.needs
+    ...ofTable(
+      'dependency',
+      `
+select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded" from looked d join submission s on s.batch_id = d.batch_id join submission n on n.batch_id = d.needs
 where n.status <> 10 and s.status not in (0, 12, 13, 14) order by d.batch_id, d.needs limit 20`,
+    ),
   },
   {
     name: 'a lane is halted by a batch of its own',
@@ -72,28 +97,37 @@ where o.lane_id <> l.id or o.status not in (6, 11, 12, 13) order by l.service li
   },
   {
     name: 'a parked batch halts its lane',
-    text: `
-select l.service, o.batch_id as batch from submission o join lane l on l.id = o.lane_id join lane_state s on s.lane_id = l.id
+    ...ofTable(
+      'submission',
+      `
+select l.service, o.batch_id as batch from looked o join lane l on l.id = o.lane_id join lane_state s on s.lane_id = l.id
 where o.status = 6 and s.halted_by is null order by o.batch_id limit 20`,
+    ),
   },
   {
     name: 'a task waits in the lane that its target feeds',
-    text: `
-select t.id, q.lane_id as lane, g.lane_id as "laneOfTarget" from lane_queue q join task t on t.seq = q.seq join target g on g.id = t.target_id
+    ...ofTable(
+      'lane_queue',
+      `
+select t.id, q.lane_id as lane, g.lane_id as "laneOfTarget" from looked q join task t on t.seq = q.seq join target g on g.id = t.target_id
 where g.lane_id is distinct from q.lane_id or g.id <> q.target_id order by q.seq limit 20`,
+    ),
   },
   {
     // Nothing of it is on its way, and nothing is awaited: somebody must look.
     name: 'a lane that may go on is looked at',
     passing: true,
-    text: `
-select l.service, h.batch_id as batch from lane l join lane_state s on s.lane_id = l.id cross join lateral (
+    ...ofTable(
+      'lane',
+      `
+select l.service, h.batch_id as batch from looked l join lane_state s on s.lane_id = l.id cross join lateral (
   select * from submission o where o.lane_id = l.id and o.status < 10 and o.status <> 7 order by o.seq limit 1) h
 where h.status in (0, 1, 2) and not s.ready and s.paused_at is null and s.halted_by is null
   and (s.due_at is null or s.due_at > greatest(clock(), h.not_before, s.hold_until) + ${GRACE} + interval '1 hour')
   and not exists (select from dependency d join submission n on n.batch_id = d.needs and n.status < 10 where d.batch_id = h.batch_id)
   and not exists (select from submission o where o.lane_id = l.id and o.status in (3, 4, 5)) and ${ATTENDED}
 order by l.service limit 20`,
+    ),
   },
   {
     name: 'a queuer with work and free submitters looks in time',
@@ -103,6 +137,20 @@ select q.id as queuer, q.state from queuer q
 where q.paused_at is null and (q.state = 0 or q.expires_at < clock() - ${SILENT})
   and exists (select from lane_state s where s.queuer_id = q.id and s.paused_at is null and s.halted_by is null and (s.ready or s.due_at < clock() - ${GRACE}))
   and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0) < q.slots and ${ATTENDED} order by q.id limit 20`,
+  },
+  {
+    name: 'a woken queuer takes a turn',
+    passing: true,
+    text: `
+select q.id as queuer, q.woken_at as "wokenAt", q.holder as run from queuer q where q.state = 1 and q.woken_at < clock() - ${UNANSWERED} and ${ATTENDED} order by q.id limit 20`,
+  },
+  {
+    name: 'a call of a lane is concluded after its deadline',
+    passing: true,
+    text: `
+select l.service, s.batch_id as batch, b.attempt, b.attempt_by as node, b.attempt_until as deadline
+from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+where s.status = 3 and b.dispatch is not null and b.attempt_until < clock() - ${OVERDUE} and ${ATTENDED} order by s.batch_id limit 20`,
   },
   {
     name: 'a granted batch has a submitter that lives',

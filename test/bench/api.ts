@@ -100,7 +100,7 @@ const main = async (): Promise<void> => {
     const floods: Flood[] = [];
     for (let i = 0; i < FLOODS; i++) floods.push(await floodOf(url, open, `flood${i}`, api.child.pid!));
     const lost = await lostOf(client, floods.flatMap(({ acceptedIds }) => acceptedIds)); // prettier-ignore
-    const { ok: whole } = await client.verify();
+    const { ok: whole } = await client.verify({ full: true });
     const shown = floods.map(({ acceptedIds: _, ...flood }) => flood);
     const grewMb = Math.max(...floods.map(({ peakMb }) => peakMb)) - idleMb;
     const verdict = { measure: 'flood', open, idleMb, floods: shown, grewMb, lost, verify: whole, log: api.stderr() };

@@ -96,7 +96,7 @@ const main = (): Promise<boolean> => {
     const drainMs = performance.now() - begun - killedFor;
     const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
     const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));
-    const verified = await client.verify();
+    const verified = await client.verify({ full: true });
     const outcome = outcomeOf({ verdict, struck, verified, drained, kills, seed, crashes: harness.crashes(), seconds: (performance.now() - begun) / 1_000, drainSeconds: drainMs / 1_000 }); // prettier-ignore
     return { outcome, table: tableOf(outcome, POINTS) };
   });

@@ -139,7 +139,7 @@ select p.place from task k join (select seq, 'queue' as place from queue union a
 
 /** The names of the checks that found something. */
 export const broken = async (client: Client): Promise<Record<string, object[]>> => {
-  const { checks } = await client.verify();
+  const { checks } = await client.verify({ full: true });
   return Object.fromEntries(
     checks.filter((check) => check.violations.length > 0).map((check) => [check.name, check.violations]),
   );

@@ -48,7 +48,7 @@ beforeEach(() => {
   calls.length = 0;
 });
 afterEach(async () => {
-  const { ok: whole, checks } = await muster.client.verify();
+  const { ok: whole, checks } = await muster.client.verify({ full: true });
   if (!whole) throw new Error(JSON.stringify(checks.filter((check) => check.violations.length > 0), null, 1)); // prettier-ignore
 });
 

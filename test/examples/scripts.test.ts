@@ -21,6 +21,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:api': ['singles', 'thousands', 'open', 'short'],
   'bench:nodes': ['times', 'short', 'store'],
   'test:stops': ['stops', 'workers', 'stop-ms', 'rate', 'isolate-ms', 'within'],
+  'bench:operations': ['tasks', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],

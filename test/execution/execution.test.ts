@@ -143,7 +143,7 @@ describe('executions', () => {
     );
     await workflow.result();
     expect((await execution.cancel()).state).toBe('cancelled');
-    expect((await fleet.client.verify()).ok).toBe(true);
+    expect((await fleet.client.verify({ full: true })).ok).toBe(true);
     await node();
   });
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => muster.stop());
 afterEach(async () => {
-  const { checks } = await muster.client.verify();
+  const { checks } = await muster.client.verify({ full: true });
   expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
 

@@ -42,6 +42,9 @@ const PLANTS: Record<string, () => string[]> = {
   'a batch stands in the lane that its target feeds': () => [
     `update batch set target_id = (select target_id from submission where batch_id = ${other}) where id = ${first}`,
   ],
+  'the members of a batch in a lane stand in the order of the lane': () => [
+    `update batch set members = array[members[2], members[1]] where id = ${second}`,
+  ],
   'an open batch of a lane has a place in it': () => [`delete from submission where batch_id = ${second}`],
   'the status in the lane agrees with the batch': () => [`update submission set status = 10 where batch_id = ${first}`],
   'a lane counts what is in flight': () => [`update lane_state set pending = 3 where lane_id = ${lane('po-1')}`],
@@ -67,6 +70,11 @@ const PLANTS: Record<string, () => string[]> = {
   ],
   'a lane that may go on is looked at': () => [`update lane_state set ready = false where lane_id = ${lane('po-1')}`],
   'a queuer with work and free submitters looks in time': () => [`update queuer set state = 0, expires_at = null`],
+  'a woken queuer takes a turn': () => [`update queuer set woken_at = clock() - interval '31 s'`],
+  'a call of a lane is concluded after its deadline': () => [
+    ...inFlight(() => first),
+    `update batch set attempt = 1, started_at = clock(), attempt_until = clock() - interval '46 s' where id = ${first}`,
+  ],
   'a granted batch has a submitter that lives': () => inFlight(() => first),
 };
 

@@ -11,9 +11,22 @@ export const leaderView = z
     epoch: count,
     wakeInMs: ms.nullable().describe('Looks again in; null: not waiting for a time'),
     expiresInMs: ms.nullable().describe('Below 0: silent for too long, the sweeper wakes it; null: idle'),
+    unansweredMs: ms.nullable().describe('Since it was woken, without a turn; null: it has taken one since'),
   })
   .meta({ id: 'Leader' });
 export type LeaderView = z.infer<typeof leaderView>;
+
+/** A leader or queuer that was woken long ago and has taken no turn since. */
+export const standing = z
+  .object({
+    kind: z.enum(['leader', 'queuer']),
+    name: z.string(),
+    ms: ms.describe('Since it was woken'),
+    workflowId: z.string(),
+    runId: z.string().nullable().describe('Of its last turn; null: it has never taken one'),
+  })
+  .meta({ id: 'Standing' });
+export type Standing = z.infer<typeof standing>;
 
 const stateCounts = z.object(
   Object.fromEntries(Object.keys(TASK_STATES).map((state) => [state, count])) as Record<TaskState, typeof count>,
@@ -26,16 +39,18 @@ export const handlerStatus = z
     paused,
     holdUntil: time.nullable().describe('Back pressure with scope handler (H5): nothing is sent before'),
     counts: stateCounts,
-    accepted: count.describe('Tasks in the store. With exact=false it is the sum of counts'),
+    accepted: count.describe('Tasks in the store; the sum of counts where identityHolds is null'),
+    estimated: z.boolean().describe('Some counts are projected from a sample; exact=true counts them'),
     identityHolds: z
       .boolean()
       .nullable()
-      .describe('accepted = sum of counts, read in one snapshot; null: not asked for (exact=false)'),
+      .describe('accepted = sum of counts, read in one snapshot; null: not compared, see exact'),
     oldestQueuedMs: ms.nullable().describe('Since the oldest ready task has been waiting; null: none waits'),
     inFlightCalls: count,
-    leaders: z.array(leaderView),
+    leaders: z.array(leaderView).describe('At most 1,000, those that do not answer first'),
     flushReasons: reasonCounts.describe('Why the batches still in the store were closed: how many of each'),
     served: z.boolean().describe('A live worker node has this handler; without one nothing of it is sent'),
+    standing: z.array(standing).describe('Whose work stands still: woken for more than 30 s, and no turn since'),
     partitions: z
       .object({ n: count, held: count })
       .nullable()
@@ -90,8 +105,18 @@ export const redriveInput = z
 
 export const verification = z
   .object({
-    ok: z.boolean(),
-    checks: z.array(z.object({ name: z.string(), violations: z.array(z.custom<object>().meta({ type: 'object' })) })),
+    ok: z.boolean().describe('Nothing that was looked at is violated'),
+    full: z.boolean().describe('Nothing was left out'),
+    checks: z.array(
+      z.object({
+        name: z.string(),
+        violations: z.array(z.custom<object>().meta({ type: 'object' })),
+        looked: z
+          .object({ table: z.string(), rows: count, of: count })
+          .nullable()
+          .describe('How many rows of which table were looked at, and of about how many; null: all there is'),
+      }),
+    ),
   })
   .meta({ id: 'Verification' });
 export type Verification = z.infer<typeof verification>;

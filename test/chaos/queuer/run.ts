@@ -92,7 +92,7 @@ export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
     const seconds = (performance.now() - begun) / 1_000;
     const frozen = struck.flatMap(({ how, marked }) => (how === 'stop' ? (marked ?? []) : []));
     const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
-    const verified = await client.verify();
+    const verified = await client.verify({ full: true });
     const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, partitions, freezes: freezer.count, seed, crashes: harness.crashes(), seconds }); // prettier-ignore
     return { outcome, table: tableOf(outcome) };
   });

@@ -132,7 +132,7 @@ const judge = async (client: Client, id: string, runsFile: string) => {
 };
 
 const verified = async (client: Client): Promise<boolean> => {
-  const broken = (await client.verify()).checks.filter(({ violations }) => violations.length > 0);
+  const broken = (await client.verify({ full: true })).checks.filter(({ violations }) => violations.length > 0);
   for (const check of broken) say(JSON.stringify(check));
   return broken.length === 0;
 };

@@ -14,10 +14,11 @@ const verify = route({
   path: '/v1/verify',
   scope: 'admin',
   tag,
-  summary: 'Look for anything in the store that must not be; reads the whole store',
+  summary: 'Look for anything in the store that must not be',
+  query: z.strictObject({ full: z.boolean().default(false).describe('Read the whole store, not a part of large tables') }), // prettier-ignore
   answer: { status: 200, schema: verification, description: 'Every invariant, and what breaks it' },
   problems: [],
-  run: ({ client }) => client.verify(),
+  run: ({ client, query }) => client.verify(query),
 });
 
 const live = route({

@@ -1,0 +1,13 @@
+/** From when on what does not move is said to stand still: by `verify`, `status`, `explain`, `/healthz` and the metrics alike. */
+
+/** A wake is answered by a turn within a second, after a lost worker within some; the sweeper repeats it every few seconds. */
+export const UNANSWERED_MS = 30_000;
+
+/** A call ends at its deadline; what a lost process left is taken over after its heartbeats have stopped. */
+export const OVERDUE_CALL_MS = 45_000;
+
+/** A worker process without an answer of Temporal for so long is of no use, whatever its own state. A restart of a server takes less. */
+export const TEMPORAL_SILENT_MS = 30_000;
+
+/** The same of the database: above a failover of a few seconds. */
+export const DATABASE_SILENT_MS = 10_000;
