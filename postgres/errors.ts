@@ -41,6 +41,9 @@ export const isConnectionError = (error: unknown): boolean =>
 /** Nothing was committed and the same transaction may be tried again. After a lost connection a commit may have happened: callers are idempotent. */
 export const isRetryable = (error: unknown): boolean => codeOf(error)! in RETRYABLE || isConnectionError(error);
 
+/** Somebody's lock was in the way for longer than the statement was to wait, or each waited for the other's. */
+export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
+
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
 export const isMissingSchema = (error: unknown): boolean =>
   codeOf(error) === UNDEFINED_TABLE || codeOf(error) === INVALID_SCHEMA;
@@ -70,13 +73,13 @@ export class SchemaMissingError extends Error {
   }
 }
 
-/** The tables were made by a newer program: an older one must not write to them. */
+/** A newer program changed the tables in a way that this one is too old for: it must not write to them. */
 export class SchemaNewerError extends Error {
   override readonly name = 'SchemaNewerError';
   readonly code = 'SCHEMA_NEWER';
   constructor(newest: string, known: string) {
     super(
-      `The database schema is newer than this program: it has ${newest}, this program knows up to ${known}. Use a newer Muster.`,
+      `The database schema is newer than this program: it has ${newest}, which programs that know up to ${known} cannot run on. Use a newer Muster.`,
     );
   }
 }
