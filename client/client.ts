@@ -144,10 +144,13 @@ export class Client extends ExecutionVerbs {
 
   /** Checks the schema's version once. */
   ready(): Promise<void> {
-    this.schemaChecked ??= checkSchema(this.pool).catch((error: unknown) => {
-      this.schemaChecked = null;
-      throw error;
-    });
+    this.schemaChecked ??= checkSchema(this.pool).then(
+      () => undefined,
+      (error: unknown) => {
+        this.schemaChecked = null;
+        throw error;
+      },
+    );
     return this.schemaChecked;
   }
 

@@ -44,6 +44,9 @@ export const isRetryable = (error: unknown): boolean => codeOf(error)! in RETRYA
 /** The server refuses a value (class 22) or its size or depth (class 54), and will refuse the same again. */
 export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(codeOf(error) ?? '');
 
+/** Somebody's lock was in the way for longer than the statement was to wait, or each waited for the other's. */
+export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
+
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
 export const isMissingSchema = (error: unknown): boolean =>
   codeOf(error) === UNDEFINED_TABLE || codeOf(error) === INVALID_SCHEMA;
@@ -73,13 +76,13 @@ export class SchemaMissingError extends Error {
   }
 }
 
-/** The tables were made by a newer program: an older one must not write to them. */
+/** A newer program changed the tables in a way that this one is too old for: it must not write to them. */
 export class SchemaNewerError extends Error {
   override readonly name = 'SchemaNewerError';
   readonly code = 'SCHEMA_NEWER';
   constructor(newest: string, known: string) {
     super(
-      `The database schema is newer than this program: it has ${newest}, this program knows up to ${known}. Use a newer Muster.`,
+      `The database schema is newer than this program: it has ${newest}, which programs that know up to ${known} cannot run on. Use a newer Muster.`,
     );
   }
 }

@@ -19,13 +19,16 @@ export interface Patience {
 const PAUSE_MS = 1_000;
 const SAY_EVERY_MS = 10_000;
 
-/** Waits until the database answers and has the tables of this program. A newer schema is never waited for. */
-export const awaitStore = (pool: Pool, patience: Patience): Promise<void> =>
-  retried(
+/** Waits until the database answers and has tables that this program can run on. Those that are too new for it are never waited for. */
+export const awaitStore = async (pool: Pool, patience: Patience): Promise<void> => {
+  const newer = await retried(
     () => checkSchema(pool),
     patience,
     (error) => ['DATABASE_UNAVAILABLE', 'SCHEMA_MISSING'].includes(codeOf(error)),
   );
+  if (newer.length > 0)
+    patience.log.info(`the tables are of a newer version (${newer.join(', ')}), which this program can run on`);
+};
 
 /** Waits until Temporal answers and has the namespace. Refused credentials are never waited for. */
 export const connectTemporal = (settings: TemporalSettings, patience: Patience): Promise<NativeConnection> =>

@@ -13,7 +13,7 @@ export const versionCommand = (): Command =>
 async function version(session: Session): Promise<void> {
   const [{ packageVersion, defaultBuildId }, { knownMigrations }] = await Promise.all([
     import('../../workers/versioning.js'),
-    import('../../postgres/migrate.js'),
+    import('../../postgres/migrationFiles.js'),
   ]);
   const answer = {
     muster: packageVersion(),

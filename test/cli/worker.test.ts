@@ -108,7 +108,7 @@ test('Build 7: what cannot be used ends it with code 3 and one readable message:
   const newer = await createDatabase();
   const admin = new pg.Client({ connectionString: newer.url });
   await admin.connect();
-  await admin.query("insert into muster.migration (name, run_on) values ('999999_future', now())");
+  await admin.query("insert into muster.migration (name, run_on) values ('999999_future.needs_999999', now())");
   await admin.end();
   const start = (env: Record<string, string>) =>
     startCli(['worker', '--start-timeout', '0ms'], { cwd: world.folder, env: { ...world.env, ...env } });
@@ -127,7 +127,7 @@ test('Build 7: what cannot be used ends it with code 3 and one readable message:
     ],
     [
       start({ MUSTER_DATABASE_URL: newer.url }),
-      /schema is newer than this program: it has 999999_future.*Use a newer Muster/,
+      /schema is newer than this program: it has 999999_future.needs_999999, .*Use a newer Muster/,
     ],
   ] as const;
   for (const [worker, message] of cases) {

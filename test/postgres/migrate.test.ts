@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { checkSchema, migrate, migrateDown, plannedDown, plannedMigrations } from '../../postgres/migrate';
+import { knownMigrations } from '../../postgres/migrationFiles';
+import { parseMigrationName, unknownMigrations } from '../../postgres/migrationName';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+import { dumpSchema } from './schemaDump';
+
+const COMMITTED = readFileSync(path.join(__dirname, '..', '..', 'postgres', 'schema.sql'), 'utf8');
+
+let database: TestDatabase;
+let db: pg.Client;
+beforeEach(async () => {
+  database = await createDatabase({ empty: true, max: 4 });
+  db = new pg.Client({ connectionString: database.url });
+  await db.connect();
+});
+afterEach(async () => {
+  await db.end();
+  await database.drop();
+});
+
+describe('what the name of a migration says', () => {
+  test.each([
+    ['000012_due_index', { number: 12, needs: null }],
+    ['000015_drop_due.needs_000014', { number: 15, needs: 14 }],
+    ['12_short', null],
+    ['000012_a.other', null],
+    ['000012_a.needs_14', null],
+  ])('%s', (name, parsed) => expect(parseMigrationName(name)).toEqual(parsed));
+
+  test('every migration of ours has such a name, a number of its own, and needs none that comes after it', () => {
+    const parsed = knownMigrations().map(parseMigrationName);
+    expect(parsed).not.toContain(null);
+    expect(new Set(parsed.map((name) => name!.number)).size).toBe(parsed.length);
+    for (const name of parsed) expect(name!.needs ?? 0).toBeLessThanOrEqual(name!.number);
+  });
+
+  const known = ['000001_a', '000002_b', '000003_c'];
+  test.each<[string, string[], string[], string[]]>([
+    ['nothing more', known, [], []],
+    ['fewer than we know', ['000001_a'], [], []],
+    ['additive', [...known, '000004_d', '000005_e'], ['000004_d', '000005_e'], []],
+    ['one for programs that know what we know', [...known, '000004_d.needs_000003'], ['000004_d.needs_000003'], []],
+    [
+      'one for newer programs',
+      [...known, '000004_d', '000005_e.needs_000004'],
+      ['000004_d'],
+      ['000005_e.needs_000004'],
+    ],
+    ['one for programs that know it', [...known, '000004_d.needs_000004'], [], ['000004_d.needs_000004']],
+    ['a name of a form that is not ours', [...known, '000004_d.locked'], [], ['000004_d.locked']],
+  ])('of what is applied: %s', (_what, applied, compatible, breaking) =>
+    expect(unknownMigrations(applied, known)).toEqual({ compatible, breaking }),
+  );
+});
+
+test('a program runs on tables of newer migrations that are additive or that it knows enough for, and says which', async () => {
+  await migrate(database.url);
+  const newest = parseMigrationName(knownMigrations().at(-1)!)!.number;
+  const needs = `900002_contract.needs_${String(newest).padStart(6, '0')}`;
+  const mark = (name: string) => db.query('insert into muster.migration (name, run_on) values ($1, now())', [name]);
+  await mark('900001_expand');
+  await mark(needs);
+  expect(await checkSchema(database.pool)).toEqual(['900001_expand', needs]);
+  expect(await migrate(database.url)).toEqual([]);
+  expect(await plannedMigrations(database.url, 'muster')).toEqual([]);
+
+  await mark('900003_contract.needs_900001');
+  const refused = /schema is newer than this program: it has 900003_contract.needs_900001, which programs that know up/;
+  for (const refusal of [checkSchema(database.pool), migrate(database.url), plannedMigrations(database.url, 'muster')])
+    await expect(refusal).rejects.toThrow(refused);
+});
+
+test.each(['muster', 'other_name'])(
+  'the plan, run by another tool, makes in schema %s what migrate makes',
+  async (schema) => {
+    const plan = await plannedMigrations(database.url, schema);
+    expect(plan.map(({ name }) => name)).toEqual(knownMigrations());
+    const { rows } = await db.query('select 1 from information_schema.schemata where schema_name = $1', [schema]);
+    expect(rows).toEqual([]); // it only read
+    for (const { sql } of plan) await db.query(sql);
+    expect((await db.query<{ search_path: string }>('show search_path')).rows[0]!.search_path).not.toContain(schema);
+    await db.query(`set search_path to ${schema}`);
+    expect(await dumpSchema(db)).toBe(COMMITTED);
+    expect(await migrate(database.url, schema)).toEqual([]);
+    expect(await checkSchema(db)).toEqual([]);
+  },
+);
+
+test('of tables that are a few migrations behind, the plan has the rest', async () => {
+  const [first, second, ...rest] = await plannedMigrations(database.url, 'muster');
+  await db.query(first!.sql);
+  await db.query(second!.sql);
+  expect(await plannedMigrations(database.url, 'muster')).toEqual(rest);
+  expect(await migrate(database.url)).toEqual(rest.map(({ name }) => name));
+});
+
+test('a migration that waits for a long transaction does not hold up what comes after it', async () => {
+  const plan = await plannedMigrations(database.url, 'muster');
+  const changesHandler = plan.findIndex(({ sql }) => /alter table handler/.test(sql));
+  expect(changesHandler).toBeGreaterThan(0);
+  for (const { sql } of plan.slice(0, changesHandler)) await db.query(sql);
+  const other = new pg.Client({ connectionString: database.url, options: '-c statement_timeout=30s' });
+  await other.connect();
+  try {
+    await db.query('begin');
+    await db.query('select from muster.handler');
+    const migrating = migrate(database.url);
+    await eventually(
+      async () => {
+        const { rows } = await other.query(
+          `select 1 from pg_stat_activity where application_name = 'muster migrate' and wait_event_type = 'Lock'`,
+        );
+        return rows.length > 0;
+      },
+      { what: 'the migration to wait' },
+    );
+    await other.query('select from muster.handler');
+    await db.query('commit');
+    expect(await migrating).toEqual(plan.slice(changesHandler).map(({ name }) => name));
+  } finally {
+    await other.end();
+  }
+});
+
+test('what cannot be undone is refused, and nothing is undone', async () => {
+  await migrate(database.url);
+  const before = await database.pool.query({ text: 'select name from migration' });
+  for (const [to, reason] of [
+    ['000001', /^Cannot undo: \d{6}_\w+ has no "Down Migration": .*Nothing was undone\.$/],
+    ['999999', /^Cannot undo: expected a migration that was applied \(000001_grouping, .*\), got 999999\. Nothing/],
+  ] as const) {
+    await expect(migrateDown(database.url, 'muster', to)).rejects.toThrow(reason);
+    await expect(plannedDown(database.url, 'muster', to)).rejects.toThrow(reason);
+  }
+  await db.query(`insert into muster.migration (name, run_on) values ('900001_expand', now())`);
+  await expect(migrateDown(database.url, 'muster')).rejects.toThrow(
+    'this program does not know 900001_expand. Use the Muster that applied it.',
+  );
+  await db.query(`delete from muster.migration where name = '900001_expand'`);
+  expect((await database.pool.query({ text: 'select name from migration' })).rows).toEqual(before.rows);
+});
