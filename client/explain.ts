@@ -1,22 +1,33 @@
 import type { CancellationRow } from '../postgres/cancellation';
+import type { ExplainRow } from '../postgres/explain';
 import { readExplainFacts } from '../postgres/explain';
 import { findQueuedInLane } from '../postgres/laneQueue';
 import { findSubmissionOf } from '../postgres/laneView';
 import { readServedOf } from '../postgres/partitionView';
 import { cancellationText } from '../workflows/planning/cancellation';
-import type { BatchPart } from '../workflows/planning/explainFacts';
+import { readUnanswered } from '../postgres/unanswered';
+import { leaderWorkflowId } from '../workflows/naming';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts } from '../workflows/planning/explain';
+import type { BatchPart, LeaderPart } from '../workflows/planning/explainFacts';
 import { servedBy, withServedBy } from '../workflows/planning/explainServed';
+import { remedyOf, standsStill } from '../workflows/planning/explainStanding';
+import { span } from '../workflows/planning/explainWords';
+import { UNANSWERED_MS } from '../workflows/planning/liveness';
 import { leaderStateName, taskStateName } from '../workflows/planning/states';
 import { checkName } from './arguments';
 import { cancellationCauseName, cancellationStateName } from './cancellation';
 import type { ClientContext } from './context';
 import { NODE_LIVE_MS } from './context';
+import { describeRun } from './describeRun';
 import { NotFoundError } from './errors';
 import { batchStatus } from './lanes';
+import { standingOf } from './standing';
 
-/** Where a task is, what it waits for and when something happens next at the earliest (G13), from Postgres alone. */
+/**
+ * Where a task is, what it waits for and when something happens next at the earliest (G13): from Postgres, and where a leader or queuer
+ * stands still also what Temporal says of its run, if it answers in time.
+ */
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
   checkName('id', id);
   await client.ready();
@@ -34,18 +45,18 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
     ...row,
     batch: withCancellation(row.batch),
     state: taskStateName(row.state),
-    leader: { ...row.leader, state: leaderStateName(row.leader.state) },
+    leader: { ...row.leader, state: leaderStateName(row.leader.state), ...(await runOf(client, row)) },
   };
   const explained = explainFacts(facts as unknown as ExplainFacts);
   const queued = facts.state === 'created' ? await findQueuedInLane(client.pool, id) : null;
   if (queued !== null) {
     const { service, ahead, batches } = queued;
-    return { ...explained, waitsFor: 'lane', text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.` }; // prettier-ignore
+    return { ...explained, waitsFor: 'lane', text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.${await standingQueuer(client)}` }; // prettier-ignore
   }
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
-  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${cancellationText(facts.batch?.cancellation ?? null)}`, waitsFor: 'lane' }; // prettier-ignore
+  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${cancellationText(facts.batch?.cancellation ?? null)}${await standingQueuer(client)}`, waitsFor: 'lane' }; // prettier-ignore
 };
 
 /** The numbers of the store as names. */
@@ -56,4 +67,20 @@ const withCancellation = (batch: Record<string, unknown> | null): BatchPart | nu
   const { tries, error, nextInMs } = row;
   const names = { state: cancellationStateName(row.state), cause: cancellationCauseName(row.cause) };
   return { ...(batch as unknown as BatchPart), cancellation: { ...names, tries, error, nextInMs } };
+};
+
+/** Of a leader that stands still. */
+const runOf = async (client: ClientContext, { handler, leader }: ExplainRow): Promise<Partial<LeaderPart>> => {
+  if (!standsStill(leader)) return {};
+  const workflowId = leaderWorkflowId(client.prefix, handler.name, leader.name, leader.id);
+  return { workflowId, run: await describeRun(() => client.temporal(), workflowId) };
+};
+
+/** Nothing of a lane moves while its queuer takes no turn. */
+const standingQueuer = async (client: ClientContext): Promise<string> => {
+  const found = (await readUnanswered(client.pool, UNANSWERED_MS, 10)).find(({ kind }) => kind === 'queuer');
+  if (found === undefined) return '';
+  const { name, ms, workflowId, runId } = standingOf(client.prefix, found);
+  const run = await describeRun(() => client.temporal(), workflowId);
+  return ` Queuer ${name} stands still: it was woken ${span(ms)} ago and has taken no turn since. ${remedyOf(workflowId, runId, run)}`;
 };

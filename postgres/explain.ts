@@ -8,9 +8,9 @@ export interface ExplainRow {
   state: number;
   attempts: number;
   error: string | null;
-  handler: Record<string, unknown>;
+  handler: Record<string, unknown> & { name: string };
   target: Record<string, unknown>;
-  leader: Record<string, unknown> & { state: number };
+  leader: Record<string, unknown> & { state: number; id: number; name: string; unansweredMs: number | null };
   queued: Record<string, unknown> | null;
   delayedInMs: number | null;
   batch: Record<string, unknown> | null;
@@ -38,8 +38,9 @@ const TARGET = `json_build_object('key', t.key, 'paused', t.paused, 'pauseReason
   'weight', (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1),
   'maxItems', o.max_items, 'minItems', o.min_items, 'lingerMs', o.linger_ms, 'quietMs', o.quiet_ms)`;
 
-const LEADER = `json_build_object('name', l.name, 'state', l.state, 'wakeInMs', ${inMs('l.wake_at')}, 'expiresInMs', ${inMs('l.expires_at')},
-  'blocked', l.blocked, 'heldBy', l.answer->>'heldBy')`;
+const LEADER = `json_build_object('id', l.id, 'name', l.name, 'state', l.state, 'wakeInMs', ${inMs('l.wake_at')}, 'expiresInMs', ${inMs('l.expires_at')},
+  'blocked', l.blocked, 'heldBy', l.answer->>'heldBy',
+  'unansweredMs', case when l.state = 1 then -${inMs('l.woken_at')} end, 'runId', l.holder)`;
 
 const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
   'ahead', (select count(*) from (select from queue a where a.target_id = q.target_id and (a.priority, a.seq) < (q.priority, q.seq) limit 10000) a),
@@ -51,7 +52,7 @@ const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
   'full', coalesce(w.bytes + h.overhead_bytes >= h.max_bytes, false) or coalesce(w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler), false)) end`;
 
 const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n', b.n - b.n_left, 'attempt', b.attempt, 'dispatched', b.dispatch is not null,
-  'attemptEndsInMs', ${inMs('b.attempt_until')}, 'retryInMs', ${inMs('b.retry_at')}, 'reference', b.reference, 'pollInMs', ${inMs('b.poll_at')}, 'pollEndsInMs', ${inMs('b.poll_until')},
+  'attemptBy', b.attempt_by, 'nodeSeenMs', (select -${inMs('n.seen_at')} from node n where n.id = b.attempt_by), 'attemptEndsInMs', ${inMs('b.attempt_until')}, 'retryInMs', ${inMs('b.retry_at')}, 'reference', b.reference, 'pollInMs', ${inMs('b.poll_at')}, 'pollEndsInMs', ${inMs('b.poll_until')},
   'refused', b.refused, 'refusals', b.refusals, 'error', b.error, 'cancellation', ${CANCELLATION_OF_BATCH}) end`;
 
 const FACTS = `

@@ -26,3 +26,26 @@ where x.woken_at < clock() - $1 * interval '1 ms' order by x.woken_at limit $2`,
   });
   return rows;
 };
+
+/** Wakes that no turn has answered yet, of leaders and of queuers. */
+export interface Wakes {
+  kind: 'leader' | 'queuer';
+  /** Older than the limit. */
+  late: number;
+  /** Age of the oldest; 0: there is none. */
+  oldestMs: number;
+}
+
+export const readWakes = async (db: Queryable, olderThanMs: number): Promise<Wakes[]> => {
+  const { rows } = await db.query<Wakes>({
+    name: 'read-wakes',
+    text: `
+select k.kind, count(*) filter (where x.woken_at < clock() - $1 * interval '1 ms')::float8 as late,
+  coalesce(greatest(0, extract(epoch from clock() - min(x.woken_at)) * 1000), 0)::float8 as "oldestMs"
+from unnest(array['leader', 'queuer']) k (kind) left join (
+  select 'leader' as kind, woken_at from leader where state = 1 and woken_at is not null
+  union all select 'queuer', woken_at from queuer where state = 1 and woken_at is not null) x on x.kind = k.kind group by 1`,
+    values: [olderThanMs],
+  });
+  return rows;
+};

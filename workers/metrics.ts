@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { ExecutionMeters } from '../activities/executionMeters';
 import type { Pool } from '../postgres/pool';
+import type { HealthOptions } from './health';
+import { Health } from './health';
 import { StoreMetrics } from './storeMetrics';
 import type { SweepCounts } from './sweepCounts';
 
@@ -21,6 +23,8 @@ export interface MetricsOptions {
   meters?: ExecutionMeters;
   /** `node.deps.partitions`, where a worker runs in this process. */
   partitions?: { readonly size: number };
+  /** How this process asks Temporal, and whether its workers run; where a worker runs in this process. */
+  health?: Omit<HealthOptions, 'pool'>;
   log?: Logger;
 }
 export interface MetricsServer {
@@ -28,17 +32,17 @@ export interface MetricsServer {
   stop(): Promise<void>;
 }
 
-/** Longest that the store may take over `/healthz`. */
-const HEALTH_MS = 2_000;
-
 /**
- * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz` (200, or 503 while Postgres does not answer). All values but
+ * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz`: 200, or 503 while a part of this process is of no use (`Health`); the
+ * answer says which, and since when. All values but
  * the sweeper's, those of item runs, of chunks given back and of partitions held are the store's and so the same from every process: aggregate with `max`, not
  * with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const registry = new Registry();
+  const health = new Health({ ...options.health, pool: options.pool });
   const metrics = new StoreMetrics(registry, options);
+  registerHealth(registry, health);
   options.meters?.register(registry);
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
@@ -48,14 +52,11 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
         : path === '/metrics'
           ? metrics.refresh().then(async () => send(response, 200, registry.contentType, await registry.metrics()))
           : path === '/healthz'
-            ? health(options.pool).then((healthy) =>
-                send(
-                  response,
-                  healthy ? 200 : 503,
-                  'application/json',
-                  JSON.stringify({ database: healthy ? 'up' : 'down' }),
-                ),
-              )
+            ? health
+                .report()
+                .then((report) =>
+                  send(response, report.healthy ? 200 : 503, 'application/json', JSON.stringify(report)),
+                )
             : Promise.resolve(send(response, 404, 'text/plain', 'There is /metrics and /healthz\n'));
     answer.catch((error: unknown) => {
       options.log?.warn({ err: error }, 'metrics: no answer');
@@ -68,6 +69,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
     stop: async () => {
+      health.stop();
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
@@ -75,19 +77,17 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
   };
 };
 
+/** Of this process: whether each part is of use, and for how long it has given no good answer. */
+const registerHealth = (registry: Registry, health: Health): void => {
+  const registers = [registry];
+  const labelNames = ['part'] as const;
+  new Gauge({ name: 'muster_healthy', help: '1: this part of the process is of use, as /healthz says', labelNames, registers,
+    collect() { for (const { part, healthy } of health.silence()) this.set({ part }, healthy ? 1 : 0); } }); // prettier-ignore
+  new Gauge({ name: 'muster_silent_seconds', help: 'Since the last good answer of this part; 0: it answers', labelNames, registers,
+    collect() { for (const { part, seconds } of health.silence()) this.set({ part }, seconds); } }); // prettier-ignore
+};
+
 const send = (response: ServerResponse, status: number, type: string, body: string): void => {
   if (response.headersSent) return;
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
-};
-
-/** False too if no connection is to be had in time. */
-export const health = async (pool: Pool): Promise<boolean> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), HEALTH_MS)));
-  const asked = pool.query({ name: 'is-alive', text: 'select 1' }).then(() => true, () => false); // prettier-ignore
-  try {
-    return await Promise.race([asked, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 };

@@ -79,6 +79,8 @@ export interface Node {
   deps: ActivityDeps;
   /** What this process's sweeper found since its start, for `startMetrics`. */
   sweepCounts: Readonly<SweepCounts>;
+  /** Throws if a worker of this process, or one of its pollers, has failed. */
+  checkWorkers(): void;
   /** Runs until `shutdown`; rejects if a worker fails. */
   run(): Promise<void>;
   shutdown(): void;
@@ -146,8 +148,14 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await registry.stop();
   };
   const run = (): Promise<void> => runWorkers(workers, { start, stop, shutdown, draining: draining.signal });
-  return { id, deps, sweepCounts: sweeper.counts, run, shutdown };
+  return { id, deps, sweepCounts: sweeper.counts, checkWorkers: () => workers.forEach(checkWorker), run, shutdown };
 };
+
+const checkWorker = (worker: Worker): void => {
+  const { runState, workflowPollerState, activityPollerState } = worker.getStatus();
+  if ([runState, workflowPollerState, activityPollerState].includes('FAILED'))
+    throw new Error(`the worker of task queue ${worker.options.taskQueue} has failed: run ${runState}, polls of workflow tasks ${workflowPollerState}, of activities ${activityPollerState}`);
+}; // prettier-ignore
 
 /** Until all have ended; one that fails stops the others, and is told. */
 const runWorkers = async (

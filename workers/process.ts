@@ -39,6 +39,8 @@ export interface WorkerOptions {
 export const DEFAULT_SHUTDOWN_GRACE_MS = 20_000;
 export const DEFAULT_START_TIMEOUT_MS = 60_000;
 const DEFAULT_CONNECTIONS = 20;
+/** Longest that Temporal may take over whether it is there. */
+const ASK_MS = 5_000;
 
 /** A worker process at work. */
 export interface RunningWorker {
@@ -79,7 +81,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     callbacks = await listen(settings, log);
     const callback = callbackOf(settings, callbacks);
     const node = await createNode({ ...nodeOptions(settings, options), ...callback, pool, connection: connection! });
-    metrics = await serveMetrics(node, pool, options);
+    metrics = await serveMetrics(node, pool, connection!, options);
     callbacks?.serve(node.deps);
     return running(
       { node, pool, connection: connection!, metrics, callbacks, poisoned: poisoned.signal },
@@ -135,7 +137,12 @@ const callbackOf = (
 };
 
 /** Before any work is taken: a port that is taken ends the start. */
-const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOptions): Promise<MetricsServer | null> => {
+const serveMetrics = async (
+  node: Node,
+  pool: Pool,
+  connection: NativeConnection,
+  { metrics, log }: WorkerOptions,
+): Promise<MetricsServer | null> => {
   if (metrics === undefined) return null;
   try {
     const server = await startMetrics({
@@ -145,6 +152,7 @@ const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOpti
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
       partitions: node.deps.partitions,
+      health: { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers },
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');
     return server;
@@ -156,6 +164,10 @@ const serveMetrics = async (node: Node, pool: Pool, { metrics, log }: WorkerOpti
     );
   }
 };
+
+/** By the connection of the workers: what it cannot ask, they cannot poll. */
+export const askTemporal = (connection: NativeConnection): Promise<unknown> =>
+  connection.withDeadline(Date.now() + ASK_MS, () => connection.workflowService.getSystemInfo({}));
 
 interface Parts {
   node: Node;

@@ -4,6 +4,9 @@ import type { Logger } from 'pino';
 import * as store from '../postgres/metrics';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import type { Wakes } from '../postgres/unanswered';
+import { readWakes } from '../postgres/unanswered';
+import { UNANSWERED_MS } from '../workflows/planning/liveness';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
 import { PartitionGauges } from './partitionGauges';
@@ -44,6 +47,8 @@ const OF_LANES = {
 export class StoreMetrics {
   private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
   private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
+  private readonly unanswered: Gauge<'kind'>;
+  private readonly oldestUnanswered: Gauge<'kind'>;
   private readonly paused: Gauge<'handler'>;
   private readonly nodes: Gauge<'handler'>;
   private readonly leaders: Gauge<'handler' | 'state'>;
@@ -77,6 +82,8 @@ export class StoreMetrics {
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
+    this.unanswered = new Gauge({ name: 'muster_unanswered_wakes', help: 'Leaders and queuers that were woken more than 30 s ago and have taken no turn since', labelNames: ['kind'], registers }); // prettier-ignore
+    this.oldestUnanswered = new Gauge({ name: 'muster_oldest_unanswered_wake_seconds', help: 'Age of the oldest wake that no turn has answered', labelNames: ['kind'], registers }); // prettier-ignore
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -112,6 +119,7 @@ export class StoreMetrics {
         for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
+        this.showWakes(await readWakes(client, UNANSWERED_MS));
         await this.executions.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
@@ -135,6 +143,13 @@ export class StoreMetrics {
       for (const state of Object.keys(LEADER_STATES)) this.leaders.set({ handler, state }, 0);
     }
     for (const { handler, state, n } of leaders) this.leaders.set({ handler, state: leaderStateName(state) }, n);
+  }
+
+  private showWakes(wakes: readonly Wakes[]): void {
+    for (const { kind, late, oldestMs } of wakes) {
+      this.unanswered.set({ kind }, late);
+      this.oldestUnanswered.set({ kind }, oldestMs / 1_000);
+    }
   }
 
   private async countBatches(client: Client): Promise<void> {

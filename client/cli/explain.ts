@@ -9,7 +9,7 @@ export const explainCommand = (): Command =>
     'explain',
     'Say where a task is, what it waits for and when it goes on at the earliest.',
     ['muster explain order-17', 'muster explain order-17 --json | jq -r .waitsFor'],
-    'Reads Postgres only: it answers also while Temporal is down.',
+    'Reads Postgres, and answers also while Temporal is down; where a leader stands still it asks Temporal about its run.',
   )
     .argument('<task>', 'id of the task')
     .action(runs(explain));

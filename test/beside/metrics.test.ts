@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { defineHandler } from '../../activities/handlers';
 import { createPool } from '../../postgres/pool';
+import type { HealthReport } from '../../workers/health';
 import type { MetricsServer } from '../../workers/metrics';
 import { startMetrics } from '../../workers/metrics';
 import { eventually } from '../helpers/eventually';
@@ -133,9 +134,9 @@ test('scrapes within a second share one reading; other paths and methods are ref
   }
 });
 
-test('a store that does not answer in time: the old values, a failure counted, and /healthz says 503 only while it is down', async () => {
+test('a store that does not answer in time: the old values, a failure counted, and /healthz says 503 when it is down for longer than a hiccup', async () => {
   const pool = createPool({ databaseUrl: muster.database.url, max: 2 });
-  const own = await startMetrics({ pool, port: 0 });
+  const own = await startMetrics({ pool, port: 0, health: { silentMs: { database: 1_000 } } });
   const lock = new pg.Client({ connectionString: muster.database.url, options: '-c search_path=muster' });
   await lock.connect();
   try {
@@ -150,8 +151,15 @@ test('a store that does not answer in time: the old values, a failure counted, a
     await lock.query('rollback');
     expect((await fetch(`${own.url}/healthz`)).status).toBe(200);
     await pool.end();
-    const sick = await fetch(`${own.url}/healthz`);
-    expect([sick.status, await sick.json()]).toEqual([503, { database: 'down' }]);
+    expect((await fetch(`${own.url}/healthz`)).status).toBe(200); // a hiccup
+    const sick = await eventually(async () => {
+      const answer = await fetch(`${own.url}/healthz`);
+      return answer.status === 503 && ((await answer.json()) as HealthReport);
+    });
+    expect(sick.parts[0]).toEqual({ part: 'database', healthy: false, failingSince: expect.any(String), error: expect.stringMatching(/pool/) }); // prettier-ignore
+    const gauges = await scrape(own.url);
+    expect(valueOf(gauges, 'muster_healthy{part="database"}')).toBe(0);
+    expect(valueOf(gauges, 'muster_silent_seconds{part="database"}')).toBeGreaterThan(1);
   } finally {
     await lock.end();
     await own.stop();

@@ -1,11 +1,14 @@
 import type { BatchPart, ExplainFacts, Reason } from './explainFacts';
-import { because, count, span, stopped, waitForLeader } from './explainWords';
+import { waitForLeader } from './explainLeader';
+import { overdueCall, standsStill } from './explainStanding';
+import { because, count, span, stopped } from './explainWords';
 
 /** A task in an open batch: before its call, in it, or between two. */
 export const explainBatch = (facts: ExplainFacts): Reason => {
   const { batch } = facts;
   if (batch === null) return { waitsFor: null, inMs: null, text: 'It was being moved while this was read; ask again.' };
   const called = batch.attemptEndsInMs !== null;
+  if (called && batch.dispatched && batch.attemptEndsInMs! <= 0) return overdueCall(batch, facts.target.key);
   if (called && batch.dispatched)
     return {
       waitsFor: 'call',
@@ -59,6 +62,7 @@ const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean):
       inMs: waitMs,
       text: `Call ${batch.attempt} of batch ${batch.id} ${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. The same batch is sent again in ${span(waitMs)}.`,
     };
+  if (batch.dispatched && standsStill(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);
   if (batch.dispatched)
     return {

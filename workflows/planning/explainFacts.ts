@@ -72,6 +72,7 @@ export interface TargetPart {
   quietMs: number | null;
 }
 export interface LeaderPart {
+  id: number;
   name: string;
   state: 'idle' | 'working' | 'waiting';
   wakeInMs: number | null;
@@ -79,7 +80,25 @@ export interface LeaderPart {
   blocked: boolean;
   /** Why its last turn left due work alone. */
   heldBy: string | null;
+  /** Since it was woken; null: it has taken a turn since. */
+  unansweredMs: number | null;
+  /** The run that took its last turn. */
+  runId: string | null;
+  /** Of one that stands still: its workflow, and what Temporal says of it. */
+  workflowId?: string;
+  run?: RunPart | null;
 }
+/** What runs in Temporal under a leader's or queuer's name; null: nobody could be asked. */
+export interface RunPart {
+  workflowId: string;
+  /** Null: none is open. */
+  runId: string | null;
+  /** Of its pending workflow task: above 1 it has failed or timed out before. */
+  attempt: number | null;
+  /** Why its last workflow task failed. */
+  lastFailure: string | null;
+}
+
 export interface QueuedPart {
   /** Tasks before this one, counted up to 10,000. */
   ahead: number;
@@ -101,6 +120,9 @@ export interface BatchPart {
   /** Calls marked so far. */
   attempt: number;
   dispatched: boolean;
+  /** The node that marked the last call, and since when it gave no sign of life; null: it is not known. */
+  attemptBy: string | null;
+  nodeSeenMs: number | null;
   /** A call was marked and is not concluded; until then nobody takes the next attempt. */
   attemptEndsInMs: number | null;
   retryInMs: number | null;

@@ -1,5 +1,7 @@
 import type { ExplainFacts, QueuedPart, Reason } from './explainFacts';
-import { count, span, stopped, waitForLeader } from './explainWords';
+import { waitForLeader } from './explainLeader';
+import { standsStill } from './explainStanding';
+import { count, span, stopped } from './explainWords';
 
 /** A created task: waits for its time, or is ready in the queue of its target. */
 export const explainQueued = (facts: ExplainFacts): Reason => {
@@ -71,7 +73,7 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
 
 /** Due, but its calls or weight in flight are at a limit. Null: there is room, or nobody is there who knows. */
 const waitForRoom = ({ handler, target, leader }: ExplainFacts, behind: string): Reason | null => {
-  if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0) return null;
+  if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || standsStill(leader)) return null;
   const heavy = handler.weightPerTarget !== null && target.weight > 0 && target.inFlight < handler.perTarget;
   if (target.busy && heavy)
     return {

@@ -38,38 +38,3 @@ export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
     text: `${what} is held back by the downstream's back pressure or a rate limit: nothing of it is sent for ${span(inMs)}.`,
   };
 };
-
-/** Due, and nobody has come yet. */
-export const waitForLeader = ({ handler, leader, target }: ExplainFacts, what: string): Reason => {
-  if (!handler.served)
-    return {
-      waitsFor: 'leader',
-      inMs: null,
-      text: `${what} could go, but no live worker serves handler "${handler.name}". Start one whose config has it.`,
-    };
-  if (leader.state === 'idle')
-    return {
-      waitsFor: 'leader',
-      inMs: null,
-      text: `${what} could go, but leader "${leader.name}" is idle and was not told: the sweeper of any worker wakes it within seconds.`,
-    };
-  if (leader.expiresInMs !== null && leader.expiresInMs <= 0)
-    return {
-      waitsFor: 'leader',
-      inMs: null,
-      text: `${what} could go, but leader "${leader.name}" has been silent for ${span(-leader.expiresInMs)} past its lease: the sweeper of any worker wakes it within seconds.`,
-    };
-  if (target.dueInMs === null)
-    return {
-      waitsFor: 'leader',
-      inMs: null,
-      text: `${what} could go, but target "${target.key}" has not been rung: the sweeper of any worker does it within seconds.`,
-    };
-  if (leader.state === 'waiting' && leader.wakeInMs !== null && leader.wakeInMs > 0)
-    return {
-      waitsFor: 'leader',
-      inMs: leader.wakeInMs,
-      text: `${what} is next for leader "${leader.name}", which looks again within ${span(leader.wakeInMs)}.`,
-    };
-  return { waitsFor: 'leader', inMs: 0, text: `${what} is next for leader "${leader.name}", which is at work now.` };
-};

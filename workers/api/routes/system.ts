@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { verification } from '../../../workflows/contracts/handler';
-import { health } from '../../metrics';
+import { count } from '../../../workflows/contracts/words';
+import { readWakes } from '../../../postgres/unanswered';
+import { UNANSWERED_MS } from '../../../workflows/planning/liveness';
+import { answers } from '../../health';
 import type { ApiMetrics } from '../metrics';
 import { ApiProblem } from '../problem';
 import type { Route } from '../route';
@@ -41,12 +44,22 @@ const ready = (stopping: AbortSignal): Route =>
     scope: 'open',
     tag,
     summary: 'Requests may come: the database answers, and this process does not stop',
-    answer: { status: 200, schema: z.object({ status: z.literal('ready') }), description: 'They may' },
+    answer: {
+      status: 200,
+      schema: z.object({
+        status: z.literal('ready'),
+        unanswered: count.describe(
+          'Leaders and queuers that were woken more than 30 s ago and have taken no turn since: requests are accepted, and what they ask for stands still',
+        ),
+      }),
+      description: 'They may',
+    },
     problems: ['unavailable', 'stopping'],
     run: async ({ client }) => {
       if (stopping.aborted) throw new ApiProblem('stopping', 'This process stops.', { retryAfterS: 1 });
-      if (!(await health(client.pool))) throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 }); // prettier-ignore
-      return { status: 'ready' as const };
+      if (!(await answers(client.pool))) throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 }); // prettier-ignore
+      const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
+      return { status: 'ready' as const, unanswered };
     },
   });
 

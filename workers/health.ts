@@ -1,0 +1,131 @@
+import type { Pool } from '../postgres/pool';
+import { readUnanswered } from '../postgres/unanswered';
+import { DATABASE_SILENT_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../workflows/planning/liveness';
+
+/** Whether this process is of use, part by part. A short hiccup of a server is none; what stands still is not called healthy. */
+
+export interface PartHealth {
+  part: 'database' | 'temporal' | 'workers' | 'turns';
+  healthy: boolean;
+  /** ISO; null: nothing is wrong with it. Within its patience a part may be healthy although it fails. */
+  failingSince: string | null;
+  error: string | null;
+}
+
+export interface HealthReport {
+  healthy: boolean;
+  parts: PartHealth[];
+}
+
+export interface HealthOptions {
+  pool: Pool;
+  /** A cheap question to Temporal over the connection of the workers; rejects if there is no answer in time. Left out: none is used. */
+  askTemporal?: () => Promise<unknown>;
+  /** Rejects, or throws, if a worker of this process has failed. */
+  checkWorkers?: () => void;
+  /** For tests. */
+  silentMs?: { database?: number; temporal?: number };
+}
+
+const EVERY_MS = 5_000;
+/** A question is given up after this. */
+const MOST_MS = 2_000;
+
+/** Asked every 5 s, so that the age of the last answer is known, and again when somebody wants to know. */
+export class Health {
+  private readonly parts: Part[];
+  private readonly timer: NodeJS.Timeout;
+  private checking: Promise<void> | null = null;
+
+  constructor({ pool, askTemporal, checkWorkers, silentMs = {} }: HealthOptions) {
+    const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () => pool.query({ name: 'is-alive', text: 'select 1' })); // prettier-ignore
+    // The patience with a wake is in the question. A database that does not answer is another part's fault.
+    const turns = new Part('turns', 0, async () => {
+      const [oldest] = await readUnanswered(pool, UNANSWERED_MS, 1).catch(() => []);
+      if (oldest === undefined) return;
+      const who = oldest.kind === 'queuer' ? `queuer ${oldest.id}` : `leader "${oldest.name}" of handler "${oldest.handler}"`;
+      throw new Error(`${who} was woken ${Math.round(oldest.ms / 1_000)} s ago and has taken no turn since; muster status names all`);
+    }); // prettier-ignore
+    this.parts = [database, turns];
+    if (askTemporal !== undefined)
+      this.parts.push(new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal));
+    if (checkWorkers !== undefined) this.parts.push(new Part('workers', 0, async () => checkWorkers()));
+    this.timer = setInterval(() => void this.check(), EVERY_MS);
+    this.timer.unref();
+    void this.check();
+  }
+
+  async report(): Promise<HealthReport> {
+    await this.check();
+    const parts = this.parts.map((part) => part.health());
+    return { healthy: parts.every(({ healthy }) => healthy), parts };
+  }
+
+  /** Seconds since the last good answer, by part. */
+  silence(): { part: string; seconds: number; healthy: boolean }[] {
+    return this.parts.map((part) => ({ part: part.name, seconds: part.silentMs() / 1_000, healthy: part.health().healthy })); // prettier-ignore
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private check(): Promise<void> {
+    this.checking ??= Promise.all(this.parts.map((part) => part.check()))
+      .then(() => undefined)
+      .finally(() => (this.checking = null));
+    return this.checking;
+  }
+}
+
+class Part {
+  private answeredAt = performance.now();
+  private failingSince: Date | null = null;
+  private error: string | null = null;
+
+  constructor(
+    readonly name: PartHealth['part'],
+    private readonly patienceMs: number,
+    private readonly ask: () => Promise<unknown>,
+  ) {}
+
+  async check(): Promise<void> {
+    try {
+      await inTime(this.ask);
+      this.answeredAt = performance.now();
+      this.failingSince = null;
+      this.error = null;
+    } catch (error) {
+      this.failingSince ??= new Date();
+      this.error = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  silentMs(): number {
+    return this.failingSince === null ? 0 : performance.now() - this.answeredAt;
+  }
+
+  health(): PartHealth {
+    const healthy = this.failingSince === null || this.silentMs() < this.patienceMs;
+    return { part: this.name, healthy, failingSince: this.failingSince?.toISOString() ?? null, error: this.error };
+  }
+}
+
+const inTime = async (ask: () => Promise<unknown>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${MOST_MS} ms`)), MOST_MS);
+  });
+  try {
+    await Promise.race([ask(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** True if the database answers now; false too if no connection is to be had in time. */
+export const answers = (pool: Pool): Promise<boolean> =>
+  inTime(() => pool.query({ name: 'is-alive', text: 'select 1' })).then(
+    () => true,
+    () => false,
+  );
