@@ -107,6 +107,7 @@ const toQueued = (batch: OpenBatch, served: readonly string[], node: string | nu
   sequence: batch.seq,
   part: 0,
   status: statusName(batch.status),
+  resolving: batch.resolving,
   reads: batch.reads,
   writes: batch.writes,
   weight: batch.weight,

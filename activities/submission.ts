@@ -8,6 +8,7 @@ import * as store from '../postgres/batch';
 import type { CarriedBatch, MemberTask } from '../postgres/batch';
 import { recoverAllowed } from '../postgres/backPressure';
 import { isRefusedValue, withRetries } from '../postgres/errors';
+import { markResolving } from '../postgres/laneSettle';
 import { insertResultPage } from '../postgres/settle';
 import { partitionName } from '../postgres/partition';
 import type { ActivityDeps } from './deps';
@@ -97,8 +98,10 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
   const batch = toBatch(deps.handler, call);
   let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages);
   if (outcome.kind !== 'results') call.pages = newPages(deps, call); // what an interrupted answer said is void
-  if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined)
+  if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined) {
+    if (call.batch.inLane) await markResolving(deps.pool, call.batch.id);
     outcome = await lookUp(deps, call, outcome.error);
+  }
   return { call, outcome };
 };
 

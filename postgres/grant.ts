@@ -157,6 +157,7 @@ export interface OpenBatch {
   id: number;
   seq: number;
   status: number;
+  resolving: boolean;
   reads: string[];
   writes: string[];
   weight: number;
@@ -186,7 +187,7 @@ export const readOpenBatches = async (
   const { rows } = await db.query<OpenBatch>({
     name: 'read-open-batches',
     text: `
-select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", s.target_id as "targetId", b.weight as load, b.n,
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", s.target_id as "targetId", b.weight as load, b.n,
   h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
@@ -210,7 +211,7 @@ export const grantBatches = async (
     text: `
 with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was, submitter, start_ms)),
 given as (
-  update submission s set status = 3, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
+  update submission s set status = 3, resolving = g.was = 2, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
 carried as (update batch b set dispatch = g.submitter, retry_at = case when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
 select count(*)::int as n from carried`,
     values: [grants.map((grant) => grant.id), grants.map((grant) => grant.from), grants.map((grant) => grant.submitter), grants.map((grant) => grant.startInMs)], // prettier-ignore

@@ -30,7 +30,7 @@ export const moveSubmission = async (
     text: `
 with was as materialized (select batch_id, lane_id, status from submission where batch_id = $1 and status < 10 for no key update),
 moved as (
-  update submission s set status = $2::smallint, not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
+  update submission s set status = $2::smallint, resolving = false, not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
     look_ups = case when $2::smallint = 2 then s.look_ups + $4::int else 0 end, overdue = s.overdue + $5::int from was w where s.batch_id = w.batch_id)
 update lane_state l set ready = true, pending = l.pending - (w.status in (3, 4, 5))::int + ($2::smallint in (3, 4, 5))::int
 from was w join lane n on n.id = w.lane_id where l.lane_id = w.lane_id
@@ -38,6 +38,15 @@ returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
     values: [batchId, status, notBeforeMs, lookUps, overdue],
   });
   return rows[0] ?? null;
+};
+
+/** Its call ended without an outcome and is looked up right away: nothing else of its lane goes meanwhile. */
+export const markResolving = async (db: Queryable, batchId: number): Promise<void> => {
+  await db.query({
+    name: 'mark-resolving',
+    text: 'update submission set resolving = true where batch_id = $1 and status = 3',
+    values: [batchId],
+  });
 };
 
 /** Look-ups of its unknown outcome so far, without a clear answer; and what made it unknown. */

@@ -606,6 +606,7 @@ create table submission (
   weight integer not null,
   reads text[] not null,
   writes text[] not null,
+  resolving boolean not null default false,
   constraint submission_pkey PRIMARY KEY (batch_id),
   constraint submission_status_check CHECK (status >= 0 AND status <= 19),
   constraint submission_weight_check CHECK (weight > 0)

@@ -22,7 +22,14 @@ const asynchronous = {
   results: (reference: string) => (slow.results.get(reference) ?? keyed.results.get(reference) ?? []).map((id) => ({ id, status: 'ok' as const })), // prettier-ignore
   poll: { everyMs: 20, deadlineMs: 150 },
 };
-const reconcile = (batch: { target: string; tasks: readonly { id: string }[] }): Promise<ReconcileAnswer> => {
+/** Look-ups of these services wait until they are let go. */
+const gates = new Map<string, Promise<void>>();
+const reconcile = async (batch: { target: string; tasks: readonly { id: string }[] }): Promise<ReconcileAnswer> => {
+  const answer = await lookUp(batch);
+  await gates.get(batch.target);
+  return answer;
+};
+const lookUp = (batch: { target: string; tasks: readonly { id: string }[] }): Promise<ReconcileAnswer> => {
   lookUps.set(batch.target, (lookUps.get(batch.target) ?? 0) + 1);
   const status = found.get(batch.target) ?? 'unsure';
   if (status === 'done') return Promise.resolve({ status, results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }); // prettier-ignore
@@ -49,6 +56,14 @@ beforeAll(async () => {
       reconcile,
       lane: { lookUps: 3, lookUpEveryMs: 100 },
     }),
+    ...(['parallel', 'unconstrained'] as const).map((approach) =>
+      unsure.handler({
+        name: approach,
+        idempotency: 'none',
+        reconcile,
+        lane: { approach, lookUps: 5, lookUpEveryMs: 100 },
+      }),
+    ),
     slow.handler({ name: 'slow', idempotency: 'none', reconcile, lane: { lookUps: 2, lookUpEveryMs: 50 }, ...asynchronous }), // prettier-ignore
     keyed.handler({ name: 'keyed', lane: { deadlines: 2 }, ...asynchronous }),
   ]);
@@ -91,6 +106,43 @@ test.each([
   },
 );
 
+test.each(['parallel', 'unconstrained'] as const)(
+  'C17 C28: %s: while an unknown outcome is looked up, at once or later, nothing that was not sent goes',
+  async (handler) => {
+    const service = `looked-up-${handler}`;
+    let letGo: () => void = () => undefined;
+    const close = (): void => void gates.set(service, new Promise((resolve) => (letGo = resolve)));
+    const keys = ['a', 'b', 'c'].values();
+    const next = async (): Promise<number> =>
+      (await muster.client.submitBatch(handler, service, items(service, 1, { writes: [keys.next().value!] }))).batch;
+    /** The queuer has looked since: what came later, in another lane, has been sent. */
+    const looked = async (other: string): Promise<void> => {
+      await submit(handler, other);
+      await eventually(() => callsOf(unsure, other).length > 0);
+    };
+    const sent = (): number[] => callsOf(unsure, service).map(({ batch }) => batch);
+    close();
+    const first = await next();
+    await eventually(() => lookUps.get(service) === 1);
+    const second = await next();
+    await looked(`${service}-1`);
+    expect(sent()).toEqual([first]);
+    // It found nothing out. The next look-up, from the queue:
+    const open = letGo;
+    close();
+    open();
+    await eventually(() => lookUps.get(service) === 2);
+    const third = await next(); // rings the lane
+    await looked(`${service}-2`);
+    expect(sent()).toEqual([first]);
+    found.set(service, 'done');
+    gates.delete(service);
+    letGo();
+    for (const batch of [first, second, third]) await reaches(batch, 'committed');
+    expect(sent()[0]).toBe(first);
+  },
+);
+
 test('C9: pending past its deadline and sent again with its key: after as many deadlines as the handler says its lane is parked', async () => {
   const first = await submit('keyed', 'for-ever');
   const next = await submit('keyed', 'for-ever');
@@ -110,9 +162,9 @@ test('C9 C28: pending past its deadline, a look-up unsure: looked up again, neve
   await reaches(first, 'parked');
   expect([lookUps.get('overdue'), callsOf(slow, 'overdue').length]).toEqual([2, 1]);
   expect((await client.lane('overdue')).reason).toMatch(/^unknown: 2 look-ups/);
+  slow.answer = okay; // before the next one goes
   await client.complete('slow', { batchId: first, results: [{ id: some[0]!.id, status: 'ok' }] });
   await reaches(first, 'committed');
-  slow.answer = okay;
   // Nothing is left for an operator to decide.
   await reaches(next, 'committed');
   expect(await client.lane('overdue')).toMatchObject({ haltedBy: null, reason: null });

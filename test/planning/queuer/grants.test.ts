@@ -89,6 +89,19 @@ describe('lost and unknown batches', () => {
     }
   });
 
+  test.each(['unconstrained', 'parallel', 'serial'] as const)(
+    'C17: while one of unknown outcome is looked up, nothing behind it goes: %s',
+    (approach) => {
+      const asked = buildBatch({ id: 1, status: 'submitted', resolving: true, writes: ['k1'] });
+      const lane = { approach, open: [asked, ...waiting(2, 3, { writes: ['z'] })], pending: 1 };
+      expect(grantsOf(lane)).toEqual([]);
+      // Nor in what is given more of, and it is not looked at again before the look-up ends.
+      expect(readinessOf(buildLane({ id: 1, ...lane, openMore: true }))).toMatchObject({ ready: false, dueInMs: null });
+      const sent = { ...asked, resolving: false };
+      expect(grantsOf({ ...lane, open: [sent, ...lane.open.slice(1)] })).toEqual(approach === 'serial' ? [] : approach === 'parallel' ? [2] : [2, 3]); // prettier-ignore
+    },
+  );
+
   test('C28: a parked one halts its lane, also the next when the first was resolved; other lanes go on', () => {
     const parked = buildLane({ id: 1, open: [buildBatch({ id: 1, status: 'parked' }), ...waiting(2, 3)] });
     expect(readinessOf(parked)).toMatchObject({ ready: false, haltedBy: 1 });

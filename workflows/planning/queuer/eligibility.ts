@@ -46,12 +46,11 @@ export class LaneWalk {
       if (verdict.kind === 'not-before') this.dueInMs = Math.min(this.dueInMs ?? Infinity, verdict.inMs);
       if (verdict.kind === 'parked') this.parked = batch.id;
       const goes = verdict.kind === 'may-go';
-      this.passed.push(goes ? { ...batch, status: 'submitted' } : batch);
+      this.passed.push(goes ? { ...batch, status: 'submitted', resolving: batch.status === 'unknown' } : batch);
       this.at += 1;
       // Lost or parked: nothing of the lane goes before it is resolved (C17), one after the other. And where order alone blocks one
       // batch, it blocks all that follow.
-      this.closed =
-        batch.status === 'unknown' || batch.status === 'parked' || (verdict.kind === 'blocked' && verdict.key === null);
+      this.closed = isUnresolved(batch) || (verdict.kind === 'blocked' && verdict.key === null);
       if (goes) return batch;
     }
     return null;
@@ -69,7 +68,7 @@ const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], 
   if (batch.status === 'parked') return { kind: 'parked' };
   if (batch.failedOn !== null && batch.status === 'unsubmitted') return { kind: 'failed', on: batch.failedOn };
   if (batch.status === 'unsubmitted' && batch.waitsFor.length > 0) return { kind: 'dependency', on: batch.waitsFor };
-  const unknown = earlier.find(({ status }) => status === 'unknown' || status === 'parked');
+  const unknown = earlier.find(isUnresolved);
   if (unknown !== undefined) return { kind: 'unknown-first', batch: unknown };
   const { approach, kind } = approachOf(lane);
   const later = lane.open.slice(at + 1).filter(({ status }) => isInFlight(status));
@@ -78,6 +77,10 @@ const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], 
   if (batch.notBeforeInMs !== null && batch.notBeforeInMs > 0) return { kind: 'not-before', inMs: batch.notBeforeInMs };
   return { kind: 'may-go' };
 };
+
+/** Nobody knows what became of it, or somebody is finding out right now. */
+const isUnresolved = ({ status, resolving }: QueuedBatch): boolean =>
+  status === 'unknown' || status === 'parked' || (status === 'submitted' && resolving === true);
 
 /** Of several unknown ones only the oldest goes: the one before may be on its way to be looked up. */
 const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Blocker | null => {

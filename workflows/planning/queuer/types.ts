@@ -30,6 +30,8 @@ export interface QueuedBatch {
   /** Order among batches of one sequence: what is put back or split keeps the sequence of its batch. 0 where there is one. */
   part: number;
   status: SubmissionStatus;
+  /** Submitted, but to find out what became of it: its outcome was unknown when it was granted. */
+  resolving?: boolean;
   /** State keys (C25). Both empty: nothing was declared, and the batch conflicts with every other. */
   reads: readonly string[];
   writes: readonly string[];

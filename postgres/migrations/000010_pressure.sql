@@ -4,3 +4,6 @@
 
 alter table handler add column reductions int not null default 0;
 alter table target add column reductions int not null default 0;
+
+-- In flight to be looked up (its outcome was unknown when it was granted), not to be sent: nothing else of its lane goes meanwhile.
+alter table submission add column resolving bool not null default false;
