@@ -1,5 +1,6 @@
 import { reconcileOutcome } from './handlers/reconcile';
 import { callHandler } from './handlers/call';
+import { stackOf } from './handlers/stack';
 import type { Batch, CallContext, Handler } from './handlers/types';
 import type { CallOutcome } from '../workflows/planning/plans';
 import type { DispatchInput } from '../workflows/contracts';
@@ -94,7 +95,9 @@ export const mayStart = async (
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
   const batch = toBatch(deps.handler, call);
-  let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages);
+  let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
+    call.stack = stackOf(thrown);
+  });
   if (outcome.kind !== 'results') call.pages = newPages(deps, call); // what an interrupted answer said is void
   if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined)
     outcome = await lookUp(deps, call, outcome.error);
