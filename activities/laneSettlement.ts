@@ -1,4 +1,5 @@
 import { reduceTargetInLane } from '../postgres/backPressure';
+import { noteFault } from '../postgres/fault';
 import * as lane from '../postgres/laneSettle';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -133,6 +134,7 @@ export const lookAgainInLane = (
       const { id } = call.batch;
       const { inMs, error } = look;
       if (!(await lane.postponeInLane(client, { id, attempt: call.attempt, inMs, error }))) return null;
+      if (call.stack != null) await noteFault(client, id, call.attempt, call.stack);
       const counted = { lookUps: look.counts ? 1 : 0, overdue: call.overdue === true ? 1 : 0 };
       const moved = await lane.moveSubmission(client, id, STATUSES.unknown, inMs, counted);
       return moved === null ? [] : [moved.laneId];

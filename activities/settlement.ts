@@ -6,6 +6,7 @@ import { cancelAs, giveUp, isCancelled } from '../postgres/cancellation';
 import type { CompletionNote } from '../postgres/completion';
 import { noteCompletion } from '../postgres/completion';
 import { withRetries } from '../postgres/errors';
+import { noteFault } from '../postgres/fault';
 import { pauseHandler } from '../postgres/handler';
 import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
@@ -36,6 +37,8 @@ export interface Call {
   absent: boolean;
   /** Told from outside (H7): kept with what it settled. */
   completion?: CompletionNote;
+  /** Where its handler threw, if it did; of a call of unknown outcome. */
+  stack?: string | null;
   /** In a lane: nobody but an operator may decide its unknown outcome, with this reason (C28, C9). */
   park?: string;
   /** In a lane: it passed its deadline once more while it was pending (C9). */
@@ -118,6 +121,7 @@ export const settleCall = async (
       const parts: Part[] = [];
       await write(client, call, settlement, settled, parts);
       if (batch.inLane) settled.lanes = await settleInLane(client, call, settlement, parts);
+      if (call.stack != null && outcome.kind === 'unknown') await noteFault(client, batch.id, call.attempt, call.stack);
       if (guard.reference !== null) await followUp(client, call, settlement, guard.reference, cancelled);
       if (call.completion !== undefined) await noteCompletion(client, batch.id, call.completion);
       if (siblingWas !== 'refused' || !decidesOther(settlement)) return settled;

@@ -1,5 +1,6 @@
 import { reconcileOutcome } from './handlers/reconcile';
 import { callHandler } from './handlers/call';
+import { stackOf } from './handlers/stack';
 import { cutText, describeThrown } from './handlers/text';
 import type { Batch, CallContext, Handler } from './handlers/types';
 import type { CallOutcome } from '../workflows/planning/plans';
@@ -96,7 +97,9 @@ export const mayStart = async (
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
   const batch = toBatch(deps.handler, call);
-  let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages);
+  let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
+    call.stack = stackOf(thrown);
+  });
   if (outcome.kind !== 'results') call.pages = newPages(deps, call); // what an interrupted answer said is void
   if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined) {
     if (call.batch.inLane) await markResolving(deps.pool, call.batch.id);

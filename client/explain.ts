@@ -4,11 +4,10 @@ import { readExplainFacts } from '../postgres/explain';
 import { findQueuedInLane } from '../postgres/laneQueue';
 import { findSubmissionOf } from '../postgres/laneView';
 import { readServedOf } from '../postgres/partitionView';
-import { cancellationText } from '../workflows/planning/cancellation';
 import { readUnanswered } from '../postgres/unanswered';
 import { leaderWorkflowId } from '../workflows/naming';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
-import { explain as explainFacts } from '../workflows/planning/explain';
+import { explain as explainFacts, explainTrouble } from '../workflows/planning/explain';
 import type { BatchPart, LeaderPart } from '../workflows/planning/explainFacts';
 import { servedBy, withServedBy } from '../workflows/planning/explainServed';
 import { remedyOf, standsStill } from '../workflows/planning/explainStanding';
@@ -56,7 +55,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
-  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${cancellationText(facts.batch?.cancellation ?? null)}${await standingQueuer(client)}`, waitsFor: 'lane' }; // prettier-ignore
+  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`, waitsFor: 'lane' }; // prettier-ignore
 };
 
 /** The numbers of the store as names. */

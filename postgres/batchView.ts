@@ -1,5 +1,6 @@
 import type { CancellationRow } from './cancellation';
 import { CANCELLATION_OF_BATCH } from './cancellation';
+import { STACK_OF_BATCH } from './fault';
 import type { Queryable } from './pool';
 
 /** One batch as people ask for it. */
@@ -44,6 +45,8 @@ export interface BatchRow {
   /** The batch under whose idempotency key the downstream may know these tasks. */
   sentAs: number;
   error: string | null;
+  /** Where the handler threw in that call; null: it did not. */
+  stack: string | null;
   /** Values of the last attempt are stored in this many pages (H8). */
   resultPages: number;
   createdAt: Date;
@@ -58,7 +61,7 @@ export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | n
 select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n, b.n_left as left, b.bytes, b.weight,
   b.attempt as attempts, b.counted, b.attempt_by as "attemptBy", b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt",
   b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
-  array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused, coalesce(b.sent_as, b.id) as "sentAs", b.error,
+  array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused, coalesce(b.sent_as, b.id) as "sentAs", b.error, ${STACK_OF_BATCH} as stack,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left join leader l on l.id = b.leader_id where b.id = $1`,

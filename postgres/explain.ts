@@ -1,4 +1,5 @@
 import { CANCELLATION_OF_BATCH } from './cancellation';
+import { STACK_OF_BATCH } from './fault';
 import type { Queryable } from './pool';
 import { SLOTS_TAKEN } from './slots';
 
@@ -53,7 +54,7 @@ const QUEUED = `case when q.seq is not null then json_build_object('key', q.key,
 
 const BATCH = `case when b.id is not null then json_build_object('id', b.id, 'n', b.n - b.n_left, 'attempt', b.attempt, 'dispatched', b.dispatch is not null,
   'attemptBy', b.attempt_by, 'nodeSeenMs', (select -${inMs('n.seen_at')} from node n where n.id = b.attempt_by), 'attemptEndsInMs', ${inMs('b.attempt_until')}, 'retryInMs', ${inMs('b.retry_at')}, 'reference', b.reference, 'pollInMs', ${inMs('b.poll_at')}, 'pollEndsInMs', ${inMs('b.poll_until')},
-  'refused', b.refused, 'refusals', b.refusals, 'error', b.error, 'cancellation', ${CANCELLATION_OF_BATCH}) end`;
+  'refused', b.refused, 'refusals', b.refusals, 'error', b.error, 'stack', ${STACK_OF_BATCH}, 'cancellation', ${CANCELLATION_OF_BATCH}) end`;
 
 const FACTS = `
 select s.id, s.state, s.attempts, coalesce(e.error, b.error) as error, ${HANDLER} as handler, ${TARGET} as target, ${LEADER} as leader,

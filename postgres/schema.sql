@@ -104,6 +104,8 @@ create table batch (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  fault_id integer,
+  fault_attempt smallint,
   constraint batch_pkey PRIMARY KEY (id),
   constraint batch_check CHECK (n_left >= 0 AND n_left <= n),
   constraint batch_check1 CHECK (cardinality(members) = n),
@@ -285,6 +287,15 @@ create table fanout_add (
   constraint fanout_add_pkey PRIMARY KEY (fanout_id, key),
   constraint fanout_add_items_check CHECK (items > 0),
   constraint fanout_add_key_check CHECK (octet_length(key) >= 1 AND octet_length(key) <= 256)
+);
+
+create table fault (
+  id integer not null generated always as identity,
+  handler_id integer not null,
+  stack text not null,
+  at timestamp with time zone not null,
+  constraint fault_pkey PRIMARY KEY (id),
+  constraint fault_stack_check CHECK (length(stack) <= 2000)
 );
 
 create table handler (
@@ -690,6 +701,7 @@ alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) 
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 alter table fanout add constraint fanout_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
 alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
+alter table fault add constraint fault_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_partition_fkey FOREIGN KEY (partition) REFERENCES partition(resource);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
@@ -732,6 +744,7 @@ CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = A
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
+CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;

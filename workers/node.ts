@@ -15,6 +15,7 @@ import type { Handler } from '../activities/handlers/types';
 import type { NodeSettings } from '../activities/nodeSettings';
 import { DEFAULT_NODE_SETTINGS } from '../activities/nodeSettings';
 import { Partitions } from '../activities/partitions';
+import { ThrownLog, withThrownLog } from '../activities/thrownLog';
 import { Heartbeat } from '../activities/heartbeat';
 import { withRetries } from '../postgres/errors';
 import { registerHandler } from '../postgres/handler';
@@ -91,6 +92,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   await checkSchema(pool);
   for (const handler of handlers) await withRetries(() => registerHandler(pool, handler));
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const thrown = new ThrownLog(log);
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
   const installation = await readInstallation(pool);
@@ -101,7 +103,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const deps: ActivityDeps = {
     pool,
     temporal: new Client({ connection, namespace }),
-    handlers: new Map(handlers.map((handler) => [handler.name, handler])),
+    handlers: new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)])),
     node: id,
     installation,
     prefix,

@@ -89,13 +89,14 @@ function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): Ca
  * Makes one downstream call and says what it came to; never throws. The call, reading its results included, is aborted
  * at `context.deadline` or after the handler's `timeoutMs`, whichever is first, and left behind 100 ms later if it
  * does not react: unknown outcome (H2). If the signal was aborted or the deadline past already, nothing is sent:
- * `later` at once. Results go to the sink while they are read and are void unless the outcome is `results`.
+ * `later` at once. What the handler throws is handed to `onThrown` as well. Results go to the sink while they are read and are void unless the outcome is `results`.
  */
 export async function callHandler<P>(
   handler: Handler<P>,
   batch: Batch<P>,
   context: CallContext,
   sink: ResultSink,
+  onThrown: (thrown: unknown) => void = () => undefined,
 ): Promise<CallOutcome> {
   if (context.signal.aborted || endOf(context, handler.timeoutMs, Date.now()) <= Date.now()) {
     const why = context.signal.aborted ? 'the worker was stopping' : 'its deadline had passed before it began';
@@ -111,6 +112,7 @@ export async function callHandler<P>(
     });
     return withoutToken(outcome, context.callbackUrl);
   } catch (thrown) {
+    onThrown(thrown instanceof ResultsInterrupted ? thrown.cause : thrown);
     return withoutToken(withAbort(interruptedOutcome(thrown), signal), context.callbackUrl);
   } finally {
     guarded.close();

@@ -15,6 +15,7 @@ export type { ReconcileOutcome } from './reconcile';
 export { reconcileOutcome } from './reconcile';
 export type { Missing, ResultSink } from './results';
 export { readResults, ResultsInterrupted } from './results';
+export { stackOf } from './stack';
 export { ERROR_CHARACTERS_MAX, cutText } from './text';
 export { neverSent } from './thrown';
 export type * from './types';

@@ -42,6 +42,15 @@ function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   }
 }
 
+/** True: one of the errors of `errors.ts`, by which a handler says what it means. */
+export const isDeclared = (thrown: unknown): boolean => {
+  try {
+    return declaredOutcome(thrown) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
 /**
  * What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the whole batch. Never
  * throws.

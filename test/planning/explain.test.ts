@@ -33,6 +33,7 @@ const BATCH: BatchPart = {
   refused: false,
   refusals: 0,
   error: null,
+  stack: null,
   cancellation: null,
 };
 

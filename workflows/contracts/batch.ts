@@ -55,6 +55,7 @@ export const batchView = z
     refused: z.boolean().describe('Refused for its content, waits for what becomes of its other half (H4)'),
     sentAs: batchId.describe('The batch under whose idempotency key the downstream may know these tasks'),
     error: z.string().nullable(),
+    stack: z.string().nullable().describe('Where the handler threw that error, from the innermost frame on'),
     resultPages: count,
     createdAt: time,
     startedAt: time.nullable(),

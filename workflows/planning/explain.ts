@@ -1,6 +1,6 @@
 import { cancellationText } from './cancellation';
 import { explainBatch } from './explainBatch';
-import type { ExplainFacts, Explanation, Reason } from './explainFacts';
+import type { BatchPart, ExplainFacts, Explanation, Reason } from './explainFacts';
 import { explainQueued } from './explainQueued';
 import { because, count } from './explainWords';
 import { isTerminal } from './states';
@@ -11,8 +11,28 @@ export type { ExplainFacts, Explanation, WaitsFor } from './explainFacts';
 export const explain = (facts: ExplainFacts): Explanation => {
   const { waitsFor, inMs, text } = reasonOf(facts);
   const nextStepInMs = inMs === null ? null : Math.max(0, Math.ceil(inMs));
-  const cancellation = isTerminal(facts.state) ? '' : cancellationText(facts.batch?.cancellation ?? null);
-  return { id: facts.id, state: facts.state, text: `${text}${cancellation}`, waitsFor, nextStepInMs, facts };
+  return {
+    id: facts.id,
+    state: facts.state,
+    text: `${text}${explainTrouble(facts)}`,
+    waitsFor,
+    nextStepInMs,
+    facts,
+  };
+};
+
+/** Frames in the text; the facts have more. */
+const FRAMES = 3;
+
+/** What is to be said of its batch beside what it waits for: a cancellation, a stack. Empty: nothing. */
+export const explainTrouble = (facts: ExplainFacts): string =>
+  isTerminal(facts.state) || facts.batch === null
+    ? ''
+    : `${cancellationText(facts.batch.cancellation)}${thrownAt(facts.batch)}`;
+
+const thrownAt = ({ stack }: BatchPart): string => {
+  if (stack === null) return '';
+  return `\nThe handler threw:\n${stack.split('\n').slice(0, FRAMES).map((frame) => `  ${frame}`).join('\n')}`; // prettier-ignore
 };
 
 const reasonOf = (facts: ExplainFacts): Reason => {

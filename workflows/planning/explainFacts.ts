@@ -133,6 +133,8 @@ export interface BatchPart {
   refused: boolean;
   refusals: number;
   error: string | null;
+  /** Where the handler threw it; null: it did not. */
+  stack: string | null;
   /** The downstream was asked to stop it; null: it was not given up. */
   cancellation: CancellationFacts | null;
 }

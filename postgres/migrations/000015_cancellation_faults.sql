@@ -15,3 +15,10 @@ create unique index cancellation_batch on cancellation (batch_id, md5(reference)
 create index cancellation_due on cancellation (handler_id, next_at) where state = 0;
 
 alter table handler add column cancels bool not null default false;    -- it can ask its downstream to stop an accepted batch
+
+-- Where handlers threw: one row per handler and distinct stack, however many batches it concerns; a batch names the one of its last call.
+create table fault (
+  id int generated always as identity primary key,
+  handler_id int not null references handler, stack text not null check (length(stack) <= 2000), at timestamptz not null);
+create unique index fault_stack on fault (handler_id, md5(stack));
+alter table batch add column fault_id int, add column fault_attempt smallint;   -- of the attempt that threw; null: none did
