@@ -1,18 +1,19 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import {
-  DatabaseUnavailableError,
-  isConnectionError,
   isDifferentSchema,
   isMissingSchema,
+  NeedsSessionError,
   SchemaDiffersError,
   SchemaMissingError,
   SchemaNewerError,
+  typedError,
 } from './errors';
 import { probeExecutionTables } from './execution';
 import type { Queryable } from './pool';
-import { SCHEMA_PATTERN } from './pool';
+import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from './pool';
+import { Session } from './session';
 
 const MIGRATIONS_DIR = path.join(__dirname, 'migrations');
 const MIGRATIONS_TABLE = 'migration';
@@ -32,12 +33,21 @@ export const migrate = async (
 ): Promise<string[]> => {
   if (!SCHEMA_PATTERN.test(schema))
     throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'muster migrate' });
+  const { url, isPooler } = readUrl(databaseUrl);
+  if (isPooler) throw new NeedsSessionError();
+  // No limit on its statements: an index over a large table takes what it takes. A server that is gone is noticed by the keep-alive.
+  const client = new Session({
+    connectionString: url,
+    application_name: 'muster migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  });
+  client.on('error', () => undefined); // the statement under way says so
   try {
     await client.connect();
   } catch (error) {
-    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
-    throw error;
+    throw typedError(error, false);
   }
   try {
     // Two processes that start together: the second waits, then finds nothing to do.
@@ -60,6 +70,8 @@ export const migrate = async (
       logger: { debug: () => undefined, info: log, warn: log, error: log },
     });
     return ran.map((migration) => migration.name);
+  } catch (error) {
+    throw typedError(error, true);
   } finally {
     await client.end();
   }
@@ -73,7 +85,6 @@ export const checkSchema = async (db: Queryable): Promise<void> => {
     done = rows.map((row) => row.name);
   } catch (error) {
     if (isMissingSchema(error)) throw new SchemaMissingError('no tables');
-    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
     throw error;
   }
   refuseNewer(done);
