@@ -8,6 +8,7 @@ import type { SegmentRange } from '../workflows/planning/fanout/segments';
 import { DEFAULT_SEGMENT_SIZE, joinRanges, MAX_ITEMS, splitAdd } from '../workflows/planning/fanout/segments';
 import { FANOUT_STATES, fanoutStateName } from '../workflows/planning/fanout/states';
 import { wakeNotifier } from '../workflows/wake';
+import { awaitBriefly } from './ring';
 import type { ActivityDeps } from './deps';
 import { show } from './handlers/text';
 
@@ -85,10 +86,8 @@ const addOnce = async ({ pool }: ActivityDeps, id: string, items: number, key: s
 const sealFanout = async (deps: ActivityDeps, id: string): Promise<{ state: 'sealed' | 'complete' }> => {
   const sealed = await store.sealFanout(deps.pool, id);
   if (sealed !== null) {
-    if (sealed.completed?.told === true) {
-      const error = await wakeNotifier(deps.temporal, deps.prefix);
-      if (error !== null) deps.log.warn({ err: error }, 'the notifier was not woken; the sweeper will do it');
-    }
+    if (sealed.completed?.told === true)
+      await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
     return { state: sealed.completed === null ? 'sealed' : 'complete' };
   }
   const row = await store.readFanout(deps.pool, id);

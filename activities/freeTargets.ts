@@ -3,7 +3,7 @@ import { findHandler } from '../postgres/handler';
 import { wakeBlockedLeaders } from '../postgres/leader';
 import { wakeNotifier } from '../workflows/wake';
 import type { RingDeps } from './ring';
-import { ring, wake } from './ring';
+import { awaitBriefly, ring, wake } from './ring';
 
 export type FreeDeps = RingDeps & { leaseMs: number };
 
@@ -23,6 +23,5 @@ export const freeTargets = async (
     const row = await findHandler(deps.pool, handler);
     if (row !== null) await wake(deps, await wakeBlockedLeaders(deps.pool, row.id, null, deps.leaseMs));
   }
-  const error = notices ? await wakeNotifier(deps.temporal, deps.prefix) : null;
-  if (error !== null) deps.log.warn({ err: error }, 'the notifier was not woken; the sweeper will do it');
+  if (notices) await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
 };

@@ -1,3 +1,5 @@
+import { briefly } from '../workflows/behind';
+
 /** A statement that waits for a lock longer than this no longer holds the others up (A18). */
 const SLOW_MS = 250;
 
@@ -24,7 +26,7 @@ export class Gatherer<T> {
 
   private async drain(): Promise<void> {
     this.working = true;
-    while (this.waiting.length > 0) await endOrSlow(this.run(this.take()));
+    while (this.waiting.length > 0) await briefly(this.run(this.take()), SLOW_MS);
     this.working = false;
   }
 
@@ -40,10 +42,3 @@ export class Gatherer<T> {
     return this.waiting.splice(0, count);
   }
 }
-
-const endOrSlow = async (work: Promise<void>): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const slow = new Promise<void>((resolve) => (timer = setTimeout(resolve, SLOW_MS)));
-  await Promise.race([work, slow]);
-  clearTimeout(timer);
-};

@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CheckedTask } from '../client/checkTasks';
 import { checkTask } from '../client/checkTasks';
+import { Behind } from '../workflows/behind';
 import { Ringer } from '../client/ringer';
 import { Submitter } from '../client/submit';
 import { markReady } from '../postgres/lane';
@@ -23,13 +24,11 @@ const GROUP = 50;
 
 export const createHelperActivities = (deps: ActivityDeps) => {
   const submitter = new Submitter(deps.pool);
-  const ringer = new Ringer(
-    deps.pool,
+  const behind = new Behind(
     () => Promise.resolve(deps.temporal),
-    deps.prefix,
-    deps.leaseMs,
     (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
   );
+  const ringer = new Ringer(deps.pool, behind, deps.prefix, deps.leaseMs);
   return {
     submitTasks: (input: { handler: string; tasks: WorkflowTask[] }): Promise<WorkflowSubmitAnswer> =>
       submitTasks(deps, submitter, ringer, input),

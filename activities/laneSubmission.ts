@@ -12,6 +12,7 @@ import type { PartitionUse } from './partitions';
 import { SUBMITTER_LEASE_MS } from './grant';
 import { granterOf } from './laneGranter';
 import { prepareGranted } from './lanePreparer';
+import { awaitBriefly } from './ring';
 import { wakeQueuersOf } from './ringLanes';
 import type { CallerDeps, CallEnd } from './submission';
 import { concludeEarlier, fenceOf, makeCall, mayStart, settleOutcome } from './submission';
@@ -204,7 +205,7 @@ export class LaneSubmission {
   private async end(): Promise<DispatchAnswer> {
     const { pool, temporal, prefix } = this.deps;
     const { queuerId, no, epoch } = this.input;
-    if (this.notices) await wakeNotifier(temporal, prefix);
+    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
     const handedBack = (await recoverBatches(pool, [no])).length; // granted and not sent
     await deleteSubmitter(pool, no);
     const released = await releaseQueuer(pool, queuerId, epoch);

@@ -2,6 +2,7 @@ import { withRetries } from '../postgres/errors';
 import { lowerDue, WAKE_LEASE_MS, wakeLeaders } from '../postgres/ring';
 import type { WokenLeader } from '../postgres/ring';
 import { wakeLeaderWorkflows } from '../workflows/wake';
+import { briefly } from '../workflows/behind';
 import type { ActivityDeps } from './deps';
 
 /** The part of a log that a ring needs. */
@@ -17,8 +18,18 @@ export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promis
   await wake(deps, await withRetries(() => wakeLeaders(deps.pool, targetIds, WAKE_LEASE_MS)));
 };
 
-export const wake = async (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<void> => {
-  if (leaders.length === 0) return;
-  const failure = await wakeLeaderWorkflows(deps.temporal, deps.prefix, leaders);
-  if (failure !== null) deps.log.warn({ err: failure }, 'a wake failed; the sweeper will repeat it');
+export const wake = (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<void> =>
+  leaders.length === 0
+    ? Promise.resolve()
+    : awaitBriefly(deps, wakeLeaderWorkflows(deps.temporal, deps.prefix, leaders), 'a wake failed');
+
+/** Whoever makes work for others waits for their wakes so long: a turn, a settlement. Then they go on behind it. */
+const AWAITED_MS = 1_000;
+
+/** Waits for a wake, within reason; one that fails is logged, whenever it does. */
+export const awaitBriefly = async (deps: RingDeps, wake: Promise<Error | null>, failed: string): Promise<void> => {
+  const logged = wake.then((failure) => {
+    if (failure !== null) deps.log.warn({ err: failure }, `${failed}; the sweeper will repeat it`);
+  });
+  await briefly(logged, AWAITED_MS);
 };

@@ -2,6 +2,7 @@ import { queuersOf, wakeQueuers } from '../postgres/queuer';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeQueuerWorkflows } from '../workflows/wake';
 import type { RingDeps } from './ring';
+import { awaitBriefly } from './ring';
 
 /** R2 for lanes that a committed transaction has marked as ready (a settlement does): their queuers look, if a submitter is free. */
 export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Promise<void> => {
@@ -10,6 +11,6 @@ export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Pro
 
 export const wakeQueuersOf = async (deps: RingDeps, queuerIds: readonly number[]): Promise<void> => {
   const woken = await wakeQueuers(deps.pool, queuerIds, WAKE_LEASE_MS);
-  const failure = woken.length === 0 ? null : await wakeQueuerWorkflows(deps.temporal, deps.prefix, woken);
-  if (failure !== null) deps.log.warn({ err: failure }, 'a queuer was not woken; the sweeper will do it');
+  if (woken.length > 0)
+    await awaitBriefly(deps, wakeQueuerWorkflows(deps.temporal, deps.prefix, woken), 'a queuer was not woken');
 };

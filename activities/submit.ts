@@ -12,7 +12,7 @@ import type { ActivityDeps } from './deps';
 import { interruption } from './interruption';
 import { LaneSubmission } from './laneSubmission';
 import { TURNS_PER_EPOCH } from './reserve';
-import { ring, wake } from './ring';
+import { awaitBriefly, ring, wake } from './ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, mayStart, prepare, settleOutcome } from './submission';
 import type { CallerDeps, CallEnd, Carried } from './submission';
@@ -301,8 +301,9 @@ class Submission {
 
   private async end(): Promise<DispatchAnswer> {
     const { pool, input, temporal, prefix } = this.deps;
-    if (this.notices) await wakeNotifier(temporal, prefix);
-    if (this.accepted) await wakeMonitor(temporal, prefix, input.handler);
+    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+    if (this.accepted)
+      await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);
     // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads the slots after that likewise.
     if (handlerId !== null)

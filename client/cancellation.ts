@@ -54,14 +54,7 @@ const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted):
   return 'it is no batch of a lane, and the downstream has not accepted it';
 };
 
-/** The rows are committed: a wake that fails is repeated by the sweeper. */
+/** Wakes the monitors that send the cancellations. The rows are committed: a wake that fails is repeated by the sweeper. */
 export const wakeMonitors = async (client: ClientContext, handlers: readonly string[]): Promise<void> => {
-  for (const handler of handlers) {
-    try {
-      const failure = await wakeMonitor(await client.temporal(), client.prefix, handler);
-      if (failure !== null) client.wakeFailed(failure);
-    } catch (error) {
-      client.wakeFailed(error as Error);
-    }
-  }
+  for (const handler of handlers) await client.wake((temporal) => wakeMonitor(temporal, client.prefix, handler));
 };

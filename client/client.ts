@@ -1,5 +1,4 @@
-import { Client as TemporalClient, Connection } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
+import type { Client as TemporalClient } from '@temporalio/client';
 import type { CompletionTold, CompletionWhat } from '../activities/completion';
 import type { Handler } from '../activities/handlers/types';
 import { checkSchema } from '../postgres/migrate';
@@ -9,15 +8,18 @@ import { WAKE_LEASE_MS } from '../postgres/ring';
 import type { Explanation } from '../workflows/planning/explain';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import * as batches from './batch';
+import { Behind } from '../workflows/behind';
 import * as cancels from './cancel';
 import type { CancelledBatch } from './cancelBatch';
 import { cancelBatch } from './cancelBatch';
 import * as completions from './complete';
 import type { CheckedTask, TaskInput } from './checkTasks';
 import { checkTask } from './checkTasks';
+import type { TemporalOptions } from './connectTemporal';
+import { connectTemporal } from './connectTemporal';
 import * as control from './control';
 import type { TaskProblem } from './errors';
-import { InvalidTaskError, TemporalUnavailableError, TooManyTasksError, UnknownHandlerError } from './errors';
+import { InvalidTaskError, TooManyTasksError, UnknownHandlerError } from './errors';
 import * as explains from './explain';
 import * as redrives from './redrive';
 import * as resolves from './resolve';
@@ -27,6 +29,8 @@ import { Ringer } from './ringer';
 import * as reports from './status';
 import { Submitter } from './submit';
 import { submitStream } from './submitStream';
+import * as tellings from './telling';
+import { telling } from './telling';
 import * as reads from './tasks';
 import * as verifies from './verify';
 import type * as views from './views';
@@ -38,7 +42,7 @@ export interface ClientOptions {
   schema?: string;
   /** The handlers of the config file: they check payloads and compute targets. */
   handlers?: readonly Handler[];
-  temporal?: { address?: string; namespace?: string; connection?: ConnectionOptions; client?: TemporalClient };
+  temporal?: TemporalOptions;
   /** Prefix of workflow ids and task queues; the workers' must be the same. Default `muster`. */
   prefix?: string;
   /** Most database connections; default 10. */
@@ -77,6 +81,7 @@ export class Client extends ExecutionVerbs {
   readonly prefix: string;
   readonly handlers: ReadonlyMap<string, Handler>;
   protected readonly submitter: Submitter;
+  private readonly behind: Behind;
   private readonly ringer: Ringer;
   protected readonly laneRinger: LaneRinger;
   protected readonly schema: string;
@@ -97,24 +102,14 @@ export class Client extends ExecutionVerbs {
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
     this.schema = options.schema ?? 'muster';
     this.submitter = new Submitter(this.pool, this.schema);
-    this.ringer = new Ringer(
-      this.pool,
-      () => this.temporal(),
-      this.prefix,
-      WAKE_LEASE_MS,
-      options.onRingFailure ?? (() => undefined),
-    );
-    this.laneRinger = new LaneRinger(
-      this.pool,
-      () => this.temporal(),
-      this.prefix,
-      options.onRingFailure ?? (() => undefined),
-    );
+    this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
+    this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
+    this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
   }
 
   /** The Temporal client; connects on first use. */
   temporal(): Promise<TemporalClient> {
-    this.temporalMemo ??= this.connectTemporal().catch((error: unknown) => {
+    this.temporalMemo ??= connectTemporal(this.options.temporal).catch((error: unknown) => {
       this.temporalMemo = null;
       throw error;
     });
@@ -129,11 +124,12 @@ export class Client extends ExecutionVerbs {
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
   async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
     const handler = this.handler(typeof named === 'string' ? named : named.name);
-    await this.ready();
-    if (!isAsyncIterable(tasks)) return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options); // prettier-ignore
-    const sum = await submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
-    await Promise.all([this.ringer.idle(), this.laneRinger.idle()]);
-    return sum;
+    const isStream = isAsyncIterable(tasks);
+    return telling(isStream ? tellings.SUBMIT_STREAM : tellings.SUBMIT, async () => {
+      await this.ready();
+      if (!isStream) return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options); // prettier-ignore
+      return submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
+    });
   }
 
   handler(name: string): Handler {
@@ -154,7 +150,7 @@ export class Client extends ExecutionVerbs {
     return this.schemaChecked;
   }
 
-  /** Tells the leaders of these targets to look; never throws. */
+  /** Tells the leaders of these targets to look; never throws, and waits half a second for Temporal at most. */
   ring(targetIds: Iterable<number>): Promise<void> {
     return this.ringer.ring(targetIds);
   }
@@ -176,45 +172,45 @@ export class Client extends ExecutionVerbs {
 
   /** Makes what is ready of a handler, or of one target, due at once (G6). */
   flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
-    return control.flush(this, handler, target);
+    return telling(tellings.CHANGE_IN_STEPS, () => control.flush(this, handler, target));
   }
 
   /** Cancels a batch of a lane that was not sent, or asks the downstream to stop one that it accepted; `NotCancellableError` says why not. */
   cancelBatch(batch: number): Promise<CancelledBatch> {
-    return cancelBatch(this, batch);
+    return telling(tellings.CHANGE, () => cancelBatch(this, batch));
   }
 
   /** Cancels tasks that are still created (G9); of a lane also those of batches that were not sent, where all of a batch are named. */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
-    return cancels.cancel(this, ids);
+    return telling(tellings.CHANGE_IN_STEPS, () => cancels.cancel(this, ids));
   }
 
   pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
-    return control.pause(this, handler, options);
+    return telling(tellings.CHANGE, () => control.pause(this, handler, options));
   }
 
   resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
-    return control.resume(this, handler, options);
+    return telling(tellings.CHANGE_IN_STEPS, () => control.resume(this, handler, options));
   }
 
   /** Settings of one target in place of the handler's (G5); null removes them. */
   setTarget(handler: string, target: string, overrides: views.TargetOverrides | null): Promise<void> {
-    return control.setTarget(this, handler, target, overrides);
+    return telling(tellings.CHANGE, () => control.setTarget(this, handler, target, overrides));
   }
 
   /** Failed, dead or parked tasks are created again, with fresh attempts (G9). */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
-    return redrives.redrive(this, handler, options);
+    return telling(tellings.CHANGE_IN_STEPS, () => redrives.redrive(this, handler, options));
   }
 
   /** Ends an unknown outcome by hand (H3). */
   resolve(what: resolves.ResolveWhat, verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    return resolves.resolve(this, what, verdict);
+    return telling(tellings.CHANGE, () => resolves.resolve(this, what, verdict));
   }
 
   /** Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the same. */
   async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
-    return completions.complete(this, this.handler(handler), told);
+    return telling(tellings.COMPLETE, () => completions.complete(this, this.handler(handler), told));
   }
 
   status(handler?: string, options?: { exact?: boolean }): Promise<views.HandlerStatus[]> {
@@ -239,14 +235,19 @@ export class Client extends ExecutionVerbs {
     return verifies.verify(this, options);
   }
 
+  /** Sends wakes after a commit, as `ring` does; never throws. */
+  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
+    return this.behind.wake(send);
+  }
+
   /** A wake did not get through; the sweeper repeats it. */
   wakeFailed(error: Error): void {
-    this.options.onRingFailure?.(error);
+    this.behind.failed(error);
   }
 
   /** Waits for rings that are still on their way, then closes the connections that it opened itself. */
   async close(): Promise<void> {
-    await Promise.all([this.ringer.idle(), this.laneRinger.idle()]);
+    await this.behind.idle();
     if (this.options.temporal?.client === undefined)
       await (await this.temporalMemo?.catch(() => null))?.connection.close();
     if (this.options.pool === undefined) await this.pool.end();
@@ -275,19 +276,6 @@ export class Client extends ExecutionVerbs {
       if (tasks.length < RING_BEHIND_FROM) await rung;
     }
     return { ...answer, refused: [...problems, ...stored.refused] };
-  }
-
-  private async connectTemporal(): Promise<TemporalClient> {
-    const { client, address = 'localhost:7233', namespace = 'default', connection } = this.options.temporal ?? {};
-    if (client !== undefined) return client;
-    try {
-      return new TemporalClient({
-        connection: await Connection.connect({ address, connectTimeout: '5s', ...connection }),
-        namespace,
-      });
-    } catch (error) {
-      throw new TemporalUnavailableError(address, error);
-    }
   }
 }
 

@@ -40,18 +40,13 @@ export const complete = async (
 };
 
 /** It is committed: a wake that fails is repeated by the sweeper, and fails nothing. */
-const ring = async (
-  client: ClientContext,
-  rings: Extract<CompletionEnd, { kind: 'completed' }>['rings'],
-): Promise<void> => {
-  const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
-  try {
+const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'completed' }>['rings']): Promise<void> =>
+  client.wake(async (temporal) => {
+    const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
     const { pool, prefix } = client;
-    await ringCompleted({ pool, prefix, temporal: await client.temporal(), leaseMs: LEASE_MS, log }, rings);
-  } catch (error) {
-    client.wakeFailed(error as Error);
-  }
-};
+    await ringCompleted({ pool, prefix, temporal, leaseMs: LEASE_MS, log }, rings);
+    return null;
+  });
 
 const errorOf = (end: Exclude<CompletionEnd, { kind: 'completed' }>, { reference, batchId }: CompletionWhat): Error => {
   const [what, name] = reference === undefined ? ['batch', String(batchId)] : ['reference', reference];

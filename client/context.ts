@@ -7,12 +7,15 @@ export interface ClientContext {
   readonly prefix: string;
   /** Checks the schema's version once. */
   ready(): Promise<void>;
-  temporal(): Promise<TemporalClient>;
   /** Tells the leaders of these targets to look; never throws. */
   ring(targetIds: Iterable<number>): Promise<void>;
   /** The same for lanes. */
   ringLaneIds(laneIds: Iterable<number>): Promise<void>;
-  /** A wake that did not get through: the sweeper repeats it, so no verb fails because of it. */
+  /** For questions about runs, whose caller bounds the wait; wakes go through `wake`. */
+  temporal(): Promise<TemporalClient>;
+  /** Sends wakes after a commit; never throws, and waits a moment at most: the sweeper repeats one that does not get through. */
+  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
+  /** A wake did not get through: the sweeper repeats it, so no verb fails because of it. */
   wakeFailed(error: Error): void;
 }
 

@@ -72,13 +72,7 @@ export const resume = async (
     await lowerDue(client.pool, ids);
   await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
   const leaders = await wakeResumedLeaders(client.pool, handler, target ?? null, LEASE_MS);
-  if (leaders.length === 0) return { resumed: true };
-  try {
-    const failure = await wakeLeaderWorkflows(await client.temporal(), client.prefix, leaders);
-    if (failure !== null) client.wakeFailed(failure);
-  } catch (error) {
-    client.wakeFailed(error as Error);
-  }
+  if (leaders.length > 0) await client.wake((temporal) => wakeLeaderWorkflows(temporal, client.prefix, leaders));
   return { resumed: true };
 };
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { wakeExecutions } from '../workflows/wake';
 import { isUuid } from './checkExecution';
 import type { ExecuteOptions, Template } from './checkExecution';
@@ -7,6 +8,7 @@ import { storeExecution } from './execute';
 import { Execution, executions } from './executions';
 import type { ExecutionView } from './executionViews';
 import { NodeVerbs } from './nodeVerbs';
+import { executing, telling } from './telling';
 
 /** What a client can do with executions: one function, many argument lists, split over nodes. */
 export abstract class ExecutionVerbs extends NodeVerbs {
@@ -15,13 +17,13 @@ export abstract class ExecutionVerbs extends NodeVerbs {
    * request's. Lists may come as a stream of any length up to 10,000,000; nothing of a list that breaks off is run.
    */
   async execute(template: Template, argumentLists: ArgumentLists, options: ExecuteOptions = {}): Promise<Execution> {
-    await this.ready();
-    const { id } = await storeExecution(this.pool, template, argumentLists, options);
+    const requestId = options.requestId ?? randomUUID();
+    const { id } = await telling(executing(requestId), async () => {
+      await this.ready();
+      return storeExecution(this.pool, template, argumentLists, { ...options, requestId });
+    });
     // Accepted: that its workflow cannot be started now fails nothing, the sweeper does it within seconds.
-    const failure = await this.temporal()
-      .then((temporal) => wakeExecutions(temporal, this.prefix, [id]))
-      .catch((error: Error) => error);
-    if (failure !== null) this.wakeFailed(failure);
+    await this.wake((temporal) => wakeExecutions(temporal, this.prefix, [id]));
     return new Execution(this, id);
   }
 

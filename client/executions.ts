@@ -11,6 +11,7 @@ import { CHUNK, executionStateName, isOver, itemStateName } from '../workflows/p
 import { wakeExecutions } from '../workflows/wake';
 import type { ClientContext } from './context';
 import { MusterError, NotFoundError } from './errors';
+import { CHANGE_IN_STEPS, telling } from './telling';
 import type * as views from './executionViews';
 import { resultDocument, resultPageOf, resultPages, resultText } from './executionResults';
 import type { ResultPage } from './executionResults';
@@ -137,14 +138,13 @@ export class Execution {
    * state: one that is over stays what it is.
    */
   async cancel(): Promise<views.ExecutionView> {
-    await this.client.ready();
     const { pool, prefix } = this.client;
-    if ((await withRetries(() => cancelExecution(pool, this.id))) === null) throw notFound(this.id);
-    await closeCancelled(pool, this.id);
-    const failure = await wakeExecutions(await this.client.temporal(), prefix, [this.id]).catch(
-      (error: Error) => error,
-    );
-    if (failure !== null) this.client.wakeFailed(failure);
+    await telling(CHANGE_IN_STEPS, async () => {
+      await this.client.ready();
+      if ((await withRetries(() => cancelExecution(pool, this.id))) === null) throw notFound(this.id);
+      await closeCancelled(pool, this.id);
+    });
+    await this.client.wake((temporal) => wakeExecutions(temporal, prefix, [this.id]));
     return this.status();
   }
 

@@ -10,6 +10,8 @@ import type { AddedItems, CompletedFanout, FanoutView } from './fanout';
 import * as fanouts from './fanout';
 import type { ReapCounts, ReapOptions } from './reapFanouts';
 import { reapFanouts } from './reapFanouts';
+import * as tellings from './telling';
+import { telling, toldError } from './telling';
 import type { WaitForFanoutOptions } from './waitForFanout';
 import { waitForFanout } from './waitForFanout';
 
@@ -20,33 +22,35 @@ export abstract class FanoutVerbs {
   abstract readonly pool: Pool;
   abstract readonly prefix: string;
   abstract ready(): Promise<void>;
-  abstract temporal(): Promise<TemporalClient>;
   abstract wakeFailed(error: Error): void;
+  abstract wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
+  abstract temporal(): Promise<TemporalClient>;
 
   /** A new, empty fan-out (D1). With an `id` of your own it may be repeated. */
   async openFanout(options: OpenFanoutOptions = {}): Promise<FanoutView> {
-    await this.ready();
-    return fanouts.openFanout(this.pool, options);
+    return this.write(tellings.OPEN_FANOUT, () => fanouts.openFanout(this.pool, options));
   }
 
   /** `n` more items, 1 to 10^10, in statements of at most 10,000. `FanoutStateError` after the seal (D1); give a `key` to be able to repeat it. */
   async addItems(fanout: string, n: number, options?: AddItemsOptions): Promise<AddedItems> {
-    await this.ready();
-    return fanouts.addItems(this.pool, fanout, n, options);
+    return this.write(tellings.ADD_ITEMS, () => fanouts.addItems(this.pool, fanout, n, options));
   }
 
   /** The same as a stream: each part is committed when it comes, so that sending begins while adding goes on. */
   async *addItemsInParts(fanout: string, n: number, options?: AddItemsOptions): AsyncGenerator<AddedItems> {
-    await this.ready();
-    yield* fanouts.addItemsInParts(this.pool, fanout, n, options);
+    try {
+      await this.ready();
+      yield* fanouts.addItemsInParts(this.pool, fanout, n, options);
+    } catch (error) {
+      throw toldError(error, tellings.ADD_ITEMS);
+    }
   }
 
   /** Nothing can be added after this. `completed`: all was acked before, or nothing added: this call reports the completion (D3). */
   async sealFanout(
     fanout: string,
   ): Promise<{ state: 'sealed' | 'complete'; items: number; completed: CompletedFanout | null }> {
-    await this.ready();
-    const { completed, ...sealed } = await fanouts.sealFanout(this.pool, fanout);
+    const { completed, ...sealed } = await this.write(tellings.CHANGE, () => fanouts.sealFanout(this.pool, fanout));
     return { ...sealed, completed: completed === null ? null : (await this.tell([completed]))[0]! };
   }
 
@@ -55,15 +59,15 @@ export abstract class FanoutVerbs {
    * that cannot be; nothing of their portion (100 ids, `idsPerCall`) is applied.
    */
   async ackItems(ids: ItemSource, options?: AckOptions): Promise<AckResult> {
-    await this.ready();
-    const { completed, ...acked } = await acks.ackItems(this.pool, ids, options);
+    const work = (): ReturnType<typeof acks.ackItems> => acks.ackItems(this.pool, ids, options);
+    const { completed, ...acked } = await this.write(tellings.ACK_ITEMS, work);
     return { ...acked, completed: await this.tell(completed) };
   }
 
   /** Takes acks back that were a mistake, as long as their fan-out is not complete (D12). */
   async reopenItems(ids: ItemSource, options?: AckOptions): Promise<{ items: number; reopened: number }> {
-    await this.ready();
-    const { items, acked } = await acks.reopenItems(this.pool, ids, options);
+    const work = (): ReturnType<typeof acks.reopenItems> => acks.reopenItems(this.pool, ids, options);
+    const { items, acked } = await this.write(tellings.ACK_ITEMS, work);
     return { items, reopened: acked };
   }
 
@@ -87,10 +91,16 @@ export abstract class FanoutVerbs {
 
   /** What the sweeper does by itself, now, with these intervals (D14). */
   async reapFanouts(options: ReapOptions): Promise<ReapCounts> {
-    await this.ready();
-    const counts = await reapFanouts(this.pool, options);
+    const counts = await this.write(tellings.CHANGE_IN_STEPS, () => reapFanouts(this.pool, options));
     if (counts.told > 0) await this.wakeTheNotifier();
     return counts;
+  }
+
+  private write<T>(told: tellings.Telling, work: () => Promise<T>): Promise<T> {
+    return telling(told, async () => {
+      await this.ready();
+      return work();
+    });
   }
 
   /** The messages are in the store, of the same transaction as the completion; this only makes them leave at once. */
@@ -99,10 +109,7 @@ export abstract class FanoutVerbs {
     return completed.map(({ told: _, ...fanout }) => fanout);
   }
 
-  private async wakeTheNotifier(): Promise<void> {
-    const error = await this.temporal()
-      .then((temporal) => wakeNotifier(temporal, this.prefix))
-      .catch((reason: unknown) => reason as Error);
-    if (error !== null) this.wakeFailed(error);
+  private wakeTheNotifier(): Promise<void> {
+    return this.wake((temporal) => wakeNotifier(temporal, this.prefix));
   }
 }

@@ -1,4 +1,3 @@
-import type { Client as TemporalClient } from '@temporalio/client';
 import type { Handler } from '../activities/handlers/types';
 import { findLanes } from '../postgres/lane';
 import { setQueuersPaused } from '../postgres/laneControl';
@@ -14,6 +13,7 @@ import { receipts } from './receipts';
 import type { Submitter } from './submit';
 import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
+import { CHANGE, SUBMIT, telling } from './telling';
 
 /** What a client can do with lanes. */
 export abstract class LaneVerbs extends FanoutVerbs {
@@ -24,7 +24,6 @@ export abstract class LaneVerbs extends FanoutVerbs {
   protected abstract readonly laneRinger: LaneRinger;
   abstract handler(name: string): Handler;
   abstract override ready(): Promise<void>;
-  abstract override temporal(): Promise<TemporalClient>;
 
   /**
    * Submits one batch to a lane: sent as it is, after all that was submitted to its service before (C1). Resolves when accepted: committed.
@@ -48,8 +47,10 @@ export abstract class LaneVerbs extends FanoutVerbs {
     options: SubmitBatchOptions = {},
   ): Promise<SubmittedBatch[]> {
     const handler = this.handler(handlerName);
-    await this.ready();
-    const stored = await storeBatches({ submitter: this.submitter, schema: this.schema }, handler, batches, options);
+    const stored = await telling(SUBMIT, async () => {
+      await this.ready();
+      return storeBatches({ submitter: this.submitter, schema: this.schema }, handler, batches, options);
+    });
     if (options.tx === undefined) await this.laneRinger.ring(stored.laneIds);
     return stored.batches;
   }
@@ -97,55 +98,51 @@ export abstract class LaneVerbs extends FanoutVerbs {
 
   /** Nothing more of this service is sent, until it is resumed; what is in flight ends. */
   async pauseLane(service: string, reason = 'paused by hand'): Promise<void> {
-    await this.ready();
-    await control.pauseLane(this.pool, service, reason);
+    await this.change(() => control.pauseLane(this.pool, service, reason));
   }
 
   async resumeLane(service: string): Promise<void> {
-    await this.ready();
-    await this.laneRinger.ring(await control.resumeLane(this.pool, service));
+    await this.laneRinger.ring(await this.change(() => control.resumeLane(this.pool, service)));
   }
 
   /** Everything: no lane is granted a submitter. */
   async pauseQueuer(reason = 'paused by hand'): Promise<void> {
-    await this.ready();
-    await setQueuersPaused(this.pool, control.checkReason(reason));
+    await this.change(() => setQueuersPaused(this.pool, control.checkReason(reason)));
   }
 
   async resumeQueuer(): Promise<void> {
-    await this.ready();
-    await this.laneRinger.wake(await setQueuersPaused(this.pool, null));
+    await this.laneRinger.wake(await this.change(() => setQueuersPaused(this.pool, null)));
   }
 
   /** Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22). */
   async setLaneWeight(service: string, weight: number): Promise<void> {
-    await this.ready();
-    await control.setLaneWeight(this.pool, service, weight);
+    await this.change(() => control.setLaneWeight(this.pool, service, weight));
   }
 
   async setQueuer(settings: control.QueuerSettings): Promise<void> {
-    await this.ready();
-    await this.laneRinger.wake(await control.setQueuer(this.pool, settings));
+    await this.laneRinger.wake(await this.change(() => control.setQueuer(this.pool, settings)));
   }
 
   /** A halted lane goes on without the batch that halts it (C19). */
   async skipHead(service: string): Promise<{ batch: number }> {
-    await this.ready();
-    const { batch, laneIds } = await control.skipHead(this.pool, service);
+    const { batch, laneIds } = await this.change(() => control.skipHead(this.pool, service));
     await this.laneRinger.ring(laneIds);
     return { batch };
   }
 
   /** A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in place of the invalid ones. */
   async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
-    await this.ready();
     const { pool, submitter } = this;
-    const { batch, laneIds } = await control.fixHead(
-      { pool, submitter, handler: (name) => this.handler(name) },
-      service,
-      fix,
-    );
+    const client = { pool, submitter, handler: (name: string) => this.handler(name) };
+    const { batch, laneIds } = await this.change(() => control.fixHead(client, service, fix));
     await this.laneRinger.ring(laneIds);
     return { batch };
+  }
+
+  private change<T>(work: () => Promise<T>): Promise<T> {
+    return telling(CHANGE, async () => {
+      await this.ready();
+      return work();
+    });
   }
 }

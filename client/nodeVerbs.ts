@@ -2,6 +2,7 @@ import type { ClientContext } from './context';
 import { LaneVerbs } from './laneVerbs';
 import type { PartitionsOptions } from './nodes';
 import * as nodes from './nodes';
+import { CHANGE, telling } from './telling';
 import type { NodeView, PartitionView } from './nodeViews';
 
 /** What a client can do with nodes and partitions (README, "Nodes"). */
@@ -20,11 +21,11 @@ export abstract class NodeVerbs extends LaneVerbs implements ClientContext {
 
   /** A node, by id or name, gives up its partitions and gets no others; `undo`: it may again. */
   drainNode(node: string, options?: { undo?: boolean }): Promise<{ nodes: string[]; drained: boolean }> {
-    return nodes.drainNode(this, node, options);
+    return telling(CHANGE, () => nodes.drainNode(this, node, options));
   }
 
   /** A partition goes to that node and stays there while it lives; null: wherever the balancer puts it. */
   movePartition(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
-    return nodes.movePartition(this, partition, node);
+    return telling(CHANGE, () => nodes.movePartition(this, partition, node));
   }
 }

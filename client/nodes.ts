@@ -169,10 +169,5 @@ const faultOf = (node: NodeFactsRow, handler: string, needs: Readonly<Record<str
 const knownOf = (all: readonly NodeFactsRow[]): string[] => all.map(({ id, name }) => (name === null ? id : `${id} (${name})`)); // prettier-ignore
 
 /** What was decided is written: a wake that does not get through fails nothing, the sweeper of any worker repeats it. */
-const tellBalancer = async (client: ClientContext): Promise<void> => {
-  const failure = await client
-    .temporal()
-    .then((temporal) => wakeBalancer(temporal, client.prefix))
-    .catch((error: Error) => error);
-  if (failure !== null) client.wakeFailed(failure);
-};
+const tellBalancer = (client: ClientContext): Promise<void> =>
+  client.wake((temporal) => wakeBalancer(temporal, client.prefix));

@@ -1,22 +1,75 @@
-/** What a database error means to us: one table, keyed by SQLSTATE (or the socket's code before there is a session). */
-const RETRYABLE: Readonly<Record<string, string>> = {
-  '40001': 'serialization failure',
-  '40P01': 'deadlock',
-  '55P03': 'lock not available',
-  '57014': 'statement timeout',
-  '57P01': 'server shut down this session',
-  '57P02': 'server crashed',
-  '57P03': 'server is starting up',
-  '53300': 'too many connections',
-  '08000': 'connection exception',
-  '08003': 'connection does not exist',
-  '08006': 'connection failure',
-  '25P03': 'idle in transaction timeout',
+/**
+ * What an error of Postgres, or of the way to it, means to us. One table, keyed by SQLSTATE, or by the socket's code before there is a session.
+ *
+ * - `lost`: the session is gone, with or without what it had under way: a commit that was on its way may have happened.
+ * - `refused`: there is no session, so nothing was done.
+ * - `unwritable`: the session is there and takes no writes; nothing was done.
+ * - `busy`: the server rolled the transaction back; the same one may be tried again.
+ */
+type Kind = 'lost' | 'refused' | 'unwritable' | 'busy';
+
+interface Meaning {
+  kind: Kind;
+  /** What to do, where `CHECK` is not it. */
+  remedy?: string;
+  /** Trying again within seconds does not help. */
+  lasting?: true;
+}
+
+const CHECK = 'Check MUSTER_DATABASE_URL and that the server is up.';
+const FREE_SPACE = 'Free disk space of the server.';
+const FEWER = "Raise the server's max_connections, or lower maxConnections of workers and clients.";
+const PRIMARY = 'The server is a standby or set to read-only: point MUSTER_DATABASE_URL at the primary.';
+const AGAIN = 'Try again.';
+
+const LOST: Meaning = { kind: 'lost' };
+const REFUSED: Meaning = { kind: 'refused' };
+const WRONG: Meaning = { kind: 'refused', lasting: true };
+const BUSY: Meaning = { kind: 'busy', remedy: AGAIN };
+
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  '57P01': LOST, // an administrator ended this session, or the server shuts down
+  '57P02': LOST, // another session crashed
+  '57P05': LOST, // idle session timeout
+  '25P03': LOST, // idle in transaction timeout
+  '25P04': LOST, // transaction timeout
+  '08000': LOST,
+  '08003': LOST,
+  '08006': LOST,
+  '08007': LOST, // transaction resolution unknown
+  '08P01': LOST, // protocol violation; a pooler's "server closed the connection"
+  ECONNRESET: LOST,
+  ETIMEDOUT: LOST,
+  EPIPE: LOST,
+  EHOSTUNREACH: LOST,
+  ENETUNREACH: LOST,
+  '57P03': REFUSED, // starting up, shutting down, or in recovery
+  '53300': { kind: 'refused', remedy: FEWER },
+  '08001': REFUSED,
+  '08004': REFUSED,
+  ECONNREFUSED: REFUSED,
+  EAI_AGAIN: REFUSED,
+  ENOTFOUND: REFUSED,
+  ENOENT: REFUSED,
+  '28000': WRONG,
+  '28P01': WRONG,
+  '3D000': WRONG,
+  '25006': { kind: 'unwritable', remedy: PRIMARY },
+  '53100': { kind: 'unwritable', remedy: FREE_SPACE, lasting: true },
+  '53000': { kind: 'unwritable', remedy: CHECK, lasting: true },
+  '53200': { kind: 'unwritable', remedy: "Look for the reason in the server's log.", lasting: true }, // out of memory
+  '58030': { kind: 'unwritable', remedy: "Look for the reason in the server's log.", lasting: true }, // input/output error
+  '40001': BUSY, // serialization failure
+  '40P01': BUSY, // deadlock
+  '55P03': BUSY, // lock timeout
+  '57014': BUSY, // statement timeout
 };
-const CONNECTION: ReadonlySet<string> = new Set([
-  '57P01', '57P02', '57P03', '53300', '08000', '08003', '08006', '28000', '28P01', '3D000',
-  'ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE', 'ENOENT',
-]); // prettier-ignore
+
+/** Of the driver, which gives these no code. */
+const NO_CONNECTION = /timeout exceeded when trying to connect|Connection terminated due to connection timeout|timeout expired/; // prettier-ignore
+const LOST_CONNECTION = /Connection terminated|Client has encountered a connection error|Client was closed/;
+const SILENT: Meaning = { kind: 'lost', remedy: 'Its connection was given up.', lasting: true };
+const UNANSWERED: Meaning = { kind: 'refused', lasting: true };
 
 export const UNIQUE_VIOLATION = '23505';
 const UNDEFINED_TABLE = '42P01';
@@ -29,17 +82,122 @@ export const codeOf = (error: unknown): string | undefined => {
   const first = (error as { errors?: unknown[] } | null)?.errors?.[0]; // AggregateError of a host with several addresses
   return first === undefined ? undefined : codeOf(first);
 };
-
-const LOST_CONNECTION =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** Of a driver's error, or of one of ours that has it as its cause. */
+const sqlStateOf = (error: unknown): string | undefined => {
+  const code = codeOf(error instanceof DatabaseError ? error.cause : error);
+  return code !== undefined && (SQLSTATE.test(code) || code in MEANINGS) ? code : undefined;
+};
+
+/** A statement had no answer for so long that its session was given up: the server hangs, or the way to it does. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`);
+  }
+}
+
+const meaningOf = (error: unknown): Meaning | undefined => {
+  const cause = error instanceof DatabaseError ? error.cause : error;
+  if (cause instanceof NoAnswerError) return SILENT;
+  const known = MEANINGS[sqlStateOf(cause) ?? ''];
+  if (known !== undefined) return known;
+  const message = messageOf(cause);
+  return NO_CONNECTION.test(message) ? UNANSWERED : LOST_CONNECTION.test(message) ? LOST : undefined;
+};
+
+/** What is known of the transaction that failed: it is not there, or nobody knows. */
+export type Outcome = 'none' | 'unknown';
+
+/** An error of Postgres that is nothing the statement's author foresaw; the driver's own is its `cause`. */
+export class DatabaseError extends Error {
+  override readonly name: string = 'DatabaseError';
+  readonly code: string = 'DATABASE_ERROR';
+  private readonly said: string;
+  constructor(
+    cause: unknown,
+    public outcome: Outcome = 'none',
+    message = `Postgres refused a statement: ${messageOf(cause)} (${sqlStateOf(cause) ?? 'no SQLSTATE'}).`,
+  ) {
+    super(message, { cause });
+    this.said = message;
+  }
+
+  /** Adds what its outcome means for the caller; the outermost call knows all of it. */
+  tell(meaning: string): void {
+    this.message = `${this.said} ${meaning}`;
+  }
+}
+
+/** The database cannot be reached, or cannot be written. */
+export class DatabaseUnavailableError extends DatabaseError {
+  override readonly name = 'DatabaseUnavailableError';
+  override readonly code = 'DATABASE_UNAVAILABLE';
+  constructor(cause: unknown, outcome: Outcome = 'none') {
+    const { kind, remedy = CHECK } = meaningOf(cause) ?? REFUSED;
+    const what = kind === 'unwritable' ? 'cannot be written' : meaningOf(cause) === SILENT ? 'does not answer' : 'cannot be reached'; // prettier-ignore
+    super(cause, outcome, `Postgres ${what}: ${messageOf(cause) || codeOf(cause)}. ${remedy}`);
+  }
+}
+
+/** Other transactions were in the way, or the statement took too long: nothing was done. */
+export class DatabaseBusyError extends DatabaseError {
+  override readonly name = 'DatabaseBusyError';
+  override readonly code = 'DATABASE_BUSY';
+  constructor(cause: unknown) {
+    super(cause, 'none', `Postgres is busy: ${messageOf(cause)}. ${AGAIN}`);
+  }
+}
+
+/**
+ * A driver's error as one of ours. `committing`: it came where a commit was on its way, so that a lost session leaves its outcome open.
+ * What a statement itself refuses (a constraint, a function's own code) stays what it is: whoever wrote the statement reads it.
+ */
+export const typedError = (error: unknown, committing: boolean): unknown => {
+  if (error instanceof DatabaseError) return error;
+  const kind = meaningOf(error)?.kind;
+  if (kind === 'busy') return new DatabaseBusyError(error);
+  if (kind !== undefined)
+    return new DatabaseUnavailableError(error, kind === 'lost' && committing ? 'unknown' : 'none');
+  return isDriverError(error) && !isOwnRefusal(error) ? new DatabaseError(error) : error;
+};
+
+/** Also of what a statement itself refuses: for the border of the client library, which no driver's error crosses. */
+export const asDatabaseError = (error: unknown): DatabaseError | null => {
+  const typed = typedError(error, true);
+  if (typed instanceof DatabaseError) return typed;
+  return isDriverError(error) ? new DatabaseError(error) : null;
+};
+
+const isDriverError = (error: unknown): boolean => {
+  const { severity } = (error ?? {}) as { severity?: unknown };
+  return error instanceof Error && typeof severity === 'string' && SQLSTATE.test(codeOf(error) ?? '');
+};
+/** Values that a type or a constraint does not take, `raise exception`, and codes of our own functions. */
+const isOwnRefusal = (error: unknown): boolean => /^(22|23|P0|MU)/.test(codeOf(error) ?? '');
+
+/**
+ * Whether the session may be used again after its transaction was rolled back: only where the error is the statement's own, or nothing but a
+ * conflict of two transactions. Any other may be the session's (it was opened while the server was read-only, say) and would come back with it.
+ */
+export const keepsSession = (error: unknown): boolean =>
+  meaningOf(error) === undefined ? !isDriverError(error) || isOwnRefusal(error) : /^40/.test(sqlStateOf(error) ?? '');
+
+/** Other sessions of the same pool are as this one: opened while the server was read-only, or cut off without knowing it. */
+export const concernsAllSessions = (error: unknown): boolean =>
+  meaningOf(error) === SILENT || sqlStateOf(error) === '25006';
 
 /** The session is gone or was never had; the same statement may work on another. */
 export const isConnectionError = (error: unknown): boolean =>
-  CONNECTION.has(codeOf(error) ?? '') || LOST_CONNECTION.test(messageOf(error));
+  ['lost', 'refused'].includes(meaningOf(error)?.kind ?? '');
 
-/** Nothing was committed and the same transaction may be tried again. After a lost connection a commit may have happened: callers are idempotent. */
-export const isRetryable = (error: unknown): boolean => codeOf(error)! in RETRYABLE || isConnectionError(error);
+/** The same transaction may be tried again. After a lost connection a commit may have happened: callers are idempotent. */
+export const isRetryable = (error: unknown): boolean => {
+  const meaning = meaningOf(error);
+  return meaning !== undefined && meaning.lasting !== true;
+};
 
 /** The server refuses a value (class 22) or its size or depth (class 54), and will refuse the same again. */
 export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(codeOf(error) ?? '');
@@ -49,20 +207,19 @@ export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].inc
 
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
 export const isMissingSchema = (error: unknown): boolean =>
-  codeOf(error) === UNDEFINED_TABLE || codeOf(error) === INVALID_SCHEMA;
+  [UNDEFINED_TABLE, INVALID_SCHEMA].includes(sqlStateOf(error) ?? '');
 
 /** Of a statement over tables of ours: somebody changed them by hand. */
 export const isDifferentSchema = (error: unknown): boolean =>
-  [UNDEFINED_TABLE, UNDEFINED_COLUMN].includes(codeOf(error) ?? '');
+  [UNDEFINED_TABLE, UNDEFINED_COLUMN].includes(sqlStateOf(error) ?? '');
 
-/** The database cannot be reached. */
-export class DatabaseUnavailableError extends Error {
-  override readonly name = 'DatabaseUnavailableError';
-  readonly code = 'DATABASE_UNAVAILABLE';
-  constructor(cause: unknown) {
+/** A migration holds a lock of its session, which a pooler would lend to others meanwhile. */
+export class NeedsSessionError extends Error {
+  override readonly name = 'NeedsSessionError';
+  readonly code = 'INVALID_DATABASE_URL';
+  constructor() {
     super(
-      `Postgres cannot be reached: ${messageOf(cause) || codeOf(cause)}. Check MUSTER_DATABASE_URL and that the server is up.`,
-      { cause },
+      'databaseUrl: Cannot migrate through a pooler (pgbouncer=true): a migration needs a session of its own. Give the URL of the server itself.',
     );
   }
 }
@@ -99,12 +256,20 @@ export class SchemaDiffersError extends Error {
   }
 }
 
-/** Tries `work` again on a retryable error, `times` in all, with a short growing wait: for transactions that are idempotent. */
+/**
+ * Tries `work` again on a retryable error, `times` in all, with a short growing wait: for transactions that are idempotent. If the outcome of
+ * one try is unknown, so is that of all.
+ */
 export const withRetries = async <T>(work: () => Promise<T>, times = 5, waitMs = 20): Promise<T> => {
+  let isUnknown = false;
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
+      if (error instanceof DatabaseError) {
+        isUnknown ||= error.outcome === 'unknown';
+        if (isUnknown) error.outcome = 'unknown';
+      }
       if (attempt >= times || !isRetryable(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, waitMs * 2 ** attempt * (0.5 + Math.random())));
     }

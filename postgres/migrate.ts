@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import {
   codeOf,
-  DatabaseUnavailableError,
-  isConnectionError,
   isDifferentSchema,
   isLockTimeout,
   isMissingSchema,
+  NeedsSessionError,
   SchemaDiffersError,
   SchemaMissingError,
   SchemaNewerError,
+  typedError,
 } from './errors';
 import { probeExecutionTables } from './execution';
 import { knownMigrations, MIGRATIONS_DIR } from './migrationFiles';
@@ -17,7 +17,8 @@ import { unknownMigrations } from './migrationName';
 import { MIGRATIONS_TABLE, planDown, planUp } from './migrationPlan';
 import type { PlannedMigration } from './migrationPlan';
 import type { Queryable } from './pool';
-import { SCHEMA_PATTERN } from './pool';
+import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from './pool';
+import { Session } from './session';
 
 type Log = (line: string) => void;
 /** `count`: so many migrations, the newest first when they are undone. */
@@ -73,15 +74,26 @@ const withMigrator = async <T>(
 ): Promise<T> => {
   if (!SCHEMA_PATTERN.test(schema))
     throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'muster migrate' });
+  const { url, isPooler } = readUrl(databaseUrl);
+  if (isPooler) throw new NeedsSessionError();
+  // No limit on its statements: an index over a large table takes what it takes. A server that is gone is noticed by the keep-alive.
+  const client = new Session({
+    connectionString: url,
+    application_name: 'muster migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  });
+  client.on('error', () => undefined); // the statement under way says so
   try {
     await client.connect();
   } catch (error) {
-    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
-    throw error;
+    throw typedError(error, false);
   }
   try {
     return await work(client);
+  } catch (error) {
+    throw typedError(error, true);
   } finally {
     await client.end();
   }
@@ -148,7 +160,6 @@ export const checkSchema = async (db: Queryable): Promise<string[]> => {
     done = rows.map((row) => row.name);
   } catch (error) {
     if (isMissingSchema(error)) throw new SchemaMissingError('no tables');
-    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
     throw error;
   }
   const newer = refuseNewer(done);

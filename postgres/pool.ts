@@ -1,5 +1,7 @@
 import pg from 'pg';
-import { DatabaseUnavailableError, isConnectionError } from './errors';
+import { concernsAllSessions, isConnectionError, keepsSession, typedError } from './errors';
+import type { SessionConfig } from './session';
+import { Session } from './session';
 
 /** What a statement needs: a pool (each statement its own transaction) or a client inside one. */
 export interface Queryable {
@@ -15,9 +17,19 @@ export interface PoolOptions {
   /** Most connections. Default 10. */
   max?: number;
   applicationName?: string;
-  /** A statement without an answer for so long fails here, and its connection is given up. Default: as long as the server takes. */
+  /** The server ends a statement that takes longer. Default 60 s. */
+  statementTimeoutMs?: number;
+  /** A statement without an answer for so long fails here, and its connection is given up. Default: 5 s above `statementTimeoutMs`. */
   queryTimeoutMs?: number;
 }
+
+const STATEMENT_TIMEOUT_MS = 60_000;
+/** What the answer of a statement that the server ended may take on its way. */
+const ANSWER_MS = 5_000;
+/** A connection on which nothing comes is asked for a sign of life after this, and given up 10 s later. */
+export const KEEP_ALIVE_MS = 10_000;
+/** Nothing is there, or it does not say so: a connection attempt, or a wait for a free connection. */
+export const CONNECT_TIMEOUT_MS = 10_000;
 
 // int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and counts are far smaller.
 const INT8 = 20;
@@ -33,72 +45,190 @@ const types: pg.CustomTypesConfig = {
 
 export const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/;
 
+/** Where `?pgbouncer=true` stands in the URL, a pooler lends sessions out by the transaction: nothing can be kept in one. */
+const POOLER_FLAG = 'pgbouncer';
+
+interface Created {
+  options: PoolOptions;
+  /** Behind a pooler: statements that begin each transaction. */
+  settings: string | null;
+}
+const created = new WeakMap<Pool, Created>();
+
 /**
  * A pool whose sessions run as the store's protocol needs them (store.md section 5): READ COMMITTED, plans that never prefer a
- * sequential scan (a plan made on an empty table stays), and limits, so that a lock cannot be waited for without end.
+ * sequential scan (a plan made on an empty table stays), and limits, so that a lock cannot be waited for without end. Its errors are typed.
  */
 export const createPool = (options: PoolOptions): Pool => {
-  const schema = options.schema ?? 'muster';
+  const { schema = 'muster', statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   if (!SCHEMA_PATTERN.test(schema))
     throw new Error(`schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`);
-  const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
+  const { url, isPooler } = readUrl(options.databaseUrl);
+  const settings = sessionSettings(schema, statementTimeoutMs);
+  const config: pg.PoolConfig & SessionConfig = {
+    connectionString: url,
+    Client: Session,
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'muster',
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    ...(options.queryTimeoutMs === undefined ? {} : { query_timeout: options.queryTimeoutMs }),
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    answerWithinMs: options.queryTimeoutMs ?? statementTimeoutMs + ANSWER_MS,
     types,
-    options: [
-      `-c search_path=${schema}`,
-      '-c default_transaction_isolation=read\\ committed',
-      '-c enable_seqscan=off',
-      '-c jit=off', // short statements: compiling costs more than it saves
-      '-c lock_timeout=10s',
-      '-c statement_timeout=60s',
-      // A process that is stopped inside a claim holds its handler's row: the others wait for it this long.
-      '-c idle_in_transaction_session_timeout=15s',
-    ].join(' '),
-  });
+    ...(isPooler
+      ? { unnamed: true }
+      : {
+          options: Object.entries({ ...settings, ...DEAD_CLIENTS })
+            .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+            .join(' '),
+        }),
+  };
+  const pool = new pg.Pool(config);
   // An idle connection that the server closes must not end the process; the next query gets a new one.
   pool.on('error', () => undefined);
   // Nor one that is checked out, between two statements of a transaction: the next statement fails, and says so.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  created.set(pool, options);
+  created.set(pool, { options, settings: isPooler ? setLocal(settings) : null });
+  const connect = pool.connect.bind(pool);
+  pool.query = ((...args: unknown[]) => runAlone(pool, connect, args)) as typeof pool.query;
   return pool;
 };
 
-const created = new WeakMap<Pool, PoolOptions>();
+const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<Record<string, string>> => ({
+  search_path: schema,
+  default_transaction_isolation: 'read committed',
+  enable_seqscan: 'off',
+  jit: 'off', // short statements: compiling costs more than it saves
+  lock_timeout: '10s',
+  statement_timeout: `${statementTimeoutMs}ms`,
+  // A process that is stopped inside a claim holds its handler's row: the others wait for it this long.
+  idle_in_transaction_session_timeout: '15s',
+});
+
+/** The server looks whether this process is still there as well: sessions of one that is cut off would use up its connections for hours. */
+const DEAD_CLIENTS = { tcp_keepalives_idle: '30', tcp_keepalives_interval: '10', tcp_keepalives_count: '3' };
+
+const setLocal = (settings: Readonly<Record<string, string>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `set local ${name} = '${value}'`)
+    .join('; ');
+
+export const readUrl = (databaseUrl: string): { url: string; isPooler: boolean } => {
+  if (!URL.canParse(databaseUrl)) return { url: databaseUrl, isPooler: false };
+  const url = new URL(databaseUrl);
+  if (!url.searchParams.has(POOLER_FLAG)) return { url: databaseUrl, isPooler: false };
+  const isPooler = url.searchParams.get(POOLER_FLAG) === 'true';
+  url.searchParams.delete(POOLER_FLAG);
+  return { url: url.href, isPooler };
+};
+
+type Connect = () => Promise<Client>;
+
+/** One statement, which is its own transaction; behind a pooler one that is begun for it, since it needs what a session of ours has set. */
+const runAlone = async (pool: Pool, connect: Connect, args: readonly unknown[]): Promise<unknown> => {
+  const run = (client: Client): Promise<unknown> =>
+    (client.query.bind(client) as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+  if ((created.get(pool)?.settings ?? null) !== null) return transact(pool, connect, run, 'begin');
+  const client = await open(connect);
+  let isFit = true;
+  try {
+    return await run(client);
+  } catch (error) {
+    isFit = keepsSession(error);
+    if (concernsAllSessions(error)) closeIdle(pool, connect);
+    throw typedError(error, true);
+  } finally {
+    client.release(!isFit);
+  }
+};
 
 /** What a pool of `createPool` was made with: for another like it in another thread. */
 export const poolOptions = (pool: Pool): PoolOptions => {
-  const options = created.get(pool);
-  if (options === undefined) throw new Error('pool: expected one that createPool made, got another');
-  return options;
+  const known = created.get(pool);
+  if (known === undefined) throw new Error('pool: expected one that createPool made, got another');
+  return known.options;
 };
 
-/** Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it back. */
-export const inTransaction = async <T>(
+/**
+ * Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it back. `statementTimeoutMs`: `work` lets its
+ * statements take so long.
+ */
+export const inTransaction = <T>(
   pool: Pool,
   work: (client: Client) => Promise<T>,
   begin = 'begin',
+  statementTimeoutMs?: number,
+): Promise<T> => transact(pool, () => pool.connect(), work, begin, statementTimeoutMs);
+
+const transact = async <T>(
+  pool: Pool,
+  connect: Connect,
+  work: (client: Client) => Promise<T>,
+  begin: string,
+  statementTimeoutMs?: number,
 ): Promise<T> => {
-  const client = await connect(pool);
-  let broken: Error | undefined;
+  const client = await open(connect);
+  const restore = patientFor(client, statementTimeoutMs);
+  let isFit = true;
+  let isCommitting = false;
   try {
-    await client.query(begin);
+    await client.query(beginWith(pool, begin));
     const result = await work(client);
+    isCommitting = true;
     await client.query('commit');
     return result;
   } catch (error) {
-    await client.query('rollback').catch((rollbackError: Error) => {
-      broken = rollbackError;
-    });
-    throw error;
+    // Back into the pool only if what failed cannot be the session's.
+    isFit = keepsSession(error);
+    // Of a session that is gone nothing is left to roll back, and one that does not answer would be waited for once more.
+    if (!isConnectionError(error))
+      await client.query('rollback').catch(() => {
+        isFit = false;
+      });
+    if (concernsAllSessions(error)) closeIdle(pool, connect);
+    throw typedError(error, isCommitting);
   } finally {
-    client.release(broken);
+    restore();
+    client.release(!isFit);
   }
+};
+
+/** Behind a pooler a transaction begins with all that a session of ours has set: after the first statement, before those of `begin` itself. */
+const beginWith = (pool: Pool, begin: string): string => {
+  const settings = created.get(pool)?.settings ?? null;
+  if (settings === null) return begin;
+  const [first, ...rest] = begin.split(';');
+  return [first === 'begin' ? 'begin isolation level read committed' : first, settings, ...rest].join(';');
+};
+
+const patientFor = (client: Client, statementTimeoutMs: number | undefined): (() => void) => {
+  if (statementTimeoutMs === undefined || !(client instanceof Session)) return () => undefined;
+  const usual = client.answerWithinMs;
+  client.answerWithinMs = statementTimeoutMs + ANSWER_MS;
+  return () => {
+    client.answerWithinMs = usual;
+  };
+};
+
+const open = async (connect: Connect): Promise<Client> => {
+  try {
+    return await connect();
+  } catch (error) {
+    throw typedError(error, false);
+  }
+};
+
+/** What waits in the pool is no better than the session that just failed. */
+const closeIdle = (pool: Pool, connect: Connect): void => {
+  for (let idle = pool.idleCount; idle > 0; idle--)
+    void connect().then(
+      (client) => {
+        client.release(true);
+        client.connection.stream.destroy(); // its goodbye may reach nobody, and the socket would stay
+      },
+      () => undefined,
+    );
 };
 
 /**
@@ -123,15 +253,6 @@ export const inCallersTransaction = async <T>(
     return result;
   } catch (error) {
     await db.query({ text: 'rollback to savepoint muster' }).catch(() => undefined); // a lost connection has rolled back already
-    throw error;
-  }
-};
-
-const connect = async (pool: Pool): Promise<Client> => {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    if (isConnectionError(error)) throw new DatabaseUnavailableError(error);
-    throw error;
+    throw typedError(error, false);
   }
 };

@@ -29,26 +29,67 @@ const WORKFLOW_TASK_TIMEOUT = '5s';
 const PARALLEL = 16;
 
 /**
+ * A wake without an answer for so long has failed: the server hangs, or the way to it. Whoever made the work has committed it, so nothing is
+ * lost: the row that says "woken" expires, and the sweeper wakes again.
+ */
+export const WAKE_DEADLINE_MS = 5_000;
+
+/** With a deadline for the request and all its repetitions; rejects in time also where the connection does not. */
+const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fail = (): void => reject(new Error(`Temporal gave no answer within ${WAKE_DEADLINE_MS} ms`));
+    timer = setTimeout(fail, WAKE_DEADLINE_MS + 500);
+  });
+  try {
+    return await Promise.race([temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, send), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/**
+ * Sends some at a time. Failures are not thrown; the first one is answered, for the log. When as many as are sent at once have failed and not
+ * one got through meanwhile, the rest is left to the sweeper: each would wait for the same server again.
+ */
+const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknown>): Promise<Error | null> => {
+  let failure: Error | null = null;
+  let inVain = 0;
+  const queue = [...wakes];
+  const runner = async (): Promise<void> => {
+    for (let wake = queue.shift(); wake !== undefined && inVain < PARALLEL; wake = queue.shift()) {
+      try {
+        await send(wake);
+        inVain = 0;
+      } catch (error) {
+        inVain++;
+        failure ??= error as Error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, wakes.length) }, runner));
+  return failure;
+};
+
+/**
  * Wakes leaders that a statement has already written as working or waiting. Failures are not thrown: the rows expire and the sweeper
  * wakes them again; the first one is answered, for the log.
  */
-export const wakeLeaderWorkflows = async (
+export const wakeLeaderWorkflows = (
   temporal: Client,
   prefix: string,
   leaders: readonly WakeTarget[],
-): Promise<Error | null> => {
-  let failure: Error | null = null;
-  const queue = [...leaders];
-  const lane = async (): Promise<void> => {
-    for (let leader = queue.shift(); leader !== undefined; leader = queue.shift()) {
-      const input: Omit<LeaderInput, 'turnsPerRun'> = {
-        leaderId: leader.leaderId,
-        handler: leader.handler,
-        name: leader.name,
-        installation: leader.installation,
-        dueInMs: leader.dueInMs,
-      };
-      const start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }): Promise<unknown> =>
+): Promise<Error | null> =>
+  sendAll(leaders, async (leader) => {
+    const input: Omit<LeaderInput, 'turnsPerRun'> = {
+      leaderId: leader.leaderId,
+      handler: leader.handler,
+      name: leader.name,
+      installation: leader.installation,
+      dueInMs: leader.dueInMs,
+    };
+    const start = (attributes: { typedSearchAttributes?: TypedSearchAttributes }): Promise<unknown> =>
+      inTime(temporal, () =>
         temporal.workflow.signalWithStart('leader', {
           workflowId: leaderWorkflowId(prefix, leader.handler, leader.name, leader.leaderId),
           taskQueue: workflowTaskQueue(prefix),
@@ -58,21 +99,21 @@ export const wakeLeaderWorkflows = async (
           workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
           staticSummary: `Leader of ${leader.handler}, set ${leader.name.slice(0, 100).replaceAll('\n', ' ')}`,
           ...attributes,
-        });
-      try {
-        await start({ typedSearchAttributes: handlerAttribute(leader.handler) }).catch((error: unknown) => {
-          // A server where nobody has registered it (workers do when they start): the leader matters, its filter in the Web UI does not.
-          if (!/search attribute/i.test(reasonOf(error))) throw error;
-          return start({});
-        });
-      } catch (error) {
-        failure ??= error as Error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, leaders.length) }, lane));
-  return failure;
-};
+        }),
+      );
+    if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
+    return start({ typedSearchAttributes: handlerAttribute(leader.handler) }).catch((error: unknown) => {
+      // A server where nobody has registered it (workers do when they start): the leader matters, its filter in the Web UI does not.
+      if (!/search attribute/i.test(reasonOf(error))) throw error;
+      attributeRefusedAt.set(temporal, performance.now());
+      return start({});
+    });
+  });
+
+/** Each wake would be sent twice otherwise. It is tried again, since an operator may have registered it meanwhile. */
+const REFUSED_MS = 300_000;
+/** When the server of a client last refused the search attribute. */
+const attributeRefusedAt = new WeakMap<Client, number>();
 
 const handlerAttribute = (handler: string): TypedSearchAttributes =>
   new TypedSearchAttributes([{ key: HANDLER_ATTRIBUTE, value: handler }]);
@@ -90,15 +131,17 @@ const wakeOne = async (
   summary: string,
 ): Promise<Error | null> => {
   try {
-    await temporal.workflow.signalWithStart(workflow, {
-      workflowId,
-      taskQueue: workflowTaskQueue(prefix),
-      args,
-      signal: lookSignal,
-      signalArgs: [],
-      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-      staticSummary: summary,
-    });
+    await inTime(temporal, () =>
+      temporal.workflow.signalWithStart(workflow, {
+        workflowId,
+        taskQueue: workflowTaskQueue(prefix),
+        args,
+        signal: lookSignal,
+        signalArgs: [],
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        staticSummary: summary,
+      }),
+    );
     return null;
   } catch (error) {
     return error as Error;
@@ -122,15 +165,14 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
   );
 
 /** Starts or tells queuers to look, after a statement has written them as working. The first failure is answered, for the log: the sweeper wakes again. */
-export const wakeQueuerWorkflows = async (
+export const wakeQueuerWorkflows = (
   temporal: Client,
   prefix: string,
   queuers: readonly { queuerId: number }[],
-): Promise<Error | null> => {
-  let failure: Error | null = null;
-  for (const { queuerId } of queuers) {
-    try {
-      await temporal.workflow.signalWithStart('queuer', {
+): Promise<Error | null> =>
+  sendAll(queuers, ({ queuerId }) =>
+    inTime(temporal, () =>
+      temporal.workflow.signalWithStart('queuer', {
         workflowId: queuerWorkflowId(prefix, queuerId),
         taskQueue: workflowTaskQueue(prefix),
         args: [{ queuerId }],
@@ -138,43 +180,30 @@ export const wakeQueuerWorkflows = async (
         signalArgs: [],
         workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         staticSummary: `Queuer of partition ${queuerId}`,
-      });
-    } catch (error) {
-      failure ??= error as Error;
-    }
-  }
-  return failure;
-};
+      }),
+    ),
+  );
 
 /**
  * Starts or tells the workflows of executions to look, some at a time. A run that is started by it waits `resumeAfterMs` first (E7). The first
  * failure is answered, for the log: the sweeper wakes again.
  */
-export const wakeExecutions = async (
+export const wakeExecutions = (
   temporal: Client,
   prefix: string,
   executionIds: readonly string[],
   resumeAfterMs = 0,
-): Promise<Error | null> => {
-  let failure: Error | null = null;
-  const queue = [...executionIds];
-  const lane = async (): Promise<void> => {
-    for (let executionId = queue.shift(); executionId !== undefined; executionId = queue.shift()) {
-      try {
-        await temporal.workflow.signalWithStart('execution', {
-          workflowId: executionWorkflowId(prefix, executionId),
-          taskQueue: workflowTaskQueue(prefix),
-          args: [{ executionId, resumeAfterMs }],
-          signal: lookSignal,
-          signalArgs: [],
-          workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-          staticSummary: `Execution ${executionId}`,
-        });
-      } catch (error) {
-        failure ??= error as Error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, executionIds.length) }, lane));
-  return failure;
-};
+): Promise<Error | null> =>
+  sendAll(executionIds, (executionId) =>
+    inTime(temporal, () =>
+      temporal.workflow.signalWithStart('execution', {
+        workflowId: executionWorkflowId(prefix, executionId),
+        taskQueue: workflowTaskQueue(prefix),
+        args: [{ executionId, resumeAfterMs }],
+        signal: lookSignal,
+        signalArgs: [],
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+        staticSummary: `Execution ${executionId}`,
+      }),
+    ),
+  );

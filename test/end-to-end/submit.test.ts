@@ -121,8 +121,8 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
       onRingFailure: (error) => void failures.push(error),
     });
     expect(await deaf.submit('orders', good('deaf', 'deaf'))).toMatchObject({ accepted: 1 });
+    await deaf.close(); // the failed wake is behind the submit
     expect(failures[0]?.message).toMatch(/Temporal at 127.0.0.1:9 cannot be reached.*TEMPORAL_ADDRESS/);
-    await deaf.close();
   });
 });
 

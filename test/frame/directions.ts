@@ -4,7 +4,7 @@ import type { Import } from './importScan';
 
 const PURE_PACKAGES = ['@temporalio/workflow', '@temporalio/common'];
 /** Of workflows, what activities and client may use: names, messages, wakes, contracts and pure decisions, no workflow. */
-const SHARED = /^workflows\/(planning\/.*|contracts|contracts\/.*|definitions|naming|wake)$/;
+const SHARED = /^workflows\/(planning\/.*|contracts|contracts\/.*|definitions|naming|wake|behind)$/;
 const HANDLERS = /^activities\/(handlers|functions)(\/.*)?$/;
 
 type Rule = (one: Import) => boolean;
@@ -62,7 +62,7 @@ const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = 
     'what activities may, and client/submit, checkTasks, ringer',
     anyOf(activities, matches(/^client\/(submit|checkTasks|ringer)$/)),
   ],
-  [/^activities\//, 'postgres, and of workflows planning, contracts, definitions, naming, wake', activities],
+  [/^activities\//, 'postgres, and of workflows planning, contracts, definitions, naming, wake, behind', activities],
   [/^client\/cli\//, 'what the client may, and workers', anyOf(client, inside('workers'))],
   [
     /^client\/(complete|client|index)\.ts$/,
@@ -74,7 +74,7 @@ const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = 
   ],
   [
     /^client\//,
-    'postgres, activities/handlers, and of workflows planning, contracts, definitions, naming, wake',
+    'postgres, activities/handlers, and of workflows planning, contracts, definitions, naming, wake, behind',
     client,
   ],
   [

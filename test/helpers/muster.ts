@@ -21,14 +21,14 @@ export interface TestMuster {
   stop(): Promise<void>;
 }
 
-/** A whole Muster in this process, on the run's real servers: own database, own prefix, one worker node with these handlers. */
+/** A whole Muster in this process, on the run's real servers: own database, own prefix, one worker node with these handlers. `address`: another Temporal's. */
 export const startMuster = async (
   handlers: readonly Handler[],
-  options: Partial<NodeOptions> = {},
+  { address = temporalAddress(), ...options }: Partial<NodeOptions> & { address?: string } = {},
 ): Promise<TestMuster> => {
   const database = await createDatabase({ max: 30 });
   const prefix = `t-${randomBytes(5).toString('hex')}`;
-  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  const connection = await NativeConnection.connect({ address });
   const node = await createNode({
     pool: database.pool,
     connection,
@@ -47,7 +47,7 @@ export const startMuster = async (
     databaseUrl: database.url,
     handlers,
     prefix,
-    temporal: { address: temporalAddress() },
+    temporal: { address },
   });
   return {
     database,

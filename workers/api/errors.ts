@@ -38,6 +38,7 @@ const BY_CODE: Readonly<Record<string, ProblemName>> = {
   FANOUT_EXPIRED: 'conflict',
   TIMEOUT: 'unavailable',
   DATABASE_UNAVAILABLE: 'unavailable',
+  DATABASE_BUSY: 'unavailable',
   SCHEMA_MISSING: 'unavailable',
   SCHEMA_NEWER: 'unavailable',
   SCHEMA_DIFFERS: 'unavailable',

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { telling } from '../../client/telling';
 import { withRetries } from '../../postgres/errors';
 import type { KeyedRequest } from '../../postgres/idempotencyKey';
 import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/idempotencyKey';
@@ -33,6 +34,11 @@ export interface KeyedAnswer {
 }
 
 const AGAIN_S = 1;
+const KEYED = {
+  none: 'Nothing was done.',
+  unknown:
+    'It is unknown whether it was done: repeat the request with the same Idempotency-Key, which does nothing twice.',
+};
 
 /**
  * Does the work of a request once for its key. The answer is kept in the transaction that `work` gets, so what joins it is there iff the
@@ -44,20 +50,22 @@ export const once = (
   keyed: KeyedRequest,
   work: (tx: Transaction) => Promise<{ status: number; text: string }>,
 ): Promise<KeyedAnswer> =>
-  withRetries(() =>
-    inTransaction(pool, async (tx): Promise<KeyedAnswer> => {
-      // An effect that does not join this transaction leaves it idle for as long as it takes.
-      await tx.query(`set local idle_in_transaction_session_timeout = '120s'`);
-      if (!(await lockKey(tx, keyed)))
+  telling(KEYED, () =>
+    withRetries(() =>
+      inTransaction(pool, async (tx): Promise<KeyedAnswer> => {
+        // An effect that does not join this transaction leaves it idle for as long as it takes.
+        await tx.query(`set local idle_in_transaction_session_timeout = '120s'`);
+        if (!(await lockKey(tx, keyed)))
         throw new ApiProblem('key-in-flight', 'The request with this Idempotency-Key is under way. Try again.', { retryAfterS: AGAIN_S }); // prettier-ignore
-      const kept = await findKeptAnswer(tx, keyed);
-      if (kept === null) {
-        const answer = await work(tx);
-        await keepAnswer(tx, keyed, { status: answer.status, answer: answer.text });
-        return { ...answer, replayed: false };
-      }
-      if (!kept.request.equals(keyed.request))
+        const kept = await findKeptAnswer(tx, keyed);
+        if (kept === null) {
+          const answer = await work(tx);
+          await keepAnswer(tx, keyed, { status: answer.status, answer: answer.text });
+          return { ...answer, replayed: false };
+        }
+        if (!kept.request.equals(keyed.request))
         throw new ApiProblem('key-reused', 'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a key of its own for each request.'); // prettier-ignore
-      return { status: kept.status, text: kept.answer, replayed: true };
-    }),
+        return { status: kept.status, text: kept.answer, replayed: true };
+      }),
+    ),
   );

@@ -27,6 +27,7 @@ const BY_CODE: Readonly<Record<string, number>> = {
   NOT_CANCELLABLE: EXIT.failed,
   REFUSED: EXIT.failed,
   DATABASE_UNAVAILABLE: EXIT.unavailable,
+  DATABASE_BUSY: EXIT.unavailable,
   TEMPORAL_UNAVAILABLE: EXIT.unavailable,
   TEMPORAL_REFUSED: EXIT.unavailable,
   SCHEMA_MISSING: EXIT.unavailable,

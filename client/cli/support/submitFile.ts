@@ -1,11 +1,13 @@
-import { isConnectionError } from '../../../postgres/errors';
 import type { Handler } from '../../../activities/handlers';
 import type { Client as Tx } from '../../../postgres/pool';
+import { inTransaction } from '../../../postgres/pool';
 import type { TaskInput } from '../../checkTasks';
 import { checkTask } from '../../checkTasks';
 import type { Client } from '../../client';
 import type { TaskProblem } from '../../errors';
 import { InvalidTaskError, MusterError } from '../../errors';
+import type { Telling } from '../../telling';
+import { telling } from '../../telling';
 import { lineGroups } from './lines';
 import { plural } from './output';
 import { progressBar } from './progress';
@@ -98,39 +100,29 @@ export const acceptFile = async (
   await client.ready();
   const run = new Acceptance(client, handlerName, file.name, partial, ids);
   const bar = progressBar('accepting', file.bytes, 'bytes');
-  const tx = await client.pool.connect();
-  let broken: Error | undefined;
   try {
-    await tx.query('begin');
-    const maxBytes = maxLineBytes(client.handler(handlerName));
-    for await (const { lines, bytes } of lineGroups(file.read(), maxBytes)) {
-      for (const line of lines) await run.take(tx, parseTaskLine(line, maxBytes), line.number, line.text?.length ?? 0);
-      bar.update(bytes);
-    }
-    await run.flush(tx);
-    await commit(tx);
-  } catch (error) {
-    await tx.query('rollback').catch((failure: Error) => (broken = failure));
-    throw error;
+    await telling(FILE, () =>
+      inTransaction(client.pool, async (tx) => {
+        const maxBytes = maxLineBytes(client.handler(handlerName));
+        for await (const { lines, bytes } of lineGroups(file.read(), maxBytes)) {
+          for (const line of lines)
+            await run.take(tx, parseTaskLine(line, maxBytes), line.number, line.text?.length ?? 0);
+          bar.update(bytes);
+        }
+        await run.flush(tx);
+      }),
+    );
   } finally {
     bar.stop();
-    tx.release(broken);
   }
   await client.ring(run.targetIds);
   return { accepted: run.accepted, repeated: run.repeated, refused: run.problems.count, problems: run.problems.kept };
 };
 
-const commit = async (tx: Tx): Promise<void> => {
-  try {
-    await tx.query('commit');
-  } catch (error) {
-    if (!isConnectionError(error)) throw error;
-    throw new MusterError(
-      'DATABASE_UNAVAILABLE',
-      `The connection was lost while the file was being accepted: all of it was accepted or nothing. Submit it again: the same ids are the same tasks. (${(error as Error).message})`,
-      { cause: error },
-    );
-  }
+const FILE: Telling = {
+  none: 'Nothing of the file was accepted.',
+  unknown:
+    'The connection was lost while the file was being accepted: all of it was accepted or nothing. Submit it again: the same ids are the same tasks.',
 };
 
 /** The chunks of one transaction. */

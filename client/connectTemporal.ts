@@ -1,0 +1,32 @@
+import { Client as TemporalClient, Connection } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
+import { TemporalUnavailableError } from './errors';
+
+export interface TemporalOptions {
+  address?: string;
+  namespace?: string;
+  connection?: ConnectionOptions;
+  client?: TemporalClient;
+}
+
+/** A connection on which nothing comes is asked for a sign of life; servers take no more than one question in 10 s. */
+const KEEP_ALIVE = {
+  'grpc.keepalive_time_ms': 12_000,
+  'grpc.keepalive_timeout_ms': 8_000,
+  'grpc.keepalive_permit_without_calls': 1,
+};
+
+/** A client on a connection that answers, or the caller's own. */
+export const connectTemporal = async (options: TemporalOptions = {}): Promise<TemporalClient> => {
+  const { client, address = 'localhost:7233', namespace = 'default', connection } = options;
+  if (client !== undefined) return client;
+  const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
+  const opened = Connection.lazy({ address, connectTimeout: '5s', ...connection, channelArgs });
+  try {
+    await opened.ensureConnected();
+    return new TemporalClient({ connection: opened, namespace });
+  } catch (error) {
+    await opened.close().catch(() => undefined); // its channel would go on trying
+    throw new TemporalUnavailableError(address, error);
+  }
+};
