@@ -6,6 +6,7 @@ import { readServedOf } from '../postgres/partitionView';
 import type { BatchPart } from '../workflows/planning/explainFacts';
 import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts, explainTrouble } from '../workflows/planning/explain';
+import { stopped } from '../workflows/planning/explainWords';
 import { servedBy, withServedBy } from '../workflows/planning/explainServed';
 import { leaderStateName, taskStateName } from '../workflows/planning/states';
 import { checkName } from './arguments';
@@ -44,7 +45,13 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
-  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${explainTrouble(facts as unknown as ExplainFacts)}`, waitsFor: 'lane' }; // prettier-ignore
+  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}`, waitsFor: 'lane' }; // prettier-ignore
+};
+
+/** What the lane itself does not say: its target or handler is paused. */
+const pauseOf = (facts: ExplainFacts): string => {
+  const reason = stopped(facts);
+  return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
 };
 
 /** The numbers of the store as names. */

@@ -85,10 +85,18 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
     throw new InvalidArgumentError('error', `none with as: "${as}" (only with "failed")`, error);
   if (error !== undefined && (typeof error !== 'string' || error.includes('\0')))
     throw new InvalidArgumentError('error', 'a text without NUL', error);
-  const json = result === undefined ? undefined : (JSON.stringify(result) as string | undefined);
+  const json = result === undefined ? undefined : jsonOf(result);
   if (result !== undefined && json === undefined)
     throw new InvalidArgumentError('result', 'a JSON value', typeof result);
   return { as, result: json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
+};
+
+const jsonOf = (result: unknown): string | undefined => {
+  try {
+    return JSON.stringify(result);
+  } catch (error) {
+    throw new InvalidArgumentError('result', 'a value that can be written as JSON', result, (error as Error).message);
+  }
 };
 
 const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): Promise<ParkedTask[]> => {
