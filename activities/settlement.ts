@@ -12,6 +12,7 @@ import type { Client } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
 import { lockSibling, markRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
+import { setTargetPaused } from '../postgres/target';
 import type { CarriedBatch, Fence, MemberTask } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
 import { askEveryMs } from './handlers';
@@ -227,7 +228,9 @@ const write = async (
       await markRefused(client, batch.id, settlement.error);
       return;
     case 'halt':
-      await pauseHandler(client, call.handler.name, settlement.reason);
+      if (settlement.scope === 'target')
+        await setTargetPaused(client, call.handler.name, batch.target, settlement.reason);
+      else await pauseHandler(client, call.handler.name, settlement.reason);
       // An earlier call may have been applied: in a new batch, under a new key, its tasks could be applied twice (H3). It keeps its own.
       // In a lane it keeps its place, too.
       if (batch.inLane || (batch.unsure && !keyedByTask(call.handler)))

@@ -87,7 +87,7 @@ const isRead = <T extends object>(answer: T): answer is T & { results: Results }
   typeof answer === 'object' && answer !== null && 'results' in answer;
 
 const watched = (results: Results, told: (thrown: unknown) => never): Results => {
-  if (typeof results !== 'object' || results === null || Array.isArray(results)) return results;
+  if (typeof results !== 'object' || results === null || Array.isArray(results)) return results as Results;
   if (Symbol.asyncIterator in results) return watchedAsync(results, told);
   return Symbol.iterator in results ? watchedSync(results, told) : results;
 };

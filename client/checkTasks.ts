@@ -1,5 +1,9 @@
 import { jsonBytes } from '../activities/handlers/defineHandler';
 import type { Handler } from '../activities/handlers/types';
+import { didYouMean } from '../activities/handlers/suggest';
+import { show } from '../activities/handlers/text';
+import { depthOf, MAX_JSON_DEPTH } from '../workflows/planning/jsonText';
+import { AsyncSchemaError } from './errors';
 import type { TaskProblem } from './errors';
 
 /** A task as a user gives it. */
@@ -16,6 +20,9 @@ export interface TaskInput<P = unknown> {
 }
 
 export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
+
+/** The fields of a task; any other is refused, wherever it comes from. */
+export const TASK_FIELDS: readonly string[] = ['id', 'payload', 'notBefore', 'priority', 'callback'];
 
 /** A task that passed every check, its target computed from its content (A5). */
 export interface CheckedTask {
@@ -52,14 +59,17 @@ export const checkTask = (
   if (typeof task !== 'object' || task === null)
     reject('task', 'INVALID_TASK', `expected an object {id, payload}, got ${describe(task)}`);
   checkText('id', 'INVALID_ID', given.id, MAX_ID_BYTES, reject);
+  refuseStrangers(given, reject);
   if (handler.ordered) refuseOrderings(given, reject);
-  const parsed = handler.schema.safeParse(given.payload);
+  const parsed = parse(handler, given.payload, reject);
+  if (parsed === null) return null;
   if (!parsed.success) {
     for (const issue of parsed.error.issues.slice(0, 10))
       reject(['payload', ...issue.path.map(String)].join('.'), 'INVALID_PAYLOAD', issue.message);
     return null;
   }
-  const payload = JSON.stringify(parsed.data ?? null);
+  const payload = jsonOf(parsed.data ?? null, reject);
+  if (payload === null) return null;
   const size = Buffer.byteLength(payload);
   if (size > handler.maxPayloadBytes)
     reject(
@@ -104,6 +114,50 @@ export const checkTask = (
     callback,
   };
 };
+
+const refuseStrangers = (given: object, reject: Reject): void => {
+  for (const field in given)
+    if (!TASK_FIELDS.includes(field))
+      reject(field, 'UNKNOWN_FIELD', `expected only ${TASK_FIELDS.join(', ')}, got ${show(field, 80)}${didYouMean(field, TASK_FIELDS)}`); // prettier-ignore
+};
+
+/** By the handler's schema; null: it could not even be read, and why was said. */
+const parse = (
+  handler: Handler,
+  payload: unknown,
+  reject: Reject,
+): ReturnType<Handler['schema']['safeParse']> | null => {
+  try {
+    return handler.schema.safeParse(payload);
+  } catch (error) {
+    // By name: a user's zod need not be the copy that is used here.
+    if (error instanceof Error && /ZodAsync/.test(error.constructor.name))
+      throw new AsyncSchemaError(handler.name, error);
+    reject('payload', 'INVALID_PAYLOAD', `the handler's schema threw on this payload: ${reasonOf(error)}`);
+    return null;
+  }
+};
+
+const TOO_DEEP = `expected at most ${MAX_JSON_DEPTH} levels of arrays and objects. Flatten it, or submit the deep part as text.`;
+
+/** The payload as JSON text; null: there is none that can be stored, and why was said. */
+const jsonOf = (payload: unknown, reject: Reject): string | null => {
+  let text: string;
+  try {
+    text = JSON.stringify(payload) ?? 'null';
+  } catch (error) {
+    // Nested thousands of levels deep, the writer has no stack left.
+    const message =
+      error instanceof RangeError ? TOO_DEEP : `expected a value that can be written as JSON: ${reasonOf(error)}`;
+    reject('payload', 'INVALID_PAYLOAD', message);
+    return null;
+  }
+  if (depthOf(text) <= MAX_JSON_DEPTH) return text;
+  reject('payload', 'INVALID_PAYLOAD', TOO_DEEP);
+  return null;
+};
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : show(error));
 
 /** In a lane the order of submission is the only one. */
 const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
@@ -195,7 +249,7 @@ export const describe = (value: unknown): string => {
       : value === undefined
         ? 'nothing'
         : typeof value === 'object'
-          ? JSON.stringify(value)
+          ? show(value)
           : String(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;
 };

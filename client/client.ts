@@ -120,7 +120,7 @@ export class Client extends ExecutionVerbs {
    * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks, bounded memory). Resolves when accepted:
    * committed. Given the handler itself in place of its name, the compiler checks the payloads.
    */
-  submit<P>(handler: Handler<P>, tasks: TaskSource<NoInfer<P>>, options?: SubmitOptions): Promise<SubmitResult>;
+  submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
   async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
     const handler = this.handler(typeof named === 'string' ? named : named.name);

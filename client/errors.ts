@@ -1,3 +1,5 @@
+import { show } from '../activities/handlers/text';
+
 /** What the client throws: few classes, each with a stable `code`; messages name the field, what was expected, what came, and the remedy. */
 export class MusterError extends Error {
   constructor(
@@ -53,6 +55,17 @@ export class TooManyTasksError extends MusterError {
   }
 }
 
+/** A handler's schema has checks that answer later (an asynchronous refinement or transform): a submit cannot wait for them. Nothing was accepted. */
+export class AsyncSchemaError extends MusterError {
+  constructor(handler: string, cause: unknown) {
+    super(
+      'ASYNC_SCHEMA',
+      `Cannot check the payload: the schema of handler "${handler}" has an asynchronous refinement or transform. Make it synchronous, or do that check before the submit or in the handler's submit. Nothing was accepted.`,
+      { cause },
+    );
+  }
+}
+
 /** Back pressure upstream (`maxQueued`): wait until the depth has fallen and submit again; the same ids are safe to repeat. */
 export class BackloggedError extends MusterError {
   constructor(
@@ -93,8 +106,15 @@ export class InvalidArgumentError extends MusterError {
   }
 }
 const shownValue = (value: unknown): string => {
-  const text = value === undefined ? 'nothing' : (JSON.stringify(value) ?? String(value));
-  return cut(text);
+  return cut(value === undefined ? 'nothing' : jsonOrShown(value));
+};
+
+const jsonOrShown = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return show(value); // no JSON: a BigInt, a circle
+  }
 };
 
 /** `resolve` of something that is not unknown: nothing was changed. */

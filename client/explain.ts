@@ -11,7 +11,7 @@ import { explain as explainFacts, explainTrouble } from '../workflows/planning/e
 import type { BatchPart, LeaderPart } from '../workflows/planning/explainFacts';
 import { servedBy, withServedBy } from '../workflows/planning/explainServed';
 import { remedyOf, standsStill } from '../workflows/planning/explainStanding';
-import { span } from '../workflows/planning/explainWords';
+import { span, stopped } from '../workflows/planning/explainWords';
 import { UNANSWERED_MS } from '../workflows/planning/liveness';
 import { leaderStateName, taskStateName } from '../workflows/planning/states';
 import { checkName } from './arguments';
@@ -55,7 +55,13 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
-  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`, waitsFor: 'lane' }; // prettier-ignore
+  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`, waitsFor: 'lane' }; // prettier-ignore
+};
+
+/** What the lane itself does not say: its target or handler is paused. */
+const pauseOf = (facts: ExplainFacts): string => {
+  const reason = stopped(facts);
+  return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
 };
 
 /** The numbers of the store as names. */

@@ -59,19 +59,20 @@ export const insertSegments = async (
   items: number,
   key: string | null,
 ): Promise<{ first: number; segmentSize: number } | null> => {
+  // `$2::int` throughout: beside a smallint the parameter would be one, and end at 32,767.
   // The guarded update comes first: an add that locked the row to look and then wrote it would deadlock with another (store.md section 5).
   const { rows } = await db.query<{ first: number; segmentSize: number }>({
     name: 'insert-segments',
     text: `
 with f as (
-  update fanout set segments = segments + ($2::int + segment_size - 1) / segment_size, open_segments = open_segments + ($2 + segment_size - 1) / segment_size,
-    items = items + $2, active_at = case when active_at < clock() - interval '1 minute' then clock() else active_at end
+  update fanout set segments = segments + ($2::int + segment_size - 1) / segment_size, open_segments = open_segments + ($2::int + segment_size - 1) / segment_size,
+    items = items + $2::int, active_at = case when active_at < clock() - interval '1 minute' then clock() else active_at end
   where public_id = $1::uuid and state = 0
-  returning id, segment_size, segments - ($2 + segment_size - 1) / segment_size as first, ($2 + segment_size - 1) / segment_size as n),
-kept as (insert into fanout_add (fanout_id, key, first, items) select id, $3::text, first, $2 from f where $3 is not null),
+  returning id, segment_size, segments - ($2::int + segment_size - 1) / segment_size as first, ($2::int + segment_size - 1) / segment_size as n),
+kept as (insert into fanout_add (fanout_id, key, first, items) select id, $3::text, first, $2::int from f where $3 is not null),
 made as (
   insert into segment (fanout_id, no, size, bits) select f.id, f.first + i, s.size, ones(s.size) from f cross join lateral generate_series(0, f.n - 1) i
-    cross join lateral (select least(f.segment_size, $2 - i * f.segment_size) as size) s)
+    cross join lateral (select least(f.segment_size, $2::int - i * f.segment_size) as size) s)
 select first, segment_size as "segmentSize" from f`,
     values: [id, items, key],
   });

@@ -77,12 +77,12 @@ const affinityOf = (given: HandlerOptions['affinity']): Affinity | null => {
  * Fills in the defaults of options that were checked already. The numbers are those of `types.ts`; all may be
  * overridden.
  */
-export function fillDefaults<P>(options: HandlerOptions<P>, preview?: Handler<P>['preview']): Handler<P> {
+export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: Handler<P>['preview']): Handler<P, I> {
   const { limits, retry, poll } = options;
-  const handler: Handler<P> = {
+  const handler: Handler<P, I> = {
     name: options.name,
     description: options.description ?? '',
-    schema: options.schema ?? (z.unknown() as unknown as z.ZodType<P>),
+    schema: options.schema ?? (z.unknown() as unknown as z.ZodType<P, I>),
     target: options.target,
     bytesOf: options.bytesOf ?? jsonBytes,
     weightOf: options.weightOf ?? (() => 1),
@@ -165,7 +165,7 @@ export const subjectOf = (options: unknown): string => {
 };
 
 /** Checks the options and fills in the defaults (H1-H11). Throws one `ConfigError` that lists every problem. */
-export function defineHandler<P>(options: HandlerOptions<P>): Handler<P> {
+export function defineHandler<P, I = P>(options: HandlerOptions<P, I>): Handler<P, I> {
   const problems = optionProblems(options);
   if (problems.length > 0) throw new ConfigError(subjectOf(options), problems);
   return fillDefaults(options);

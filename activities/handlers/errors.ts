@@ -16,7 +16,16 @@ export class LaterError extends Error {
   }
 }
 
-/** Nothing can succeed until somebody acts (an expired credential, a wrong URL): the handler is paused with this reason (H4). */
+/**
+ * Nothing can succeed until somebody acts (an expired credential, a wrong URL): the handler is paused with this reason (H4); with scope
+ * `target` only the batch's target, where a credential or an address is one of its own. Its tasks are as if they had not been sent.
+ */
 export class HaltError extends Error {
   override readonly name = 'HaltError';
+  constructor(
+    message?: string,
+    readonly options: { scope?: 'target' | 'handler' } = {},
+  ) {
+    super(message);
+  }
 }

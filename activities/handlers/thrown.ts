@@ -36,7 +36,7 @@ function declaredOutcome(thrown: unknown): CallOutcome | undefined {
         error,
       };
     case 'HaltError':
-      return { kind: 'halted', error };
+      return options?.scope === 'target' ? { kind: 'halted', error, scope: 'target' } : { kind: 'halted', error };
     default:
       return undefined;
   }

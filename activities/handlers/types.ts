@@ -160,12 +160,12 @@ export interface LaneRules {
 }
 
 /** What a user writes; `defineHandler` checks it and fills in the defaults. */
-export interface HandlerOptions<P = unknown> {
+export interface HandlerOptions<P = unknown, I = P> {
   /** 1-64 characters of a-z, A-Z, 0-9, `_`, `-`, `.`. */
   name: string;
   description?: string;
-  /** Checks (and may transform) the payload at submit. */
-  schema?: ZodType<P>;
+  /** Checks (and may transform) the payload at submit: `I` is what is submitted, `P` what the handler sees. */
+  schema?: ZodType<P, I>;
   /** The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch. */
   target: (payload: P) => string;
   /** Encoded size of one task in bytes, with its id where the call carries that; default: of its payload's JSON. */
@@ -232,10 +232,10 @@ export interface HandlerOptions<P = unknown> {
  * A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. What takes a payload is declared as a method,
  * so that a list of handlers of any payloads is a `Handler[]`: each gets only what its own schema let through.
  */
-export interface Handler<P = unknown> {
+export interface Handler<P = unknown, I = P> {
   readonly name: string;
   readonly description: string;
-  readonly schema: ZodType<P>;
+  readonly schema: ZodType<P, I>;
   target(payload: P): string;
   bytesOf(payload: P, id: string): number;
   weightOf(payload: P): number;

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler, HaltError } from '../../activities/handlers';
 import type { Handler, HandlerOptions } from '../../activities/handlers';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -17,6 +17,13 @@ interface Thrown {
 const lines: Thrown[] = [];
 const thrown = (handler: string): Thrown[] => lines.filter((line) => line.handler === handler);
 let broken = true;
+let locked = true;
+const calls: string[] = [];
+const lockedOut: HandlerOptions<{ to: string }>['submit'] = async ({ target, tasks }) => {
+  calls.push(target);
+  if (target.startsWith('locked') && locked) throw new HaltError('no key for this one', { scope: 'target' });
+  return { results: tasks.map(({ id }) => ({ id, status: 'ok' as const })) };
+};
 
 const define = (name: string, more: Partial<HandlerOptions<{ to: string }>>): Handler =>
   defineHandler<{ to: string }>({
@@ -40,6 +47,8 @@ beforeAll(async () => {
       define('parked', {}),
       define('again', { onUnknown: 'resend' }),
       define('lane', { service: (target) => target, reconcile: async () => ({ status: 'unsure' }) }),
+      define('halts', { submit: lockedOut }),
+      define('halts-lane', { submit: lockedOut, service: (target) => target }),
       define('streams', {
         submit: async () => ({
           results: (async function* () {
@@ -110,3 +119,24 @@ test('in a lane, while it is looked up; and in results that break off', async ()
   ]);
   expect((await muster.client.explain('streams-1')).text).toMatch(/The handler threw:/);
 });
+
+test.each(['halts', 'halts-lane'])(
+  '%s: a HaltError with scope target pauses that target alone, and a resume lets it go on',
+  async (handler) => {
+    locked = true;
+    const [bad, good] = [`locked-${handler}`, `open-${handler}`];
+    await submit(handler, bad);
+    await eventually(async () => (await muster.client.explain(bad)).text.includes('is paused: no key for this one'), {
+      what: async () => (await muster.client.explain(bad)).text,
+    });
+    await submit(handler, good);
+    await eventually(async () => (await muster.client.getTask(good))?.state === 'succeeded');
+    expect(calls.filter((target) => target === bad)).toHaveLength(1);
+    expect(await muster.client.getTask(bad)).toMatchObject({ attempts: 0 });
+    expect(thrown(handler)).toEqual([]);
+    locked = false;
+    await muster.client.resume(handler, { target: bad });
+    await eventually(async () => (await muster.client.getTask(bad))?.state === 'succeeded');
+    expect(calls.filter((target) => target === bad)).toHaveLength(2);
+  },
+);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { durationOption } from '../../client/cli/support/command';
 import type { Line } from '../../client/cli/support/lines';
 import { INVALID_UTF8, lineGroups } from '../../client/cli/support/lines';
+import { isLineProblem, parseTaskLine } from '../../client/cli/support/taskLine';
 import { duration, printable } from '../../client/cli/support/output';
 
 const read = async (chunks: readonly Buffer[], maxBytes = 1_000): Promise<Line[]> => {
@@ -65,4 +66,11 @@ test.each([
 
 test('control characters and changes of writing direction are shown, not obeyed', () => {
   expect(printable('a\u001b[2J\u202eb\nc')).toBe('a\\u001b[2J\\u202eb\nc');
+});
+
+test('a number of a line that would lose digits is refused with its line and field', () => {
+  const line = { number: 7, text: '{"id":"order-1","payload":{"order":9007199254740993}}' };
+  const parsed = parseTaskLine(line, 1_000);
+  expect(isLineProblem(parsed) && parsed).toMatchObject({ line: 7, id: 'order-1', field: 'payload.order', code: 'LOSSY_NUMBER', message: expect.stringContaining('9007199254740993: ') as string }); // prettier-ignore
+  expect(isLineProblem(parseTaskLine({ number: 1, text: line.text.replace('993', '992') }, 1_000))).toBe(false);
 });

@@ -1,20 +1,33 @@
+import { depthOf, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
 import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 
-/** A body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply. */
+/** A body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply, with a number that would lose digits. */
 export const parseBody = (bytes: Buffer): unknown => {
   const text = decode(bytes);
   if (text.trim() === '') return undefined;
-  if (depthOf(text) > MAX_DEPTH)
+  if (depthOf(text, MAX_DEPTH) > MAX_DEPTH)
     throw new ApiProblem('too-deep', `body: expected at most ${MAX_DEPTH} levels of nesting. Nothing was done.`);
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    refuseLoss(text);
+    return value;
   } catch (error) {
+    if (error instanceof ApiProblem) throw error;
     throw new ApiProblem('invalid', `body: expected JSON: ${(error as Error).message}`, {
       code: 'INVALID_JSON',
       errors: [{ field: 'body', message: (error as Error).message }],
     });
   }
+};
+
+const refuseLoss = (text: string): void => {
+  const lossy = lossyNumber(text);
+  if (lossy === null) return;
+  const named = lossy.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
+  const field = named === '' ? 'body' : named.replace(/^\./, '');
+  const message = lossyNumberMessage(lossy.number);
+  throw new ApiProblem('invalid', `${field}: ${message}`, { code: 'LOSSY_NUMBER', errors: [{ field, message }] });
 };
 
 const decode = (bytes: Buffer): string => {
@@ -23,26 +36,4 @@ const decode = (bytes: Buffer): string => {
   } catch {
     throw new ApiProblem('invalid', 'body: expected UTF-8', { code: 'INVALID_JSON', errors: [{ field: 'body', message: 'expected UTF-8' }] }); // prettier-ignore
   }
-};
-
-const QUOTE = 34;
-const BACKSLASH = 92;
-const OPENING: ReadonlySet<number> = new Set([91, 123]);
-const CLOSING: ReadonlySet<number> = new Set([93, 125]);
-
-/** The deepest nesting of arrays and objects, read before parsing; stops early where it is far too deep. Pure. */
-export const depthOf = (text: string): number => {
-  let depth = 0;
-  let deepest = 0;
-  let inText = false;
-  for (let i = 0; i < text.length && deepest <= MAX_DEPTH; i++) {
-    const at = text.charCodeAt(i);
-    if (inText) {
-      if (at === BACKSLASH) i++;
-      else if (at === QUOTE) inText = false;
-    } else if (at === QUOTE) inText = true;
-    else if (OPENING.has(at)) deepest = Math.max(deepest, ++depth);
-    else if (CLOSING.has(at)) depth--;
-  }
-  return deepest;
 };

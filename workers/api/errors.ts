@@ -28,6 +28,7 @@ const BY_CODE: Readonly<Record<string, ProblemName>> = {
   NOT_HALTED: 'conflict',
   TARGET_BUSY: 'conflict',
   CANCELLED: 'conflict',
+  ASYNC_SCHEMA: 'refused',
   COMPLETION_STALE: 'conflict',
   COMPLETION_TOO_EARLY: 'too-early',
   INVALID_COMPLETION: 'refused',

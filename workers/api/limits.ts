@@ -1,3 +1,4 @@
+import { MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { ApiProblem } from './problem';
 
 /** What one process of the API takes at once, and in one request. */
@@ -16,7 +17,7 @@ export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests
 /** Bodies of the largest size in memory at once, or as many bytes of smaller ones. */
 const BODIES_AT_ONCE = 8;
 /** Nesting of a JSON body; the payloads of real users have a dozen. */
-export const MAX_DEPTH = 100;
+export const MAX_DEPTH = MAX_JSON_DEPTH + 8;
 /** A whole request must have come by then; a slow sender holds its part of the memory as long. */
 export const REQUEST_MS = 60_000;
 /** Longest `wait` that may be asked for. */

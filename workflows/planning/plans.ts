@@ -73,7 +73,8 @@ export type CallOutcome =
   | { kind: 'accepted'; reference: string }
   | { kind: 'later'; retryAfterMs?: number; scope: 'target' | 'handler'; error: string }
   | { kind: 'rejected'; error: string }
-  | { kind: 'halted'; error: string }
+  /** `scope`: only its target is to be paused. Left out: the handler. */
+  | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'unknown'; error: string };
 
 /** Input of `decideSettlement` beside the outcome. */
@@ -126,8 +127,8 @@ export type Settlement =
   | { kind: 'split'; at: number; error: string }
   /** Depth 1 and refused, the other half not known yet: wait for it. */
   | { kind: 'await-sibling'; error: string }
-  /** The handler is paused with this reason, the members are created again, no attempt counted. */
-  | { kind: 'halt'; reason: string }
+  /** The handler, or only the target, is paused with this reason, the members are created again, no attempt counted. */
+  | { kind: 'halt'; reason: string; scope?: 'target' }
   /** Unknown outcome: send the same batch again with the same keys after `inMs` (attempt counted). */
   | { kind: 'resend'; inMs: number; error: string }
   | { kind: 'park'; error: string };

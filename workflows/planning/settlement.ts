@@ -19,7 +19,7 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
       return settleRejected(outcome.error, context);
     case 'halted':
       // H4: a credential or an address is no fault of the tasks.
-      return { kind: 'halt', reason: outcome.error };
+      return { kind: 'halt', reason: outcome.error, ...(outcome.scope === undefined ? {} : { scope: outcome.scope }) };
     case 'unknown':
       return settleUnknown(outcome.error, context);
     default:

@@ -1,6 +1,8 @@
 import { didYouMean } from '../../../activities/handlers/suggest';
 import { show } from '../../../activities/handlers/text';
+import { lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
 import type { TaskInput } from '../../checkTasks';
+import { TASK_FIELDS } from '../../checkTasks';
 import type { TaskProblem } from '../../errors';
 import type { Line } from './lines';
 import { INVALID_UTF8 } from './lines';
@@ -14,14 +16,12 @@ export interface LineProblem {
   message: string;
 }
 
-const FIELDS = ['id', 'payload', 'notBefore', 'priority', 'callback'];
-
 /** The task of one line, or what is wrong with the line itself. What the handler says of the task comes later (`checkTask`). */
 export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): TaskInput | LineProblem => {
-  const refuse = (code: string, message: string, id?: unknown): LineProblem => ({
+  const refuse = (code: string, message: string, id?: unknown, field = 'line'): LineProblem => ({
     line: number,
     ...(typeof id === 'string' ? { id } : {}),
-    field: 'line',
+    field,
     code,
     message,
   });
@@ -42,11 +42,19 @@ export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): Tas
       'INVALID_TASK',
       `expected one JSON object {"id", "payload"}, got ${show(task, 80)}${arrayHint(text)}`,
     );
-  const unknown = Object.keys(task).find((key) => !FIELDS.includes(key));
+  const lossy = lossyNumber(text);
+  if (lossy !== null)
+    return refuse(
+      'LOSSY_NUMBER',
+      lossyNumberMessage(lossy.number),
+      (task as { id?: unknown }).id,
+      lossy.path.join('.'),
+    );
+  const unknown = Object.keys(task).find((key) => !TASK_FIELDS.includes(key));
   if (unknown !== undefined)
     return refuse(
       'UNKNOWN_FIELD',
-      `expected only ${FIELDS.join(', ')}, got ${show(unknown, 80)}${didYouMean(unknown, FIELDS)}`,
+      `expected only ${TASK_FIELDS.join(', ')}, got ${show(unknown, 80)}${didYouMean(unknown, TASK_FIELDS)}`,
       (task as { id?: unknown }).id,
     );
   return task as TaskInput;

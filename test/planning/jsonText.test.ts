@@ -1,0 +1,22 @@
+import { depthOf, lossyNumber, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+
+const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+test('depth: brackets in texts are none, and it is exact at the limit', () => {
+  expect(depthOf(nested(MAX_JSON_DEPTH))).toBe(MAX_JSON_DEPTH);
+  expect(depthOf(nested(MAX_JSON_DEPTH + 1))).toBe(MAX_JSON_DEPTH + 1);
+  expect(depthOf(nested(50_000))).toBe(MAX_JSON_DEPTH + 1);
+  expect(depthOf(JSON.stringify(['['.repeat(500), '\\"['.repeat(200)]))).toBe(1);
+});
+
+test.each<[string, ReturnType<typeof lossyNumber>]>([
+  ['{"id":"a","payload":{"order":9007199254740993}}', { path: ['payload', 'order'], number: '9007199254740993' }],
+  ['{"payload":[1,{"a":[2,-9007199254740995]}]}', { path: ['payload', 1, 'a', 1], number: '-9007199254740995' }],
+  ['{"a":{"b":1},"c":[[]],"d.e":12345678901234567890}', { path: ['d.e'], number: '12345678901234567890' }],
+  ['{"payload":1e400}', { path: ['payload'], number: '1e400' }],
+  ['12345678901234567891', { path: [], number: '12345678901234567891' }],
+  ['{"a":"9007199254740993","\\"9007199254740993":1}', null],
+  ['{"a":9007199254740992,"b":9007199254740994,"c":1e22,"d":-0}', null],
+  ['{"a":0.12345678901234567890,"b":1.5e-30}', null],
+  ['[]', null],
+])('lossy number: %s', (text, expected) => expect(lossyNumber(text)).toEqual(expected));
