@@ -184,6 +184,30 @@ test('a store made anew under the same namespace and prefix: no handler is calle
   }
 });
 
+/** By type, what it takes itself for. */
+const STRANGERS: [type: string, args: unknown[]][] = [
+  ['leader', [{ leaderId: 4_711, handler: 'plain', name: '0', dueInMs: 0 }]],
+  ['leader', [{}]],
+  ['queuer', [{ queuerId: 4_711 }]],
+  ['queuer', [{}]],
+  ['execution', [{ executionId: randomUUID() }]],
+  ['execution', [{ executionId: 'orders' }]],
+  ['balancer', [{}]],
+  ['notifier', []],
+  ['monitor', [{ handler: 'accepting' }]],
+];
+test('a run of what the store does not have, or has nothing to do for, ends by itself', async () => {
+  expect([...new Set(STRANGERS.map(([type]) => type))].sort()).toEqual([...TYPES].sort());
+  await muster.startNode();
+  const { workflow } = await muster.client.temporal();
+  const taskQueue = muster.prefix;
+  const ends = STRANGERS.map(async ([type, args], i) => {
+    const handle = await workflow.start(type, { workflowId: `${taskQueue}/by-hand/${i}`, taskQueue, args });
+    await eventually(async () => (await handle.describe()).status.name === 'COMPLETED', { what: `the end of ${type} ${JSON.stringify(args)}` }); // prettier-ignore
+  });
+  await Promise.all(ends);
+});
+
 test('a submission refuses batches of another handler', async () => {
   const bench = await openBench([other, plain]);
   try {
