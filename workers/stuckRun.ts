@@ -41,7 +41,8 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   // A submission in flight ends by itself, and its run would abort it; not for ever.
   if (run.isOfOtherVersion && run.untakenMs >= limits.versionMs && (activities === 0 || isSilent))
     return 'no worker of its version takes it up';
-  const failed = `its workflow task failed or timed out ${task.attempt - 1} times`;
+  const times = task.attempt - 1;
+  const failed = `its workflow task failed or timed out ${times === 1 ? 'once' : `${times} times`}`;
   if (task.attempt >= limits.attempts) return failed;
   if (!isSilent) return null;
   if (task.attempt >= Math.min(3, limits.attempts)) return failed;

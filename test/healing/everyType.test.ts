@@ -1,3 +1,4 @@
+import { startTemporalDev } from '../../workers/embedded';
 import { setCurrentVersion } from '../../workers/versioning';
 import * as product from '../../workflows';
 import { eventually } from '../helpers/eventually';
@@ -94,4 +95,41 @@ test.each<[string, (type: Type) => Promise<unknown>]>([
     await act(type);
     await world.takesTurn(type);
   });
+});
+
+/** What a server has that nobody configured: timers under a second fire at about one, and its limits are in force. */
+const SERVER_DEFAULTS = {
+  'history.timerProcessorMaxTimeShift': '1s',
+  'frontend.rps': 2_400,
+  'frontend.namespaceRPS': 2_400,
+  'frontend.namespaceRPS.visibility': 10,
+  'frontend.namespaceCount': 1_200,
+  'frontend.persistenceMaxQPS': 2_000,
+  'matching.rps': 1_200,
+  'matching.persistenceMaxQPS': 3_000,
+  'history.rps': 3_000,
+  'history.persistenceMaxQPS': 9_000,
+};
+
+test('on a server with its defaults every workflow goes on by its own timer, and when woken', async () => {
+  const server = await startTemporalDev({ dynamicConfig: SERVER_DEFAULTS });
+  const there = await TypeWorld.open(server.address);
+  try {
+    there.restMs = 50;
+    await there.worker('one');
+    await there.allWait();
+    await each(async (type) => {
+      const before = there.turns[type];
+      await eventually(() => there.turns[type] >= before + 3, {
+        timeoutMs: 30_000,
+        what: `three turns of the ${type}`,
+      });
+      await there.handle(type).terminate();
+      await there.takesTurn(type);
+    });
+    expect(there.warnings).toEqual([]);
+  } finally {
+    await there.close();
+    await server.stop();
+  }
 });

@@ -113,6 +113,8 @@ export class TypeWorld {
   readonly turns = Object.fromEntries(TYPES.map((type) => [type, 0])) as Record<Type, number>;
   readonly answeredBy = {} as Record<Type, string>;
   readonly warnings: Record<string, unknown>[] = [];
+  /** Between two turns of a workflow that nobody wakes. */
+  restMs = HOUR_MS;
   private readonly stuck: StuckRuns;
   private readonly stops = new Set<() => Promise<void>>();
 
@@ -124,9 +126,9 @@ export class TypeWorld {
     this.stuck = new StuckRuns({ pool: undefined as never, temporal, prefix: this.prefix, log, stuck: LIMITS });
   }
 
-  static async open(): Promise<TypeWorld> {
-    const client = new Client({ connection: await Connection.connect({ address: temporalAddress() }) });
-    return new TypeWorld(client, await NativeConnection.connect({ address: temporalAddress() }));
+  static async open(address = temporalAddress()): Promise<TypeWorld> {
+    const client = new Client({ connection: await Connection.connect({ address }) });
+    return new TypeWorld(client, await NativeConnection.connect({ address }));
   }
 
   async close(): Promise<void> {
@@ -179,7 +181,8 @@ export class TypeWorld {
   private answer(type: Type, name: string): Promise<object> {
     this.turns[type]++;
     this.answeredBy[type] = name;
-    return Promise.resolve(KINDS[type].rest);
+    const rest = JSON.stringify(KINDS[type].rest).replaceAll(`${HOUR_MS}`, `${this.restMs}`);
+    return Promise.resolve(JSON.parse(rest) as object);
   }
 
   /** Every type has an open run that waits for an hour. */

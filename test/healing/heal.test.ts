@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import pino from 'pino';
+import { defineHandler } from '../../activities/handlers';
+import type { Handler, HandlerOptions } from '../../activities/handlers';
+import { submitBatches } from '../../activities/submit';
+import { createClient } from '../../client';
+import type { NodeOptions } from '../../workers/node';
+import { SilentRuns } from '../../workers/silentRuns';
+import type { SilentRun } from '../../workers/stuckRuns';
+import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, queuerWorkflowId } from '../../workflows/naming';
+import { temporalAddress } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+import { SECRET } from '../beside/receiver';
+import type { OwnMuster } from '../workflows/ownNode';
+import { openBench } from '../workflows/bench';
+import { openOwn } from '../workflows/ownNode';
+import { otherVersion, TYPES } from './typeWorld';
+
+/** The sweeper's heal in a whole Muster: real store, real runs, and what it means for tasks. */
+
+interface Work {
+  to: string;
+}
+const HOUR_MS = 3_600_000;
+const calls: string[] = [];
+const interrupted: string[] = [];
+let gate: Promise<void> = Promise.resolve();
+const define = (name: string, more: Partial<HandlerOptions<Work>> = {}): Handler =>
+  defineHandler<Work>({
+    name,
+    target: ({ to }) => to,
+    limits: { maxItems: 1 },
+    linger: { lingerMs: 0 },
+    leaders: 1,
+    submit: async ({ target, tasks }, { signal }) => {
+      calls.push(...tasks.map(({ id }) => `${name}: ${id}`));
+      signal.addEventListener('abort', () => interrupted.push(...tasks.map(({ id }) => id)));
+      if (target === 'gate') await gate;
+      if (target === 'later')
+        return { results: tasks.map(({ id }) => ({ id, status: 'retry', retryAfterMs: HOUR_MS })) };
+      return { results: tasks.map(({ id }) => ({ id, status: 'ok' })) };
+    },
+    ...more,
+  });
+const plain = define('plain');
+const laned = define('laned', { lane: {} });
+const other = define('other');
+/** What the downstream was asked about. */
+const asked: string[] = [];
+const accepting = define('accepting', {
+  submit: ({ tasks }) => Promise.resolve({ status: 'accepted', reference: tasks[0]!.id }),
+  status: (references) => {
+    asked.push(...references);
+    return Promise.resolve(references.map((reference) => ({ reference, status: 'done' })));
+  },
+  results: (reference) => [{ id: reference, status: 'ok' }],
+  poll: { everyMs: 86_400_000, deadlineMs: 7 * 86_400_000 },
+});
+
+let muster: OwnMuster;
+beforeEach(async () => {
+  calls.splice(0);
+  asked.splice(0);
+  interrupted.splice(0);
+  gate = Promise.resolve();
+  muster = await openOwn([plain, laned, other, accepting]);
+});
+afterEach(() => muster.stop());
+
+const SWEEPS: Partial<NodeOptions> = {
+  sweepEveryMs: 300,
+  leaseMs: 1_500,
+  stuck: { versionMs: 500, silentMs: 2_000, attempts: 2 },
+};
+const query = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
+  (await muster.database.pool.query(text, values)).rows as Record<string, unknown>[];
+const stateOf = async (id: string): Promise<unknown> =>
+  (await query('select state from task_state where id = $1', [id]))[0]?.['state'];
+const succeeds = (...ids: string[]): Promise<unknown> =>
+  eventually(async () => (await Promise.all(ids.map(stateOf))).every((state) => state === 4), {
+    timeoutMs: 60_000,
+    what: `${ids.join(', ')} to succeed`,
+  });
+/** Both kinds of work wait for an hour, in open runs. */
+const bothWait = async (): Promise<void> => {
+  await muster.client.submit('plain', { id: 'tomorrow', payload: { to: 'x' }, notBefore: Date.now() + HOUR_MS });
+  await muster.client.submitBatch('laned', 'later', [{ id: 'refused', payload: { to: 'later' } }]);
+  await eventually(() => calls.includes('laned: refused'), { what: 'the lane’s call' });
+  await eventually(async () => (await query('select from queuer where state = 2')).length === 1, { what: 'a waiting queuer' }); // prettier-ignore
+};
+const sendBoth = async (round: string): Promise<void> => {
+  await muster.client.submit('plain', { id: `plain-${round}`, payload: { to: 'x' } });
+  await muster.client.submitBatch('laned', 'now', [{ id: `laned-${round}`, payload: { to: 'now' } }]);
+  await succeeds(`plain-${round}`, `laned-${round}`);
+};
+
+test('the workers are replaced by incompatible code, without versioning, and rolled back: tasks and lanes go on each time', async () => {
+  const stopOld = await muster.startNode(SWEEPS);
+  await bothWait();
+  await stopOld();
+  const stopNew = await muster.startNode({ ...SWEEPS, workflowBundle: await otherVersion('incompatible') });
+  await sendBoth('new');
+  await stopNew();
+  await muster.startNode(SWEEPS);
+  await sendBoth('rolled-back');
+  expect(calls.sort()).toEqual(['laned: laned-new', 'laned: laned-rolled-back', 'laned: refused', 'plain: plain-new', 'plain: plain-rolled-back']); // prettier-ignore
+});
+
+test('runs that cannot read a signal are begun anew by the sweeper; a call in flight ends undisturbed, and its true answer counts', async () => {
+  let open = (): void => undefined;
+  gate = new Promise((resolve) => (open = resolve));
+  const warnings: { msg: string; type?: string }[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line) as { msg: string }) }); // prettier-ignore
+  await muster.startNode({ ...SWEEPS, log, callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
+  await bothWait();
+  await muster.client.submit('plain', { id: 'in-flight', payload: { to: 'gate' } });
+  await eventually(() => calls.includes('plain: in-flight'), { what: 'the call' });
+  await muster.client.submit('accepting', { id: 'accepted', payload: { to: 'x' } });
+  await eventually(async () => (await query('select from batch where reference is not null')).length === 1, { what: 'the acceptance' }); // prettier-ignore
+  // Delivered to nobody, and tried again: the notifier waits.
+  await muster.client.submit('plain', { id: 'told', payload: { to: 'y' }, callback: { url: 'http://127.0.0.1:1/' } });
+  await eventually(async () => (await query('select from notification where attempts > 0 and next_at > clock()')).length === 1, { what: 'a notifier that waits' }); // prettier-ignore
+  const { prefix } = muster;
+  const ids = [leaderWorkflowId(prefix, 'plain', '0', 1), queuerWorkflowId(prefix, 0), monitorWorkflowId(prefix, 'accepting'), notifierWorkflowId(prefix)]; // prettier-ignore
+  const temporal = await muster.client.temporal();
+  await Promise.all(
+    ids.map((workflowId) =>
+      temporal.workflowService.signalWorkflowExecution({
+        namespace: 'default',
+        workflowExecution: { workflowId },
+        signalName: 'look',
+        input: { payloads: [{ metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from('?') }] },
+        requestId: randomUUID(),
+      }),
+    ),
+  );
+  await query(`update batch set poll_at = clock() - interval '3 s' where reference is not null`);
+  await query(`update notification set next_at = clock() - interval '3 s'`);
+  await sendBoth('healed');
+  await succeeds('accepted');
+  const stuck = (): unknown[] => warnings.filter(({ msg }) => /was stuck/.test(msg)).map(({ type }) => type);
+  await eventually(() => stuck().length >= 4, { what: () => `four runs begun anew, not ${JSON.stringify(warnings)}` });
+  expect(stuck().sort()).toEqual(['leader', 'monitor', 'notifier', 'queuer']);
+  // A submission hears that its run is gone with a heartbeat, every 8 s.
+  await eventually(async () => (await query('select from dispatch')).length === 0, { what: 'the slots given back' });
+  const until = performance.now() + 10_000;
+  await eventually(() => performance.now() > until || interrupted.length > 0, { what: 'more than a heartbeat' });
+  expect(interrupted).toEqual([]);
+  open();
+  await succeeds('in-flight');
+  expect(calls.filter((call) => call === 'plain: in-flight')).toHaveLength(1);
+});
+
+test('a store made anew under the same namespace and prefix: no handler is called with another’s tasks, and all are sent', async () => {
+  const stop = await muster.startNode(SWEEPS);
+  await muster.client.submit('plain', { id: 'tomorrow', payload: { to: 'x' }, notBefore: Date.now() + HOUR_MS });
+  const old = await muster.leaderOf('plain');
+  const { workflow } = await muster.client.temporal();
+  const run = await eventually(async () => {
+    const { runId, historyLength } = await workflow.getHandle(old.workflowId).describe();
+    return historyLength > 4 && runId; // it waits
+  });
+  await stop();
+  await query('truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, initiator restart identity cascade'); // prettier-ignore
+  await query('update installation set id = gen_random_uuid()');
+  // As a client of a process that knows the new store only.
+  const fresh = createClient({ databaseUrl: muster.database.url, prefix: muster.prefix, temporal: { address: temporalAddress() }, handlers: [other, plain] }); // prettier-ignore
+  try {
+    await fresh.submit('other', { id: 'other-1', payload: { to: 'x' }, notBefore: Date.now() + HOUR_MS });
+    expect((await muster.leaderOf('other')).id).toBe(old.id);
+    await query(`update delayed set not_before = clock() - interval '1 s'`);
+    await query(`update target set due_at = clock() - interval '1 s'`);
+    await workflow.getHandle((await muster.leaderOf('other')).workflowId).terminate();
+    await fresh.submit('plain', { id: 'plain-1', payload: { to: 'x' } });
+    await muster.startNode(); // does not sweep
+    await eventually(async () => calls.length > 0 || (await workflow.getHandle(old.workflowId, run).describe()).status.name !== 'RUNNING', { what: 'the old run to end' }); // prettier-ignore
+    expect(calls).toEqual([]);
+    await muster.startNode(SWEEPS);
+    await succeeds('other-1', 'plain-1');
+    expect(calls.sort()).toEqual(['other: other-1', 'plain: plain-1']);
+  } finally {
+    await fresh.close();
+  }
+});
+
+/** By type, what it takes itself for. */
+const STRANGERS: [type: string, args: unknown[]][] = [
+  ['leader', [{ leaderId: 4_711, handler: 'plain', name: '0', dueInMs: 0 }]],
+  ['leader', [{}]],
+  ['queuer', [{ queuerId: 4_711 }]],
+  ['queuer', [{}]],
+  ['execution', [{ executionId: randomUUID() }]],
+  ['execution', [{ executionId: 'orders' }]],
+  ['balancer', [{}]],
+  ['notifier', []],
+  ['monitor', [{ handler: 'accepting' }]],
+];
+test('a run of what the store does not have, or has nothing to do for, ends by itself', async () => {
+  expect([...new Set(STRANGERS.map(([type]) => type))].sort()).toEqual([...TYPES].sort());
+  await muster.startNode();
+  const { workflow } = await muster.client.temporal();
+  const taskQueue = muster.prefix;
+  const ends = STRANGERS.map(async ([type, args], i) => {
+    const handle = await workflow.start(type, { workflowId: `${taskQueue}/by-hand/${i}`, taskQueue, args });
+    await eventually(async () => (await handle.describe()).status.name === 'COMPLETED', { what: `the end of ${type} ${JSON.stringify(args)}` }); // prettier-ignore
+  });
+  await Promise.all(ends);
+});
+
+test('a submission refuses batches of another handler', async () => {
+  const bench = await openBench([other, plain]);
+  try {
+    await bench.client.submit('other', { id: 'o', payload: { to: 'x' } });
+    const answer = await bench.turn({ runId: 'run', runStartedAtMs: 1 }, 1);
+    const deps = await bench.submission(answer, plain);
+    const run = new MockActivityEnvironment().run(() => submitBatches(deps, deps.input));
+    await expect(run).rejects.toThrow(/Cannot send batch 1: it is of handler other/);
+    expect(calls).toEqual([]);
+  } finally {
+    await bench.stop();
+  }
+});
+
+test('every type of workflow has its way into the sweeper’s list of silent runs', async () => {
+  const { database, prefix } = muster;
+  const temporal = await muster.client.temporal();
+  const silent = new SilentRuns({ pool: database.pool, temporal, prefix, log: pino({ level: 'silent' }) });
+  await muster.client.submit('plain', { id: 'one', payload: { to: 'x' } });
+  await muster.client.submitBatch('laned', 'now', [{ id: 'two', payload: { to: 'now' } }]);
+  const id = randomUUID();
+  await query(`insert into execution (id, function_id, method, config, state, items, n_created, created_at) values ($1, 'f', 'm', '{}', 0, 1, 1, clock())`, [id]); // prettier-ignore
+  const note = async (isDue: boolean): Promise<void> => {
+    silent.noteNotifier(isDue);
+    silent.noteMonitors(isDue ? ['plain'] : []);
+    await silent.noteBalancer(isDue);
+    await silent.noteExecutions(isDue ? [id] : []);
+  };
+  const list = async (): Promise<string[]> => {
+    await note(true);
+    return (await silent.list()).map(({ type }: SilentRun) => type).sort();
+  };
+  await eventually(async () => (await list()).length === TYPES.length, { what: async () => `all types, not ${(await list()).join()}` }); // prettier-ignore
+  expect(await list()).toEqual([...TYPES].sort());
+  // Each has moved on: a turn, or nothing that is overdue.
+  await query('update leader set woken_at = null');
+  await query('update queuer set woken_at = null');
+  await query('update execution set turn = turn + 1');
+  await note(false);
+  expect(await silent.list()).toEqual([]);
+});

@@ -1,0 +1,65 @@
+import { isOwn } from '../../activities/reserve';
+import type { RunFacts } from '../../workers/stuckRun';
+import { STUCK_LIMITS, whyStuck } from '../../workers/stuckRun';
+
+/** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
+
+const run: RunFacts = {
+  silentMs: 30_000,
+  untakenMs: 0,
+  isOfOtherVersion: false,
+  task: null,
+  activities: 0,
+  untaken: 0,
+  takesTurns: true,
+};
+const started = (attempt: number): Partial<RunFacts> => ({ task: { isStarted: true, attempt } });
+const untaken = (attempt: number, untakenMs = 30_000): Partial<RunFacts> => ({
+  task: { isStarted: false, attempt },
+  untakenMs,
+});
+const minute = { silentMs: 60_000 };
+
+test.each<[string, Partial<RunFacts>, RegExp | null]>([
+  ['waits, woken half a minute ago', {}, null],
+  ['waits, woken a minute ago', minute, /does nothing/],
+  [
+    'waits for a call, woken a minute ago: a leader takes its turn meanwhile',
+    { ...minute, activities: 1 },
+    /does nothing/,
+  ],
+  ['waits for its activity, as a monitor does', { ...minute, activities: 1, takesTurns: false }, null],
+  [
+    'waits for an activity that nobody takes up',
+    { ...minute, activities: 1, untaken: 1, takesTurns: false },
+    /no worker/,
+  ],
+  ['waits for two, one of them begun', { ...minute, activities: 2, untaken: 1, takesTurns: false }, null],
+  ['its task waits for a worker, for an hour', { ...untaken(1), silentMs: 3_600_000 }, null],
+  ['its task timed out once', { ...minute, ...untaken(2) }, null],
+  ['its task timed out twice, in half a minute', started(3), null],
+  ['its task timed out twice, in a minute', { ...minute, ...started(3) }, /failed or timed out 2 times/],
+  ['its task failed four times, at once', { silentMs: 4_000, ...untaken(5) }, /failed or timed out 4 times/],
+  ['its turn has taken a minute', { ...minute, ...started(1) }, null],
+  ['its turn has taken two minutes', { silentMs: 120_000, ...started(1) }, /does not end/],
+  ['of another version, taken up', { isOfOtherVersion: true, ...started(1) }, null],
+  ['of another version, just scheduled', { isOfOtherVersion: true, ...untaken(1, 3_000) }, null],
+  ['of another version, not taken up', { isOfOtherVersion: true, ...untaken(1, 4_000) }, /its version/],
+  ['the same with a call in flight', { isOfOtherVersion: true, activities: 1, ...untaken(1, 4_000) }, null],
+  ['the same for a minute', { ...minute, isOfOtherVersion: true, activities: 1, ...untaken(1, 60_000) }, /its version/],
+])('%s', (_what, facts, expected) => {
+  const why = whyStuck({ ...run, ...facts }, STUCK_LIMITS);
+  if (expected === null) expect(why).toBeNull();
+  else expect(why).toMatch(expected);
+});
+
+const row = { handler: 'orders', name: '0', installation: 'here' };
+test.each<[string, Parameters<typeof isOwn>[1], boolean]>([
+  ['the same leader', row, true],
+  ['a run begun before runs said who they are', {}, true],
+  ['another handler has the number', { ...row, handler: 'letters' }, false],
+  ['another set of targets has the number', { ...row, name: '1' }, false],
+  ['another store has such a leader, too', { ...row, installation: 'there' }, false],
+])('a turn is the run’s own or not: %s', (_what, input, expected) => {
+  expect(isOwn(row, input)).toBe(expected);
+});
