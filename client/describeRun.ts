@@ -8,7 +8,10 @@ const MOST_MS = 2_000;
 const NEWEST = 20;
 
 /** What runs under this workflow id: its pending workflow task and the last failure. Null: Temporal did not say in time. */
-export const describeRun = async (temporal: () => Promise<TemporalClient>, workflowId: string): Promise<RunPart | null> => {
+export const describeRun = async (
+  temporal: () => Promise<TemporalClient>,
+  workflowId: string,
+): Promise<RunPart | null> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), MOST_MS)));
   try {
@@ -18,7 +21,7 @@ export const describeRun = async (temporal: () => Promise<TemporalClient>, workf
   } finally {
     clearTimeout(timer);
   }
-}; // prettier-ignore
+};
 
 const describe = async (connect: () => Promise<TemporalClient>, workflowId: string): Promise<RunPart> => {
   const temporal = await connect();
@@ -30,12 +33,11 @@ const describe = async (connect: () => Promise<TemporalClient>, workflowId: stri
       const lastFailure = attempt !== null && attempt > 1 ? await lastFailureOf(temporal, workflowId, runId) : null;
       return { workflowId, runId, attempt, lastFailure };
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError)
-        return { workflowId, runId: null, attempt: null, lastFailure: null };
+      if (error instanceof WorkflowNotFoundError) return { workflowId, runId: null, attempt: null, lastFailure: null };
       throw error;
     }
   });
-}; // prettier-ignore
+};
 
 const lastFailureOf = async (temporal: TemporalClient, workflowId: string, runId: string): Promise<string | null> => {
   const { history } = await temporal.workflowService.getWorkflowExecutionHistoryReverse({

@@ -50,12 +50,22 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
   const queued = facts.state === 'created' ? await findQueuedInLane(client.pool, id) : null;
   if (queued !== null) {
     const { service, ahead, batches } = queued;
-    return { ...explained, waitsFor: 'lane', text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.${await standingQueuer(client)}` }; // prettier-ignore
+    return {
+      ...explained,
+      waitsFor: 'lane',
+      text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.${await standingQueuer(client)}`,
+    };
   }
   const batchId = await findSubmissionOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
-  return inLane === null ? explained : { ...explained, text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`, waitsFor: 'lane' }; // prettier-ignore
+  return inLane === null
+    ? explained
+    : {
+        ...explained,
+        text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`,
+        waitsFor: 'lane',
+      };
 };
 
 /** What the lane itself does not say: its target or handler is paused. */

@@ -68,7 +68,9 @@ export const status = async (
         })),
         flushReasons: Object.fromEntries(mine(counted.reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
         served: served.has(one.name),
-        standing: unanswered.filter((other) => other.handler === one.name || (other.kind === 'queuer' && lanes.has(one.id))).map((other) => standingOf(client.prefix, other)), // prettier-ignore
+        standing: unanswered
+          .filter((other) => other.handler === one.name || (other.kind === 'queuer' && lanes.has(one.id)))
+          .map((other) => standingOf(client.prefix, other)),
         partitions: partitions.get(one.id) ?? null,
       };
     });

@@ -30,7 +30,10 @@ export const cutWindows = async (db: Queryable, table: SampledTable, rows: numbe
   const ranges: Range[] = type === 'bigint' ? [await newest(db, table, Math.ceil(rows / 2))] : [];
   const each = Math.ceil(rows / 2 / PLACES);
   for (let i = 0; i < PLACES; i++) {
-    const start = type === 'uuid' ? randomUUID() : String(Number(least) + Math.floor(Math.random() * (Number(most) - Number(least)))); // prettier-ignore
+    const start =
+      type === 'uuid'
+        ? randomUUID()
+        : String(Number(least) + Math.floor(Math.random() * (Number(most) - Number(least))));
     const next = await following(db, { table, column, type, weight: weight ?? '1', start, rows: each });
     if (next !== null) ranges.push(next);
   }
@@ -53,7 +56,9 @@ interface Range {
 }
 
 const meet = (one: Range, other: Range, type: 'bigint' | 'uuid'): boolean =>
-  type === 'uuid' ? one.a <= other.b && other.a <= one.b : Number(one.a) <= Number(other.b) && Number(other.a) <= Number(one.b); // prettier-ignore
+  type === 'uuid'
+    ? one.a <= other.b && other.a <= one.b
+    : Number(one.a) <= Number(other.b) && Number(other.a) <= Number(one.b);
 
 /** How many rows, or one more than `most`. */
 export const countUpTo = async (db: Queryable, rowsOf: string, most: number): Promise<number> => {
@@ -86,7 +91,9 @@ select (select x.${column} from ${table} x order by x.${column} limit 1)::text a
 
 /** What the planner thinks: the rows of the last ANALYZE, by the size of today. */
 export const estimateRows = async (db: Queryable, table: string): Promise<number> => {
-  const { rows } = await db.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>({ text: `explain (format json) select from ${table}` }); // prettier-ignore
+  const { rows } = await db.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>({
+    text: `explain (format json) select from ${table}`,
+  });
   return rows[0]!['QUERY PLAN'][0].Plan['Plan Rows'];
 };
 

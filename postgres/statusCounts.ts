@@ -36,10 +36,14 @@ export const countTasks = async (db: Queryable, handlerId: number | null, most: 
   const reading = await readingOf(db, 'batch', most);
   add(counts.reasons, await countReasons(db, handlerId, reading), reading);
   // What is not over, and what went wrong, stand in indexes of their own.
-  for (const [of, text] of [['open', OPEN], ['bad', BAD], ['rest', REST]] as const) {
+  for (const [of, text] of [
+    ['open', OPEN],
+    ['bad', BAD],
+    ['rest', REST],
+  ] as const) {
     const own = of === 'rest' || reading === ALL || (await countUpTo(db, PART[of], most)) > most ? reading : ALL;
     add(counts.states, await countBatches(db, text, handlerId, own), own);
-  } // prettier-ignore
+  }
   return counts;
 };
 

@@ -38,14 +38,19 @@ export class Health {
   private checking: Promise<void> | null = null;
 
   constructor({ pool, askTemporal, checkWorkers, silentMs = {} }: HealthOptions) {
-    const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () => pool.query({ name: 'is-alive', text: 'select 1' })); // prettier-ignore
+    const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () =>
+      pool.query({ name: 'is-alive', text: 'select 1' }),
+    );
     // The patience with a wake is in the question. A database that does not answer is another part's fault.
     const turns = new Part('turns', 0, async () => {
       const [oldest] = await readUnanswered(pool, UNANSWERED_MS, 1).catch(() => []);
       if (oldest === undefined) return;
-      const who = oldest.kind === 'queuer' ? `queuer ${oldest.id}` : `leader "${oldest.name}" of handler "${oldest.handler}"`;
-      throw new Error(`${who} was woken ${Math.round(oldest.ms / 1_000)} s ago and has taken no turn since; muster status names all`);
-    }); // prettier-ignore
+      const who =
+        oldest.kind === 'queuer' ? `queuer ${oldest.id}` : `leader "${oldest.name}" of handler "${oldest.handler}"`;
+      throw new Error(
+        `${who} was woken ${Math.round(oldest.ms / 1_000)} s ago and has taken no turn since; muster status names all`,
+      );
+    });
     this.parts = [database, turns];
     if (askTemporal !== undefined)
       this.parts.push(new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal));
@@ -63,7 +68,11 @@ export class Health {
 
   /** Seconds since the last good answer, by part. */
   silence(): { part: string; seconds: number; healthy: boolean }[] {
-    return this.parts.map((part) => ({ part: part.name, seconds: part.silentMs() / 1_000, healthy: part.health().healthy })); // prettier-ignore
+    return this.parts.map((part) => ({
+      part: part.name,
+      seconds: part.silentMs() / 1_000,
+      healthy: part.health().healthy,
+    }));
   }
 
   stop(): void {

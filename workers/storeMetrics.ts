@@ -82,8 +82,18 @@ export class StoreMetrics {
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
-    this.unanswered = new Gauge({ name: 'muster_unanswered_wakes', help: 'Leaders and queuers that were woken more than 30 s ago and have taken no turn since', labelNames: ['kind'], registers }); // prettier-ignore
-    this.oldestUnanswered = new Gauge({ name: 'muster_oldest_unanswered_wake_seconds', help: 'Age of the oldest wake that no turn has answered', labelNames: ['kind'], registers }); // prettier-ignore
+    this.unanswered = new Gauge({
+      name: 'muster_unanswered_wakes',
+      help: 'Leaders and queuers that were woken more than 30 s ago and have taken no turn since',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.oldestUnanswered = new Gauge({
+      name: 'muster_oldest_unanswered_wake_seconds',
+      help: 'Age of the oldest wake that no turn has answered',
+      labelNames: ['kind'],
+      registers,
+    });
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({

@@ -19,7 +19,7 @@ export const verifyCommand = (): Command =>
       new Option('--rows <n>', 'look at about so many rows of each table')
         .argParser(wholeOption(100, 1_000_000))
         .conflicts('full'),
-    ) // prettier-ignore
+    )
     .action(runs(verify));
 
 async function verify(session: Session<{ full?: boolean; rows?: number }>): Promise<number> {

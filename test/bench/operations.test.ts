@@ -35,8 +35,14 @@ test('verify reads about as much of 80,000 tasks as of 20,000, and says how much
   await measure(large.url, async (client) => {
     const { ok, full, checks } = await client.verify({ rows: ROWS });
     expect([ok, full]).toEqual([true, false]);
-    expect(checks.find(({ name }) => name === 'a task is in exactly one place')!.looked).toEqual({ table: 'task', rows: expect.any(Number), of: 80_000 }); // prettier-ignore
-    expect(checks.find(({ name }) => name === 'accepted tasks are the sum of the states')!.looked).toMatchObject({ rows: 0 }); // prettier-ignore
+    expect(checks.find(({ name }) => name === 'a task is in exactly one place')!.looked).toEqual({
+      table: 'task',
+      rows: expect.any(Number),
+      of: 80_000,
+    });
+    expect(checks.find(({ name }) => name === 'accepted tasks are the sum of the states')!.looked).toMatchObject({
+      rows: 0,
+    });
     for (const { looked } of checks) if (looked !== null) expect(looked.rows).toBeLessThanOrEqual(4 * ROWS);
   });
 });
@@ -53,7 +59,8 @@ test('status: what is in tables above the limit is projected, near the truth; wh
   const exact = await countTasks(large.pool, null, Infinity);
   const projected = await countTasks(large.pool, null, 5_000);
   expect([exact.estimated, projected.estimated]).toEqual([false, true]);
-  const of = (counts: Counts, state: number): number => counts.states.filter((one) => one.state === state).reduce((sum, { n }) => sum + n, 0); // prettier-ignore
+  const of = (counts: Counts, state: number): number =>
+    counts.states.filter((one) => one.state === state).reduce((sum, { n }) => sum + n, 0);
   for (const state of [TASK_STATES.batched, TASK_STATES.failed]) expect(of(projected, state)).toBe(of(exact, state));
   for (const state of [TASK_STATES.created, TASK_STATES.succeeded]) {
     expect(of(projected, state) / of(exact, state)).toBeGreaterThan(0.6);

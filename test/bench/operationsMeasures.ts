@@ -23,7 +23,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'status --exact': (client) => client.status(undefined, { exact: true }),
 };
 
-export const measure = async (databaseUrl: string, operation: Operation): Promise<Omit<OperationMeasure, 'operation' | 'tasks'>> => {
+export const measure = async (
+  databaseUrl: string,
+  operation: Operation,
+): Promise<Omit<OperationMeasure, 'operation' | 'tasks'>> => {
   const pool = createPool({ databaseUrl, max: 1 });
   const client = createClient({ databaseUrl, pool, temporal: { address: '127.0.0.1:1' } });
   try {
@@ -37,7 +40,7 @@ export const measure = async (databaseUrl: string, operation: Operation): Promis
     await client.close();
     await pool.end();
   }
-}; // prettier-ignore
+};
 
 /** By this pool's only session, which tells its numbers when it is asked. */
 const rowsRead = async (pool: Pool): Promise<number> => {

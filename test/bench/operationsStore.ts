@@ -10,8 +10,15 @@ export const fillStore = async (pool: Pool, tasks: number): Promise<void> => {
     await client.query(
       `select set_config('statement_timeout', '20min', false), set_config('enable_seqscan', 'on', false)`,
     );
-    for (const [name, targets, maxItems] of [['bulk', 1_000, 50], ['single', 20_000, 1]] as const)
-      await client.query(HANDLER.replaceAll('$name', name).replaceAll('$max', String(maxItems)).replaceAll('$targets', String(scaled(tasks, targets)))); // prettier-ignore
+    for (const [name, targets, maxItems] of [
+      ['bulk', 1_000, 50],
+      ['single', 20_000, 1],
+    ] as const)
+      await client.query(
+        HANDLER.replaceAll('$name', name)
+          .replaceAll('$max', String(maxItems))
+          .replaceAll('$targets', String(scaled(tasks, targets))),
+      );
     await client.query(LANES.replaceAll('$lanes', String(scaled(tasks, 500))));
     const first = { bulk: 0, single: tasks * 0.4, edits: tasks * 0.8 };
     for (const part of [

@@ -52,7 +52,12 @@ afterAll(async () => {
   worker.shutdown();
   await running;
   for (const id of [`${prefix}/leader/items/0`, `${prefix}/queuer/0`])
-    await (await client.temporal()).workflow.getHandle(id).terminate().catch(() => undefined); // prettier-ignore
+    await (
+      await client.temporal()
+    ).workflow
+      .getHandle(id)
+      .terminate()
+      .catch(() => undefined);
   await client.close();
   await connection.close();
   await database.drop();
@@ -66,9 +71,13 @@ const broken = async (): Promise<string[]> =>
   (await client.verify()).checks.filter(({ violations }) => violations.length > 0).map(({ name }) => name);
 /** As if it had been so long ago. */
 const age = (table: 'leader' | 'queuer', seconds: number): Promise<unknown> =>
-  database.pool.query(`update ${table} set woken_at = woken_at - interval '${seconds} s', expires_at = clock() + interval '1 min' where woken_at is not null`); // prettier-ignore
+  database.pool.query(
+    `update ${table} set woken_at = woken_at - interval '${seconds} s', expires_at = clock() + interval '1 min' where woken_at is not null`,
+  );
 const gauge = async (kind: string): Promise<number> => {
-  const line = (await (await fetch(`${metrics.url}/metrics`)).text()).split('\n').find((one) => one.startsWith(`muster_unanswered_wakes{kind="${kind}"}`)); // prettier-ignore
+  const line = (await (await fetch(`${metrics.url}/metrics`)).text())
+    .split('\n')
+    .find((one) => one.startsWith(`muster_unanswered_wakes{kind="${kind}"}`));
   return Number(line!.split(' ')[1]);
 };
 
@@ -93,7 +102,11 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
   });
   expect(waitsFor).toBe('leader');
   expect(text).toMatch(/stands still: it was woken \d+ s ago and has taken no turn since/);
-  expect(text).toMatch(new RegExp(`Workflow ${prefix}/leader/items/0;.* the workflow task of run [0-9a-f-]{36} is at attempt \\d+, which failed last with: planted`)); // prettier-ignore
+  expect(text).toMatch(
+    new RegExp(
+      `Workflow ${prefix}/leader/items/0;.* the workflow task of run [0-9a-f-]{36} is at attempt \\d+, which failed last with: planted`,
+    ),
+  );
   expect(text).toContain(`temporal workflow terminate --workflow-id "${prefix}/leader/items/0"`);
   await database.pool.query('update leader set woken_at = null'); // a turn
   expect((await healthz()).status).toBe(200);
@@ -101,10 +114,13 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
 
 test('the same of a queuer', async () => {
   await client.submitBatch('edits', 'po-1', edits('po-1', 2));
-  const [{ id }] = (await database.pool.query<{ id: string }>('select id from task order by seq desc limit 1')).rows as [{ id: string }]; // prettier-ignore
+  const [{ id }] = (await database.pool.query<{ id: string }>('select id from task order by seq desc limit 1'))
+    .rows as [{ id: string }];
   await age('queuer', 40);
   expect((await healthz()).text).toMatch(/queuer 0 was woken \d+ s ago/);
-  expect((await client.status('edits'))[0]!.standing).toMatchObject([{ kind: 'queuer', workflowId: `${prefix}/queuer/0` }]); // prettier-ignore
+  expect((await client.status('edits'))[0]!.standing).toMatchObject([
+    { kind: 'queuer', workflowId: `${prefix}/queuer/0` },
+  ]);
   expect((await client.status('items'))[0]!.standing).toEqual([]);
   expect(await broken()).toContain('a woken queuer takes a turn');
   await eventually(async () => (await gauge('queuer')) === 1, { everyMs: 300 });
