@@ -12,7 +12,7 @@ import { balancerStatusQuery, lookSignal } from './definitions';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
 import type { Turn } from './turnLoop';
-import { TurnLoop } from './turnLoop';
+import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 /** As a leader's claims. */
 const { balancePartitions } = proxyLocalActivities<Activities>({
@@ -46,7 +46,7 @@ class BalancerRun extends TurnLoop<Round> {
   private moves = 0;
 
   constructor(private readonly input: BalancerInput) {
-    super(input.turnsPerRun ?? 500, 'next round');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, MOST_EVENTS, 'next round');
   }
 
   protected continueAsNew(): Promise<never> {
