@@ -122,7 +122,16 @@ const claimDue = async (
   const count = plan.take.length + plan.cut.length;
   const slots = Math.min(reserved.slots, count);
   const dispatch =
-    count === 0 ? null : { no: reserved.no, batches: count, tasks: plan.tasks, slots, ...servedBy(serving) };
+    count === 0
+      ? null
+      : {
+          no: reserved.no,
+          batches: count,
+          tasks: plan.tasks,
+          slots,
+          callTimeoutMs: leader.timeoutMs,
+          ...servedBy(serving),
+        };
   if (!(await useDispatch(client, input.leaderId, reserved.no, slots)))
     throw new SlotsGoneError(`leader ${input.leaderId}: the slots of turn ${input.turn} are gone; rolled back`);
   await writeClaim(client, leader, input, epoch, plan, dispatch, heads);

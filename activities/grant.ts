@@ -102,23 +102,23 @@ const startSubmitters = async (
   leaseMs: number,
 ): Promise<GrantAnswer['submitters']> => {
   const crew = Math.max(1, Math.ceil(slots / 4));
-  const groups = new Map<string, { handler: string; node: string | null; grants: Grant[] }>();
+  const groups = new Map<string, { handler: string; timeoutMs: number; node: string | null; grants: Grant[] }>();
   for (const grant of look.plan.grants) {
-    const { handler } = look.batches.get(grant.batchId)!;
+    const { handler, timeoutMs } = look.batches.get(grant.batchId)!;
     const node = look.nodes.get(grant.laneId) ?? null;
     const key = JSON.stringify([handler, node]);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, { handler, node, grants: [grant] });
+    if (group === undefined) groups.set(key, { handler, timeoutMs, node, grants: [grant] });
     else group.grants.push(grant);
   }
   const submitters: GrantAnswer['submitters'] = [];
-  for (const { handler, node, grants } of groups.values())
+  for (const { handler, timeoutMs, node, grants } of groups.values())
     for (let at = 0; at < grants.length; at += crew) {
       const part = grants.slice(at, at + crew);
       const no = await insertSubmitter(client, queuerId, epoch, part.length, START_LEASE_MS);
       await hand(client, part, no);
       const serving = node === null ? {} : { serving: { node, leaseMs } };
-      submitters.push({ no, handler, slots: part.length, batches: part.length, ...serving });
+      submitters.push({ no, handler, slots: part.length, batches: part.length, callTimeoutMs: timeoutMs, ...serving });
     }
   return submitters;
 };

@@ -1,3 +1,4 @@
+import { cancelWithChunks } from '../postgres/executionCancel';
 import { balancePartitions } from './balance';
 import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
@@ -56,6 +57,8 @@ export const createActivities = (deps: ActivityDeps) => ({
   deliverNotifications: (): Promise<DeliveryAnswer> => deliverNotifications(deps),
   pollAccepted: (input: MonitorInput): Promise<PollAnswer> => pollAccepted(deps, input),
   rollCall: (input: RollCall): Promise<RollCallResponse> => rollCall(deps, input),
+  cancelExecution: ({ executionId }: Pick<RollCall, 'executionId'>): Promise<number | null> =>
+    cancelWithChunks(deps.pool, executionId),
   workOrderBatch: (input: WorkOrderBatch): Promise<WorkOrderBatchResponse> => workOrderBatch(deps, input),
   completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
     completeSignalled(deps, input),

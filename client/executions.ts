@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cancelExecution } from '../postgres/execution';
-import { closeChunk, giveBackItems, listChunks, openChunks } from '../postgres/chunk';
+import { cancelWithChunks } from '../postgres/executionCancel';
+import { listChunks } from '../postgres/chunk';
 import type { ChunkRow } from '../postgres/chunk';
-import { withRetries } from '../postgres/errors';
 import { listExecutions, readExecution } from '../postgres/executionView';
 import type { ExecutionRow } from '../postgres/executionView';
-import type { Pool } from '../postgres/pool';
 import { readItems } from '../postgres/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../workflows/planning/execution/states';
 import { wakeExecutions } from '../workflows/wake';
@@ -141,8 +139,7 @@ export class Execution {
     const { pool, prefix } = this.client;
     await telling(CHANGE_IN_STEPS, async () => {
       await this.client.ready();
-      if ((await withRetries(() => cancelExecution(pool, this.id))) === null) throw notFound(this.id);
-      await closeCancelled(pool, this.id);
+      if ((await cancelWithChunks(pool, this.id)) === null) throw notFound(this.id);
     });
     await this.client.wake((temporal) => wakeExecutions(temporal, prefix, [this.id]));
     return this.status();
@@ -183,13 +180,6 @@ const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
 
 const RETENTION = 'One that is over is deleted after its retention: 7 days, or executions.retentionMs of the workers.';
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
-
-const closeCancelled = async (pool: Pool, id: string): Promise<void> => {
-  for (const chunk of await openChunks(pool, id)) {
-    await closeChunk(pool, chunk.id, 'cancelled');
-    while ((await withRetries(() => giveBackItems(pool, chunk.id))) > 0);
-  }
-};
 
 /** Newest first. */
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {

@@ -166,6 +166,8 @@ export interface OpenBatch {
   failedOn: number | null;
   handler: string;
   handlerId: number;
+  /** Longest that its call may take. */
+  timeoutMs: number;
   targetId: number;
   /** As its tasks weigh; `weight` is its cost in the shares. */
   load: number;
@@ -187,7 +189,7 @@ export const readOpenBatches = async (
   const { rows } = await db.query<OpenBatch>({
     name: 'read-open-batches',
     text: `
-select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", s.target_id as "targetId", b.weight as load, b.n,
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load, b.n,
   h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,

@@ -38,6 +38,8 @@ export interface LockedLeader {
   rates: { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
   paces: number[];
   keyed: boolean;
+  /** Longest that one call may take. */
+  timeoutMs: number;
   /** 0: any node makes its calls. */
   partitions: number;
 }
@@ -49,7 +51,7 @@ select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as instal
   json_build_object('maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
     'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits,
   h.per_target as "perTarget", h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
-  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.partitions
+  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.timeout_ms as "timeoutMs", h.partitions
 from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of`;
 
 /** Locks the leader's row. Null: no such leader. */
@@ -123,6 +125,12 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1`,
   });
   return rows[0]?.earlier ?? false;
 };
+
+/** The last turn that was taken: a leader or queuer with another one has got on. */
+export interface LastTurn {
+  epoch: number;
+  turn: number;
+}
 
 const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
 
@@ -217,14 +225,18 @@ from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and ex
 };
 
 /** Leaders whose lease has passed without a sign of life: their run died, or their wake was lost. For the sweeper. */
-export const wakeExpiredLeaders = async (db: Queryable, limit: number, leaseMs: number): Promise<WokenLeader[]> => {
-  const { rows } = await db.query<WokenLeader>({
+export const wakeExpiredLeaders = async (
+  db: Queryable,
+  limit: number,
+  leaseMs: number,
+): Promise<(WokenLeader & LastTurn)[]> => {
+  const { rows } = await db.query<WokenLeader & LastTurn>({
     name: 'wake-expired-leaders',
     text: `
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
   woken_at = case when l.state = 1 then coalesce(l.woken_at, clock()) else clock() end
 from handler h where h.id = l.handler_id and l.id in (
-  select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}`,
+  select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn`,
     values: [limit, leaseMs],
   });
   return rows;

@@ -1,3 +1,4 @@
+import type { LastTurn } from './leader';
 import type { Client, Queryable } from './pool';
 
 /** The ring state of queuers: a row as a leader's, woken by the same protocol (store.md section 1). */
@@ -34,14 +35,14 @@ returning q.id as "queuerId"`,
 };
 
 /** Queuers that were silent past their lease, and those whose lanes became due while nobody waited for them. For the sweeper. */
-export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promise<WokenQueuer[]> => {
-  const { rows } = await db.query<WokenQueuer>({
+export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promise<(WokenQueuer & LastTurn)[]> => {
+  const { rows } = await db.query<WokenQueuer & LastTurn>({
     name: 'wake-expired-queuers',
     text: `
 update queuer q set state = 1, wake_at = null, expires_at = clock() + $1 * interval '1 ms',
   woken_at = case when q.state = 1 then coalesce(q.woken_at, clock()) else clock() end
 where q.state <> 0 and q.expires_at < clock() or q.paused_at is null and (q.state = 0 or q.wake_at > clock() + interval '2 s') and ${HAS_WORK}
-returning q.id as "queuerId"`,
+returning q.id as "queuerId", q.epoch, q.turn`,
     values: [leaseMs],
   });
   return rows;

@@ -3,7 +3,12 @@ import { setMaxListeners } from 'node:events';
 import os from 'node:os';
 import { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
-import type { WorkerDeploymentOptions, WorkflowBundleOption, NativeConnection } from '@temporalio/worker';
+import type {
+  NativeConnection,
+  WorkerDeploymentOptions,
+  WorkerOptions,
+  WorkflowBundleOption,
+} from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import type { ActivityDeps, CallbackPolicy } from '../activities/deps';
@@ -211,6 +216,18 @@ const nodeRow = async (
   functions: await servedFunctions(executions),
 });
 
+/**
+ * Workflow tasks that a process works on at once. There is one workflow thread: more of them only share its time, so that on a starved
+ * machine all of them pass their timeout, where a few would end in time one after another. Enough for the claims that wait for the store.
+ */
+const WORKFLOW_TASKS_AT_ONCE = 8;
+/** A config may have many handlers, each with a queue of its own: one open poll each, and more only while there is work. */
+const FEW_POLLS: NonNullable<WorkerOptions['activityTaskPollerBehavior']> = {
+  type: 'autoscaling',
+  minimum: 1,
+  initial: 1,
+};
+
 /** The leaders' worker, one for the calls of each handler, and one for what is given to this very process: chunks, and calls in its partitions. */
 export const createWorkers = (
   options: NodeOptions,
@@ -238,7 +255,9 @@ export const createWorkers = (
     // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
     stickyQueueScheduleToStartTimeout: 2_000,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
-    maxConcurrentWorkflowTaskExecutions: 40,
+    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS_AT_ONCE,
+    workflowTaskPollerBehavior: FEW_POLLS,
+    activityTaskPollerBehavior: FEW_POLLS,
     maxConcurrentLocalActivityExecutions: 20,
     maxConcurrentActivityTaskExecutions: 20,
   });
@@ -246,9 +265,9 @@ export const createWorkers = (
     Worker.create({
       ...common,
       taskQueue: handlerTaskQueue(prefix, handler.name),
-      // Submissions, each with many calls; few polls, since a config may have many handlers.
+      // Submissions, each with many calls.
       maxConcurrentActivityTaskExecutions: 50,
-      maxConcurrentActivityTaskPolls: 4,
+      activityTaskPollerBehavior: FEW_POLLS,
     }),
   );
   const own = hasOwnQueue
@@ -257,7 +276,7 @@ export const createWorkers = (
           ...common,
           taskQueue: nodeTaskQueue(prefix, identity),
           maxConcurrentActivityTaskExecutions: 100,
-          maxConcurrentActivityTaskPolls: 4,
+          activityTaskPollerBehavior: FEW_POLLS,
         }),
       ]
     : [];

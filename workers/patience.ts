@@ -1,4 +1,6 @@
-/** Two small rules of time for the sweeper; clocks are handed in. */
+import type { LastTurn } from '../postgres/leader';
+
+/** Small rules of time for the sweeper; clocks are handed in. */
 
 /** First repeat of a wake that seems not to have helped, doubled each time up to the last. */
 const FIRST_MS = 10_000;
@@ -29,6 +31,39 @@ export class Patience {
   /** Forgets the keys that are due no longer. */
   keep(isDue: (key: string) => boolean): void {
     for (const key of this.tries.keys()) if (!isDue(key)) this.tries.delete(key);
+  }
+}
+
+/** First repeat of a wake that brought no turn, and the longest wait: whatever kept it from its turn may be over at any time. */
+const FIRST_WAKE_MS = 10_000;
+const LONGEST_WAKE_MS = 60_000;
+
+/**
+ * How often a leader or queuer is woken that takes no turn: at once, then less and less. While workers are starved of time each signal
+ * makes the server offer a workflow task at once that nobody had the time for, instead of waiting longer each time.
+ */
+export class Silence<T extends LastTurn> {
+  private readonly tries = new Map<number, { after: string; notBefore: number; waitMs: number }>();
+
+  constructor(
+    private readonly idOf: (one: T) => number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** True: wake it now. One that has taken a turn since the last time got on, and is woken at once. */
+  mayWake(one: T): boolean {
+    const after = `${one.epoch}/${one.turn}`;
+    const last = this.tries.get(this.idOf(one));
+    const again = last?.after === after ? last : null;
+    if (again !== null && this.now() < again.notBefore) return false;
+    const waitMs = again === null ? FIRST_WAKE_MS : Math.min(LONGEST_WAKE_MS, again.waitMs * 2);
+    this.tries.set(this.idOf(one), { after, notBefore: this.now() + waitMs, waitMs });
+    return true;
+  }
+
+  /** The wakes did not reach the server: the next ones are the first. */
+  wakeFailed(woken: readonly T[]): void {
+    for (const one of woken) this.tries.delete(this.idOf(one));
   }
 }
 

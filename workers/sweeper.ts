@@ -1,21 +1,20 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { NodeSettings } from '../activities/nodeSettings';
-import { ring, wake } from '../activities/ring';
+import { ring } from '../activities/ring';
 import { releaseTargets } from '../postgres/batch';
-import { wakeExpiredLeaders } from '../postgres/leader';
 import { acquireLease, releaseLease } from '../postgres/lease';
 import { markForgottenLanes } from '../postgres/laneQueue';
 import { deleteStaleNodes, forgetDrains, servedHandlers } from '../postgres/node';
 import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
-import { wakeExpiredQueuers } from '../postgres/queuer';
 import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
-import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
+import { wakeMonitor, wakeNotifier } from '../workflows/wake';
 import { ExecutionSweep } from './executions';
+import { Expired } from './expired';
 import { FanoutReaper } from './fanoutReaper';
 import { LostPartitions } from './lostPartitions';
 import { pages } from './pages';
@@ -66,7 +65,6 @@ const OTHER_BUDGET_MS = 50;
 /** Targets in one ring, and targets due later that are rung in a round to see whether they filled up. */
 const RING = 500;
 const SAMPLE = 200;
-const EXPIRED_LEADERS = 200;
 const EXPIRED_TASKS = 20_000;
 /** Younger than this, a notification or a question is about to be taken by somebody. */
 const OVERDUE_MS = 2_000;
@@ -97,12 +95,14 @@ export class Sweeper {
   private readonly retention = new Retention();
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
+  private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
 
   constructor(private readonly options: SweeperOptions) {
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
     this.stuck = new StuckRuns(options);
+    this.expired = new Expired(options);
     this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
     this.pace = new Pace(options.everyMs ?? ROUND_MS);
@@ -174,11 +174,10 @@ export class Sweeper {
   }
 
   private async wakeExpired(): Promise<void> {
-    const leaders = await wakeExpiredLeaders(this.options.pool, EXPIRED_LEADERS, this.options.leaseMs);
+    const leaders = await this.expired.wakeLeaders();
     if (leaders.length === 0) return;
     this.counts.expiredLeaders += leaders.length;
     this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
-    await wake(this.options, leaders);
   }
 
   /** The newest tasks, with those of the last rounds once more: transactions commit out of order. */
@@ -278,10 +277,7 @@ export class Sweeper {
 
   private async wakeQueuers(): Promise<void> {
     this.counts.forgottenLanes += await markForgottenLanes(this.options.pool, RING);
-    const woken = await wakeExpiredQueuers(this.options.pool, this.options.leaseMs);
-    if (woken.length === 0) return;
-    this.counts.queuerWakes += woken.length;
-    this.logFailure(await wakeQueuerWorkflows(this.options.temporal, this.options.prefix, woken));
+    this.counts.queuerWakes += (await this.expired.wakeQueuers()).length;
   }
 
   private async clean(): Promise<void> {

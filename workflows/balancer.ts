@@ -14,7 +14,7 @@ import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';
 import { upgradedWhileWaiting } from './looking';
 import type { Turn } from './turnLoop';
-import { TurnLoop } from './turnLoop';
+import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, balancer);
 
@@ -50,7 +50,7 @@ class BalancerRun extends TurnLoop<Round> {
   private moves = 0;
 
   constructor(private readonly input: BalancerInput) {
-    super(input.turnsPerRun ?? 500, 'next round');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, MOST_EVENTS, 'next round');
   }
 
   protected continueAsNew(): Promise<never> {

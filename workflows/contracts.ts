@@ -11,8 +11,9 @@ export const leaderInput = z.object({
   installation: z.string().optional(),
   /** Of the wake that started the run: it need not look before. */
   dueInMs: z.number().min(0).default(0),
-  /** Turns after which the run continues as new; tests lower it. */
-  turnsPerRun: z.number().int().positive().default(500),
+  /** Turns after which the run continues as new when nothing is in flight, and events after which it is made to; tests lower them. */
+  turnsPerRun: z.number().int().positive().optional(),
+  mostEvents: z.number().int().positive().optional(),
 });
 export type LeaderInput = z.infer<typeof leaderInput>;
 
@@ -48,6 +49,8 @@ export const turnAnswer = z.object({
       batches: z.number().int(),
       tasks: z.number().int(),
       slots: z.number().int(),
+      /** Longest that one of its calls may take: the handler's own limit. Missing in answers of an older version. */
+      callTimeoutMs: z.number().optional(),
       /** Of a handler with affinity: the node that holds the leader's partition, whose own queue it goes to. */
       serving: z.object({ id: z.string(), epoch: z.number().int(), node: z.string(), leaseMs: z.number() }).optional(),
     })
@@ -89,8 +92,9 @@ export type DispatchAnswer = z.infer<typeof dispatchAnswer>;
 
 export const queuerInput = z.object({
   queuerId: z.number().int(),
-  /** Turns after which the run continues as new; tests lower it. */
-  turnsPerRun: z.number().int().positive().default(500),
+  /** Turns after which the run continues as new when nothing is in flight, and events after which it is made to; tests lower them. */
+  turnsPerRun: z.number().int().positive().optional(),
+  mostEvents: z.number().int().positive().optional(),
 });
 export type QueuerInput = z.input<typeof queuerInput>;
 
@@ -108,6 +112,7 @@ export const grantAnswer = turnAnswer.omit({ dispatch: true, lastReason: true, b
       handler: z.string(),
       slots: z.number().int(),
       batches: z.number().int(),
+      callTimeoutMs: z.number().optional(),
       /** Of lanes in partitions: the node that holds those. */
       serving: z.object({ node: z.string(), leaseMs: z.number() }).optional(),
     }),
@@ -117,7 +122,7 @@ export type GrantAnswer = z.infer<typeof grantAnswer>;
 
 export const balancerInput = z.object({
   /** Rounds after which the run continues as new; tests lower it. */
-  turnsPerRun: z.number().int().positive().default(500),
+  turnsPerRun: z.number().int().positive().optional(),
 });
 export type BalancerInput = z.input<typeof balancerInput>;
 

@@ -23,7 +23,7 @@ import { roundPauseMs } from './planning/execution/turn';
 setWorkflowOptions(upgradedWhileWaiting, execution);
 
 /** A repeat finds what the first one did; a turn hands out 50,000 items at most. */
-const { rollCall } = proxyLocalActivities<Activities>({
+const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 });
@@ -34,11 +34,16 @@ const LONGEST_CHUNK = '30 days';
 /** Leads one execution to its end: its id is the lock. What is where is in the store, here is only who runs what and what is waited for. */
 export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 500 }: ExecutionInput): Promise<void> {
   checkOwnScope();
-  const run = new ExecutionRun(executionId, turnsPerRun);
-  setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
-  // Nodes that come back after the same restart get a moment to do so (E7).
-  if (resumeAfterMs > 0) await sleep(resumeAfterMs, { summary: 'start-up delay' });
-  await run.run();
+  const { cancelRequested } = CancellationScope.current();
+  await CancellationScope.nonCancellable(async () => {
+    const run = new ExecutionRun(executionId, turnsPerRun);
+    setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
+    // Who cancels the run in the Web UI means the execution: ended without that it would only be begun anew.
+    cancelRequested.catch(() => run.cancel());
+    // Nodes that come back after the same restart get a moment to do so (E7).
+    if (resumeAfterMs > 0) await sleep(resumeAfterMs, { summary: 'start-up delay' });
+    await run.run();
+  });
 }
 
 class ExecutionRun {
@@ -56,6 +61,7 @@ class ExecutionRun {
   /** Items failed or were given back: a new round has something to do. */
   private pending = false;
   private over = false;
+  private cancelled = false;
 
   constructor(
     private readonly executionId: string,
@@ -66,11 +72,18 @@ class ExecutionRun {
     this.woken = true;
   }
 
+  /** The execution is cancelled, as its client does it. */
+  cancel(): void {
+    this.cancelled = true;
+    this.woken = true;
+  }
+
   async run(): Promise<void> {
     for (;;) {
       if (this.isLong() && this.running.size === 0)
         await continueAsNew<typeof execution>({ executionId: this.executionId, turnsPerRun: this.turnsPerRun });
       this.woken = false;
+      if (this.cancelled) await cancelExecution({ executionId: this.executionId });
       const response = await this.look();
       if (response.next === 'over' || response.next === 'deposed') break;
       for (const chunk of response.chunks) this.start(chunk, response.settings.leaseMs);

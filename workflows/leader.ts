@@ -15,7 +15,7 @@ import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/leaderDetails';
 import { leaderDetails } from './planning/leaderDetails';
 import type { Turn } from './turnLoop';
-import { TurnLoop } from './turnLoop';
+import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 /** Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else can be done while the store is away. */
 const { claimBatches } = proxyLocalActivities<Activities>({
@@ -23,8 +23,6 @@ const { claimBatches } = proxyLocalActivities<Activities>({
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
 });
 
-/** Calls in flight at the soft deadline may still take a handler's timeout; a handler's own limit is an hour at most. */
-const SUBMISSION_LIMIT = '65 minutes';
 /** Without a sign of life for this long, the submission's process is dead. */
 const HEARTBEAT = '10s';
 
@@ -52,7 +50,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   private backlog: (Backlog & { atMs: number }) | null = null;
 
   constructor(private readonly input: LeaderInput) {
-    super(input.turnsPerRun ?? 500, 'next batch due');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next batch due');
   }
 
   /** The next run begins on the current version. A server refuses a behaviour from a worker that is not versioned. */
@@ -82,7 +80,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     const { taskQueue } = workflowInfo();
     const { serving } = dispatch;
     const { submitBatches } = proxyActivities<Activities>({
-      startToCloseTimeout: SUBMISSION_LIMIT,
+      startToCloseTimeout: submissionLimitMs(dispatch.callTimeoutMs),
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
         : {

@@ -16,7 +16,7 @@ import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './looking';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Turn } from './turnLoop';
-import { TurnLoop } from './turnLoop';
+import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, queuer);
 
@@ -26,8 +26,6 @@ const { grantLanes } = proxyLocalActivities<Activities>({
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
 });
 
-/** A submitter grants itself the next batch for as long as its soft deadline; a call in flight may still take the handler's timeout. */
-const SUBMITTER_LIMIT = '65 minutes';
 const HEARTBEAT = '5s';
 /** Nobody polls the handler's queue: its batches go back to their lanes. Shorter than the submitter's first lease. */
 const START_LIMIT = '20s';
@@ -48,7 +46,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
   private last: GrantAnswer | null = null;
 
   constructor(private readonly input: QueuerInput) {
-    super(input.turnsPerRun ?? 500, 'next lane due');
+    super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next lane due');
   }
 
   /** As a leader's. */
@@ -66,13 +64,16 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     return answer;
   }
 
-  private start({ no, handler, slots, batches, serving }: GrantAnswer['submitters'][number], epoch: number): void {
+  private start(
+    { no, handler, slots, batches, callTimeoutMs, serving }: GrantAnswer['submitters'][number],
+    epoch: number,
+  ): void {
     const { taskQueue } = workflowInfo();
     const { submitBatches } = proxyActivities<Activities>({
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), scheduleToStartTimeout: START_LIMIT }
         : { taskQueue: nodeTaskQueue(taskQueue, serving.node), scheduleToStartTimeout: serving.leaseMs }),
-      startToCloseTimeout: SUBMITTER_LIMIT,
+      startToCloseTimeout: submissionLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,
       retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -1,6 +1,16 @@
-import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 import type { TurnInput } from './contracts';
 import { checkOwnScope } from './ownScope';
+
+/** Turns after which a run continues as new when it can: at 6 events each a replay takes less than a second, also of many runs on a busy machine. */
+export const TURNS_PER_RUN = 200;
+/** Events from which on it is made to; a server ends a run at 51,200. */
+export const MOST_EVENTS = 10_000;
+
+/** Beside its calls, a submission takes until its soft deadline, and some time for the store to come back. */
+const BESIDE_CALLS_MS = 5 * 60_000;
+/** Longest that a submission may take: calls that are in flight at its soft deadline may still take the handler's own limit. */
+export const submissionLimitMs = (callTimeoutMs = 3_600_000): number => callTimeoutMs + BESIDE_CALLS_MS;
 
 /** What every turn is given: who takes it, and which activities it knows of. */
 export type Turn = Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'>;
@@ -27,10 +37,13 @@ export abstract class TurnLoop<A extends Answer> {
   protected readonly live = new Set<number>();
   private ended = 0;
   private released = false;
+  /** Somebody asked in the Web UI to cancel the run. */
+  private cancelled = false;
   protected waitingMs: number | null = null;
 
   constructor(
     private readonly turnsPerRun: number,
+    private readonly mostEvents: number,
     private readonly waitsFor: string,
   ) {}
 
@@ -45,12 +58,19 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   private get woken(): boolean {
-    return this.looks > this.looked;
+    return this.cancelled || this.looks > this.looked;
   }
 
   /** `dueInMs`: of the wake that started the run, it need not look before. */
   async lead(dueInMs: number): Promise<void> {
     checkOwnScope();
+    const { cancelRequested } = CancellationScope.current();
+    cancelRequested.catch(() => (this.cancelled = true));
+    await CancellationScope.nonCancellable(() => this.takeTurns(dueInMs));
+    if (this.cancelled) await cancelRequested; // ends the run as cancelled
+  }
+
+  private async takeTurns(dueInMs: number): Promise<void> {
     // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is nothing to look at before.
     // The signal that came with the start said the same; a second one means that something is due earlier.
     if (dueInMs > 0) {
@@ -58,9 +78,11 @@ export abstract class TurnLoop<A extends Answer> {
       await this.wait(dueInMs);
     }
     for (;;) {
-      const draining = this.isDraining();
-      // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted (DESIGN section 4.3).
-      if (draining && this.live.size === 0) await this.continueAsNew();
+      // A request to cancel aborts no call: nothing new is begun, and the run ends with what runs. The next wake starts another.
+      if (this.cancelled) return condition(() => this.live.size === 0);
+      // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted.
+      if (this.isLong() && this.live.size === 0) await this.continueAsNew();
+      const draining = this.mustEnd();
       this.looked = this.looks;
       const { ended } = this; // as it was before: an activity may end while a slow turn is taken, and is not to be waited for then
       const answer = await this.takeTurn(this.nextTurn(!draining));
@@ -104,10 +126,18 @@ export abstract class TurnLoop<A extends Answer> {
     return { runId, runStartedAtMs: startTime.getTime(), turn: ++this.turn, live: [...this.live], mayClaim };
   }
 
-  /** A new version became the current one: this run hands over as soon as nothing is in flight (DESIGN section 4, versions). */
-  private isDraining(): boolean {
+  /**
+   * The run is to be followed by another as soon as nothing happens to be in flight: it is long, or a new version became the current one.
+   * Until then it goes on claiming: one slow call must not hold up everything else that the run leads.
+   */
+  private isLong(): boolean {
     const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
     return this.turn >= this.turnsPerRun || continueAsNewSuggested || targetWorkerDeploymentVersionChanged;
+  }
+
+  /** The server would end a run with a history much longer than this: it claims nothing more until nothing is in flight. */
+  private mustEnd(): boolean {
+    return workflowInfo().historyLength >= this.mostEvents;
   }
 
   /** True: the run may end (its only activity stepped down for it, and nobody woke it since). */

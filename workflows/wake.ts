@@ -22,8 +22,11 @@ export interface WakeTarget {
   dueInMs: number;
 }
 
-/** A worker that dies in a workflow task costs this before another takes over (10 s by default); a turn is far shorter. */
-const WORKFLOW_TASK_TIMEOUT = '5s';
+/**
+ * A worker that dies in a workflow task costs this before another takes over: half of the 30 s within which sending must go on. Not less,
+ * although a turn is far shorter: on a starved machine a replay takes seconds, and each task that is lost to the timeout is begun anew.
+ */
+const WORKFLOW_TASK_TIMEOUT = '15s';
 
 /** Starts in flight at once: 500 at a time overload a small server (temporal.md section 7). */
 const PARALLEL = 16;

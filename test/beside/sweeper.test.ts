@@ -3,7 +3,7 @@ import pino from 'pino';
 import { defineHandler } from '../../activities/handlers';
 import { releaseLease } from '../../postgres/lease';
 import { leaderWorkflowId } from '../../workflows/naming';
-import { Patience } from '../../workers/patience';
+import { Patience, Silence } from '../../workers/patience';
 import { Sweeper } from '../../workers/sweeper';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -244,4 +244,20 @@ test('what stays due is woken at once, after 10 s, then half as often each time 
   expect(patience.mayTry('b', true)).toBe(true);
   expect(patience.mayTry('a', false)).toBe(false);
   expect(patience.mayTry('a', true)).toBe(true); // it got on in between
+});
+
+test('a leader that takes no turn is woken at once, after 10 s, then half as often up to once a minute; one that took a turn at once', () => {
+  let now = 0;
+  const silence = new Silence<{ id: number; epoch: number; turn: number }>(({ id }) => id, () => now); // prettier-ignore
+  const still = { id: 1, epoch: 3, turn: 7 };
+  const wakes: number[] = [];
+  for (; now <= 240_000; now += 1_000) if (silence.mayWake(still)) wakes.push(now / 1_000);
+  expect(wakes).toEqual([0, 10, 30, 70, 130, 190]);
+  expect(silence.mayWake({ ...still, id: 2 })).toBe(true);
+  expect(silence.mayWake(still)).toBe(false);
+  expect(silence.mayWake({ ...still, turn: 8 })).toBe(true);
+  expect(silence.mayWake({ ...still, epoch: 4, turn: 8 })).toBe(true);
+  expect(silence.mayWake({ ...still, epoch: 4, turn: 8 })).toBe(false);
+  silence.wakeFailed([still]);
+  expect(silence.mayWake({ ...still, epoch: 4, turn: 8 })).toBe(true);
 });

@@ -20,6 +20,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:fanout': ['items', 'short'],
   'bench:api': ['singles', 'thousands', 'open', 'short'],
   'bench:nodes': ['times', 'short', 'store'],
+  'bench:starved': ['busy', 'seconds', 'rate'],
   'test:stops': ['stops', 'workers', 'stop-ms', 'rate', 'isolate-ms', 'within'],
   'bench:operations': ['tasks', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],

@@ -30,6 +30,14 @@ describe('executions', () => {
   beforeEach(() => void runs.all.splice(0));
   const run: Fleet['run'] = (...args) => fleet.run(...args);
 
+  test('a cancel request of the Web UI cancels the execution itself', async () => {
+    const execution = await run('slow', lists(4), { numberOfNodes: 2 });
+    await eventually(async () => (await execution.chunks()).some(({ state }) => state === 'taken'));
+    const { workflow } = await fleet.client.temporal();
+    await workflow.getHandle(executionWorkflowId(fleet.prefix, execution.id)).cancel();
+    expect(await ended(execution)).toMatchObject({ state: 'cancelled' });
+  });
+
   test('E1 E2 E4: 20 items x 4 arguments on 4 nodes: 4 orders of 5, their union is the input, nothing twice', async () => {
     const input = Array.from({ length: 20 }, (_, i) => [`a${i}`, `b${i}`, `c${i}`, `d${i}`]);
     const execution = await run('echo', input, { numberOfNodes: 4 }, { topic: 'all' });

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, TaskInput } from '../../client';
 import { createClient } from '../../client';
+import { createPool } from '../../postgres/pool';
+import type { Pool } from '../../postgres/pool';
 import { handlers } from './handlers';
 
 const TARGETS = 64;
@@ -16,6 +19,7 @@ export interface LoadOptions {
 /** Tasks that arrive all the time. */
 export class Load {
   private readonly client: Client;
+  private readonly pool: Pool;
   private timer: NodeJS.Timeout | undefined;
   private submitting: Promise<void> = Promise.resolve();
   private readonly ids: string[] = [];
@@ -23,6 +27,7 @@ export class Load {
   constructor(private readonly options: LoadOptions) {
     const { databaseUrl, prefix, address } = options;
     this.client = createClient({ databaseUrl, prefix, handlers, temporal: { address } });
+    this.pool = createPool({ databaseUrl, max: 1, applicationName: 'test load' });
   }
 
   get accepted(): number {
@@ -63,8 +68,8 @@ export class Load {
     }
   }
 
-  /** Milliseconds until all of them (default: all of the load) have succeeded; null: not within `timeoutMs`. */
-  async succeeded(ids: readonly string[] = this.ids, timeoutMs = 60_000): Promise<number | null> {
+  /** Milliseconds until all of them have succeeded; null: not within `timeoutMs`. */
+  async succeeded(ids: readonly string[], timeoutMs = 60_000): Promise<number | null> {
     const begun = performance.now();
     try {
       const ends = await this.client.waitFor([...ids], { timeoutMs });
@@ -74,8 +79,24 @@ export class Load {
     }
   }
 
+  /** Waits until nothing is queued or in a batch that is open; false: something was left. */
+  async drained(timeoutMs: number): Promise<boolean> {
+    const until = performance.now() + timeoutMs;
+    for (; performance.now() < until; await sleep(500)) if ((await this.backlog()) === 0) return true;
+    return false;
+  }
+
+  /** Tasks that have not ended. */
+  async backlog(): Promise<number> {
+    const text =
+      'select (select count(*) from queue) + (select coalesce(sum(n_left), 0) from batch where state = 1) as n';
+    const { rows } = await this.pool.query<{ n: number }>(text);
+    return Number(rows[0]!.n);
+  }
+
   async close(): Promise<void> {
     await this.stop();
+    await this.pool.end();
     await this.client.close();
   }
 }

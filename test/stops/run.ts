@@ -6,7 +6,7 @@ import type { CliProcess } from '../cli/process';
 import { startCli } from '../cli/process';
 import { stopInside } from './aim';
 import { Load } from './load';
-import type { ShortLimit } from './shortLimit';
+import { overriding } from './preload';
 
 /** Stops worker processes inside workflow code, again and again, while tasks arrive; sees whether sending goes on. */
 
@@ -49,12 +49,6 @@ export interface Figures {
   seconds: number;
 }
 
-/** Environment of a worker process. */
-export const shortLimit = (limit: ShortLimit): Record<string, string> => ({
-  NODE_OPTIONS: `--require ${path.join(DIST, 'shortLimit.js')}`,
-  MUSTER_TEST_SHORT_LIMIT: JSON.stringify(limit),
-});
-
 export const runStops = async (options: StopsOptions): Promise<Figures> => {
   const { databaseUrl, address, prefix, workers, stops, stopMs, rate, isolateMs, log } = options;
   const begun = performance.now();
@@ -63,7 +57,7 @@ export const runStops = async (options: StopsOptions): Promise<Figures> => {
     MUSTER_DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: address,
     MUSTER_PREFIX: prefix,
-    ...(isolateMs === undefined ? {} : shortLimit({ isolateMs, endless: false })),
+    ...(isolateMs === undefined ? {} : overriding({ isolateMs })),
   };
   const crew = new Crew(workers, () => startCli(['worker', '--config', CONFIG, '--shutdown-grace', '3s'], { cwd: folder, bin: path.join(ROOT, 'bin', 'muster.js'), env }), log); // prettier-ignore
   const load = new Load({ databaseUrl, address, prefix, rate });
@@ -85,7 +79,7 @@ export const runStops = async (options: StopsOptions): Promise<Figures> => {
     if (goesOnMs === null) log(`sending does not go on; the workers say\n${crew.said().slice(-10_000)}`);
     const stoppedAt = performance.now() - (goesOnMs ?? STUCK_MS);
     await load.stop();
-    const drained = goesOnMs !== null && (await load.succeeded(undefined, 2 * STUCK_MS)) !== null;
+    const drained = goesOnMs !== null && (await load.drained(2 * STUCK_MS));
     return {
       stops,
       inside,

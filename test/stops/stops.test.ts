@@ -11,7 +11,8 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import { prebuiltBundle } from '../helpers/prebuilt';
 import { eventually } from '../helpers/eventually';
 import { Load } from './load';
-import { CONFIG, runStops, shortLimit } from './run';
+import { overriding } from './preload';
+import { CONFIG, runStops } from './run';
 
 /** The short form of `npm run test:stops`, and what a process does whose workflow code was cut off all the same. */
 
@@ -57,7 +58,7 @@ test('a process whose workflow code is cut off says so in one fatal line and end
   const own = { databaseUrl: other.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
   const load = new Load(own);
   const env = { MUSTER_DATABASE_URL: own.databaseUrl, TEMPORAL_ADDRESS: own.address, MUSTER_PREFIX: own.prefix };
-  const worker = startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], { cwd: process.cwd(), env: { ...env, ...shortLimit({ isolateMs: 500, endless: true }) } }); // prettier-ignore
+  const worker = startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], { cwd: process.cwd(), env: { ...env, ...overriding({ isolateMs: 500, endless: true }) } }); // prettier-ignore
   await worker.says(/"msg":"ready"/);
   await load.probe([0]);
   const ended = { code: null as number | string | null };
