@@ -172,7 +172,7 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
   startedMs: node.startedMs,
 });
 
-/** Their leaders and lanes may have waited for a holder. A wake that is lost is found by their own look, two seconds later. */
+/** Their leaders and lanes may have waited for a holder. A leader's wake that is lost is repeated by the sweeper. */
 const tellOf = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
   try {
     await wake(deps, await wakeServedLeaders(deps.pool, given, WAKE_LEASE_MS));

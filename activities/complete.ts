@@ -9,10 +9,10 @@ import { BATCH_STATES, batchStateName } from '../workflows/planning/states';
 import type { Completion, CompletionProblem } from './completion';
 import { checkCompletion, CompletionReader } from './completion';
 import type { ActivityDeps } from './deps';
-import type { FreeDeps } from './freeTargets';
 import { freeTargets } from './freeTargets';
 import { cutText, readResults, ResultsInterrupted } from './handlers';
 import type { Handler } from './handlers/types';
+import type { RingDeps } from './ring';
 import { ringLanes } from './ringLanes';
 import type { Call, Settled } from './settlement';
 import { settleOutcome, toCall } from './submission';
@@ -88,7 +88,7 @@ const find = async (pool: ActivityDeps['pool'], handler: string, told: Completio
 };
 
 /** After `completed`: whoever waited for it goes on. */
-export const ringCompleted = async (deps: FreeDeps, rings: CompletionRings | null): Promise<void> => {
+export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
   if (rings === null) return;
   if (rings.inLane) await ringLanes(deps, rings.lanes);
   await freeTargets(deps, rings.handler, [rings.targetId], rings.notices);

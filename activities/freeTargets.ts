@@ -1,18 +1,17 @@
 import { releaseTargets } from '../postgres/batch';
 import { findHandler } from '../postgres/handler';
 import { wakeBlockedLeaders } from '../postgres/leader';
+import { WAKE_LEASE_MS } from '../postgres/ring';
 import { wakeNotifier } from '../workflows/wake';
 import type { RingDeps } from './ring';
 import { awaitBriefly, ring, wake } from './ring';
-
-export type FreeDeps = RingDeps & { leaseMs: number };
 
 /**
  * After accepted batches of these targets were concluded: slots and weight that they held are free (H6) and tasks may have come back, so
  * the targets take part again, leaders that waited for the handler's weight look again, and callbacks go out.
  */
 export const freeTargets = async (
-  deps: FreeDeps,
+  deps: RingDeps,
   handler: string,
   targetIds: readonly number[],
   notices: boolean,
@@ -21,7 +20,7 @@ export const freeTargets = async (
     await releaseTargets(deps.pool, targetIds);
     await ring(deps, targetIds);
     const row = await findHandler(deps.pool, handler);
-    if (row !== null) await wake(deps, await wakeBlockedLeaders(deps.pool, row.id, null, deps.leaseMs));
+    if (row !== null) await wake(deps, await wakeBlockedLeaders(deps.pool, row.id, null, WAKE_LEASE_MS));
   }
   if (notices) await awaitBriefly(deps, wakeNotifier(deps.temporal, deps.prefix), 'the notifier was not woken');
 };

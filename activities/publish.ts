@@ -38,7 +38,7 @@ export const publish = async (
 ): Promise<Pick<Turn, 'answer' | 'wantsSlots'>> => {
   const due = await readNextDue(client, input.leaderId);
   const live = liveBefore + (claimed.dispatch === null ? 0 : 1);
-  const next = decideNext(leader, claimed, due.dueAtMs, live, input.mayClaim);
+  const next = decideNext(leader, claimed, due.dueAtMs, live, input.mayClaim, leader.answer as TurnAnswer | null);
   const wakeAtMs = next.state === 'waiting' ? leader.nowMs + next.inMs : null;
   const lastReason = claimed.plan?.cut.at(-1)?.reason ?? null;
   const answer: TurnAnswer = {

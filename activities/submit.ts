@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { DispatchAnswer, DispatchInput } from '../workflows/contracts';
-import { findStarvedLeader, isDueEarlier, wakeBlockedLeaders } from '../postgres/leader';
+import { findStarvedLeader, isDueEarlier, keepLeader, wakeBlockedLeaders } from '../postgres/leader';
 import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets, unmarkAttempt } from '../postgres/batch';
 import type { CarriedBatch } from '../postgres/batch';
 import { Gather } from '../postgres/gather';
@@ -260,6 +260,7 @@ class Submission {
     const needed = this.schedule.slotsNeeded();
     const { known, wanted, handlerId } = await this.allowance.touch(needed);
     if (!known || wanted) this.stop();
+    if (known) await keepLeader(pool, input.leaderId, input.epoch, this.deps.leaseMs);
     const idle = await releaseTargets(pool, this.schedule.stragglers());
     await this.rings.add(idle);
     // Calls that take long hold fewer slots now: offer the others to leaders without any, and to our own if it has due work.

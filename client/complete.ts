@@ -4,7 +4,6 @@ import type { CompletionTold, CompletionWhat } from '../activities/completion';
 import type { Handler } from '../activities/handlers/types';
 import type { BatchState } from '../workflows/planning/states';
 import type { ClientContext } from './context';
-import { LEASE_MS } from './context';
 import { CompletionStaleError, CompletionTooEarlyError, InvalidCompletionError, NotFoundError } from './errors';
 
 /** What a completion came to. The same told again is answered the same, with `repeated`. */
@@ -44,7 +43,7 @@ const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'comp
   client.wake(async (temporal) => {
     const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
     const { pool, prefix } = client;
-    await ringCompleted({ pool, prefix, temporal, leaseMs: LEASE_MS, log }, rings);
+    await ringCompleted({ pool, prefix, temporal, log }, rings);
     return null;
   });
 

@@ -19,9 +19,6 @@ export interface ClientContext {
   wakeFailed(error: Error): void;
 }
 
-/** How long a woken leader may be silent before the sweeper wakes it again; the ring's own. */
-export const LEASE_MS = 15_000;
-
 /** A node that was not seen for this long is not counted on: many of its signs of life are missing. */
 export const NODE_LIVE_MS = 30_000;
 

@@ -4,12 +4,12 @@ import { pauseHandler, resumeHandler } from '../postgres/handler';
 import { lanesOfHandler } from '../postgres/laneControl';
 import { wakeResumedLeaders } from '../postgres/leader';
 import { findTargetsWithWork } from '../postgres/resume';
-import { lowerDue } from '../postgres/ring';
+import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
 import { flushLanes, flushTargets, setTargetOverrides, setTargetPaused } from '../postgres/target';
 import { readLimits } from '../postgres/status';
 import { wakeLeaderWorkflows } from '../workflows/wake';
 import type { ClientContext } from './context';
-import { chunksOf, IDS_PER_STATEMENT, LEASE_MS } from './context';
+import { chunksOf, IDS_PER_STATEMENT } from './context';
 import { InvalidArgumentError, MusterError } from './errors';
 import { findScope } from './scope';
 import type { TargetOverrides } from './views';
@@ -71,7 +71,7 @@ export const resume = async (
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);
   await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
-  const leaders = await wakeResumedLeaders(client.pool, handler, target ?? null, LEASE_MS);
+  const leaders = await wakeResumedLeaders(client.pool, handler, target ?? null, WAKE_LEASE_MS);
   if (leaders.length > 0) await client.wake((temporal) => wakeLeaderWorkflows(temporal, client.prefix, leaders));
   return { resumed: true };
 };

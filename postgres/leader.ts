@@ -1,6 +1,7 @@
 import type { Backlog } from '../workflows/planning/leaderDetails';
 import { INSTALLATION } from './installation';
 import type { Queryable } from './pool';
+import { WAKE_LEASE_MS } from './ring';
 import type { WokenLeader } from './ring';
 import { SLOTS_TAKEN } from './slots';
 
@@ -253,6 +254,22 @@ where l.state <> 0 order by l.id`,
   return rows;
 };
 
+/** Not at every sign of life: the row is the one that wakes and claims write. */
+const KEEP_AFTER_MS = 2_000;
+
+/**
+ * A submission at work is a sign of life of the leader that waits for its slots: the sweeper need not wake it. Not where a wake was written
+ * (its lease is shorter, and a lost one must be repeated), nor for an earlier leader's submission.
+ */
+export const keepLeader = async (db: Queryable, leaderId: number, epoch: number, leaseMs: number): Promise<void> => {
+  await db.query({
+    name: 'keep-leader',
+    text: `
+update leader set expires_at = clock() + $3 * interval '1 ms' where id = $1 and epoch = $2 and state = 1
+  and expires_at > clock() + interval '${WAKE_LEASE_MS} ms' and expires_at < clock() + ($3 - ${KEEP_AFTER_MS}) * interval '1 ms'`,
+    values: [leaderId, epoch, leaseMs],
+  });
+};
 /** What waits in the queues of a leader's targets, counted up to `most`: for the Web UI. */
 export const countBacklog = async (db: Queryable, leaderId: number, most: Backlog): Promise<Backlog> => {
   const { rows } = await db.query<Backlog>({

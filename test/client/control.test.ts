@@ -1,4 +1,5 @@
 import { createClient } from '../../client';
+import { WAKE_LEASE_MS } from '../../postgres/ring';
 import type { Shop } from './shop';
 import { broken, items, openShop } from './shop';
 
@@ -69,6 +70,9 @@ test('store.md R: after a resume what waited is due again and its idle leader is
   const [status] = await shop.client.status('items');
   expect(status!.leaders).toMatchObject([{ name: '0', state: 'working' }]);
   expect(await dueInMs('dk')).toBeGreaterThan(0);
+  // Its wake may be lost: the sweeper repeats it as soon as one of the ring's (G14).
+  const { rows } = await shop.pool.query<{ left: number }>(`select extract(epoch from expires_at - clock())::float8 * 1000 as left from leader`); // prettier-ignore
+  expect(rows[0]!.left).toBeLessThanOrEqual(WAKE_LEASE_MS);
 });
 
 test('G5: settings of one target, replaced as a whole, removed by null', async () => {

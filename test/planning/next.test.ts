@@ -30,4 +30,16 @@ describe('what a leader does after a turn', () => {
   test.each(cases)('%s', (_, given, expected) => {
     expect(decideNext(...given)).toMatchObject(expected);
   });
+
+  test('no node holds its partition: looks after 2 s, then twice as long each time, up to a minute; blocked, so that the holder to be wakes it', () => {
+    const waits: number[] = [];
+    let last: Parameters<typeof decideNext>[5] = { heldBy: 'rate', dueInMs: 40_000 };
+    for (let look = 0; look < 8; look++) {
+      const next = decideNext(leader, { ...nothing, unserved: true }, 900, 0, true, last);
+      expect(next).toMatchObject({ state: 'waiting', timer: true, blocked: true, wantsSlots: false });
+      waits.push(next.inMs);
+      last = { heldBy: next.heldBy, dueInMs: next.inMs };
+    }
+    expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  });
 });

@@ -5,6 +5,7 @@ import { Allowance } from '../../activities/allowance';
 import { defineHandler } from '../../activities/handlers';
 import { Schedule } from '../../activities/schedule';
 import { createClient } from '../../client';
+import { keepLeader } from '../../postgres/leader';
 import { createNode } from '../../workers/node';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
@@ -110,6 +111,23 @@ describe('slots of the dead', () => {
     await leaseOfFirst(60);
     await ofFirst(16);
     expect((await bench.turn(second, 2, { leaderId: 2 })).dispatch).toMatchObject({ slots: 1 });
+  });
+
+  test('a submission at work keeps the lease of its leader while that works; not a wake, nor for an earlier leader', async () => {
+    const { epoch } = await bench.turn(first, 1);
+    const { pool } = bench.database;
+    const leftOf = async (state: number, seconds: number, of: number): Promise<number> => {
+      await pool.query(`update leader set state = $1::smallint, wake_at = case when $1::smallint = 2 then clock() end, expires_at = clock() + $2 * interval '1 s' where id = 1`, [state, seconds]); // prettier-ignore
+      await keepLeader(pool, 1, of, 15_000);
+      const { rows } = await pool.query<{ left: number }>('select extract(epoch from expires_at - clock())::float8 as left from leader where id = 1'); // prettier-ignore
+      return Math.round(rows[0]!.left);
+    };
+    expect(await leftOf(1, 8, epoch)).toBe(15);
+    expect(await leftOf(1, 14, epoch)).toBe(14);
+    expect(await leftOf(1, 2.9, epoch)).toBe(3); // woken: a lost wake is to be repeated
+    expect(await leftOf(1, -5, epoch)).toBe(-5);
+    expect(await leftOf(2, 8, epoch)).toBe(8);
+    expect(await leftOf(1, 8, epoch - 1)).toBe(8);
   });
 
   test('H5: a submission whose activity waited for its worker for longer begins with what is free', async () => {

@@ -5,8 +5,9 @@ const IDLE_LOOK_MS = 60_000;
 /** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
-/** Whoever assigns the partition wakes its leader: this is only the net. */
-const UNSERVED_LOOK_MS = 2_000;
+/** Whoever assigns the partition wakes its leader: this is only the net. Each look in vain doubles the wait. */
+const UNSERVED_LOOK_MS = { first: 2_000, most: 60_000 };
+const UNSERVED = 'no node holds its partition';
 
 /** What a leader does after a turn. */
 export interface Next {
@@ -17,6 +18,12 @@ export interface Next {
   wantsSlots: boolean;
   again: boolean;
   heldBy: string | null;
+}
+
+/** What its last turn answered: which wait it has waited. */
+export interface LastAnswer {
+  heldBy: string | null;
+  dueInMs: number | null;
 }
 
 /** Pure: from what is due next, what is in flight, and why due work was not taken. */
@@ -30,6 +37,7 @@ export const decideNext = (
   dueAtMs: number | null,
   live: number,
   mayClaim: boolean,
+  last: LastAnswer | null = null,
 ): Next => {
   const quiet = (heldBy: string | null): Next =>
     live > 0
@@ -61,7 +69,7 @@ export const decideNext = (
       wantsSlots: false,
       heldBy: 'continue-as-new',
     };
-  if (claimed.unserved === true) return waiting(UNSERVED_LOOK_MS, true, 'no node holds its partition');
+  if (claimed.unserved === true) return waiting(unservedLookMs(last), true, UNSERVED);
   if (claimed.plan?.pacedUntilMs != null) return waiting(claimed.plan.pacedUntilMs - leader.nowMs, true, 'rate');
   if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
   if (claimed.slotsLeft) {
@@ -84,3 +92,6 @@ export const decideNext = (
     };
   return { ...waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders'), wantsSlots: true };
 };
+
+const unservedLookMs = (last: LastAnswer | null): number =>
+  last?.heldBy === UNSERVED ? Math.min(UNSERVED_LOOK_MS.most, 2 * (last.dueInMs ?? 0)) : UNSERVED_LOOK_MS.first;

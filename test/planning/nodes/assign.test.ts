@@ -1,6 +1,7 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import { byCodePoint } from '../../../workflows/planning/nodes/order';
-import { applied, countsOf, dead, expired, held, LONG, limitsOf, moved, node, nodes, numbered, partition, released, settle, short } from './world'; // prettier-ignore
+import { applied, countsOf, dead, expired, held, LONG, limitsOf, moved, node, nodes, numbered, partition, released, settle, short, spread } from './world'; // prettier-ignore
+import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
 
 /** Everything that is no table row: drains, abilities, pins, holds, grace, limits, words. */
 
@@ -62,6 +63,56 @@ describe('pinned', () => {
       expect(assign(pin('b#1'), [node('a'), other], limitsOf()).filter(({ partition: id }) => id === '0')).toEqual([]);
     const unable = pin('b#1').map((facts) => ({ ...facts, handler: facts.id === '0' ? 'mail' : null }));
     expect(assign(unable, [node('a', { handlers: ['mail'] }), b], limitsOf())).toEqual([]);
+  });
+});
+
+describe('B1: each handler by itself, at no move more', () => {
+  const spreads = (
+    partitions: readonly PartitionFacts[],
+    among: readonly NodeFacts[],
+    handlers: readonly string[],
+  ): number[][] =>
+    handlers.map((handler) =>
+      countsOf(
+        partitions.filter((facts) => facts.handler === handler),
+        among,
+      ),
+    );
+  const HANDLERS = ['mail', 'push', 'sms'];
+  const able = (id: string): NodeFacts => node(id, { handlers: HANDLERS });
+  const fleet = (holders: readonly string[], handlers: readonly string[], each: number): PartitionFacts[] =>
+    handlers.flatMap((handler) =>
+      Array.from({ length: each }, (_, no) =>
+        partition(`${handler}/${no}`, holders[no % holders.length]!, { handler }),
+      ),
+    );
+
+  test.each([
+    [2, 32, ['a'], ['a', 'b'], 32],
+    [2, 32, ['a', 'b'], ['a', 'b', 'c', 'd'], 32],
+    [3, 30, ['a', 'b'], ['a', 'b', 'c'], 30],
+    [3, 31, ['a'], ['a', 'b', 'c'], 62],
+  ])('%d handlers with %d partitions each, of %j, among %j: %d moves', (n, each, holders, ids, most) => {
+    const handlers = HANDLERS.slice(0, n);
+    const among = ids.map(able);
+    const now = fleet(holders, handlers, each);
+    const { partitions } = settle(now, among, limitsOf());
+    expect(moved(now, partitions)).toBe(most);
+    for (const counts of spreads(partitions, among, handlers)) expect(spread(counts)).toBeLessThanOrEqual(1);
+    expect(spread(countsOf(partitions, among))).toBeLessThanOrEqual(1);
+    // In small rounds the same.
+    const slowly = settle(now, among, limitsOf({ movesPerRound: 5 })).partitions;
+    for (const counts of spreads(slowly, among, handlers)) expect(spread(counts)).toBeLessThanOrEqual(2);
+    expect(moved(now, slowly)).toBe(most);
+  });
+
+  test('what is new stays, though its handler is uneven then; what a node is not able to have does not go to it', () => {
+    const now = fleet(['a'], ['mail', 'sms'], 4).map((facts) => (facts.handler === 'sms' ? { ...facts, heldMs: 1 } : facts)); // prettier-ignore
+    const young = assign(now, ['a', 'b'].map(able), limitsOf({ minimumHoldMs: 100 }));
+    expect(young.map(({ partition: id }) => id.split('/')[0])).toEqual(['mail', 'mail', 'mail', 'mail']);
+    const old = fleet(['a'], ['mail', 'sms'], 4);
+    const moves = assign(old, [able('a'), node('b', { handlers: ['mail'] })], limitsOf());
+    expect(moves.map(({ partition: id }) => id.split('/')[0])).toEqual(['mail', 'mail', 'mail', 'mail']);
   });
 });
 

@@ -1,5 +1,6 @@
 import { Board } from './board';
 import { evenOut } from './evenOut';
+import { evenOutEach } from './evenOutEach';
 import { movesOf } from './moves';
 import { sortedById } from './order';
 import { placeHomeless } from './place';
@@ -15,7 +16,8 @@ import { mostEachOf, weigh } from './weigh';
  *
  * - By count the nodes' counts differ by 1 at most, among nodes that are able to have the same; with attributes they are as even as they
  *   can be. Fewest moves: exact where all nodes are able to have everything (see `evenOut` for the rest). Somebody gives only to who
- *   has at least 2 less, directly or at the end of a chain of nodes that each take one and give one.
+ *   has at least 2 less, directly or at the end of a chain of nodes that each take one and give one. Which of a node's partitions go is
+ *   chosen so that each handler's are even too, as far as that costs no move more.
  * - By weight the loads are within the dead band of their mean as far as whole partitions allow, and no node is given more than 1.5 times
  *   its share of the count.
  * - A partition that came less than the minimum hold ago is not moved for evenness. It is for a drain, a lost ability, a pin.
@@ -33,6 +35,7 @@ export const assign = (partitions: readonly PartitionFacts[], nodes: readonly No
   if (limits.by === 'count') {
     placeHomeless(board, Infinity);
     evenOut(board);
+    evenOutEach(board);
   } else {
     const mostEach = mostEachOf(board.items.length, seats.open.length);
     placeHomeless(board, mostEach);
