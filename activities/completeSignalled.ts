@@ -1,8 +1,10 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CompletionSignal, MonitorInput, SignalledCompletion } from '../workflows/definitions';
+import { whyUnreadable } from '../workflows/planning/unreadable';
 import type { CompletionEnd } from './complete';
 import { completeAccepted, ringCompleted } from './complete';
 import type { ActivityDeps } from './deps';
+import { cutText } from './handlers/text';
 
 /** Of one signal: a history keeps it twice, and a server refuses 2 MB. */
 const RESULTS_MAX = 1_000;
@@ -22,7 +24,7 @@ export const completeSignalled = async (
       type: 'UnknownHandler',
       message: `this worker has no handler ${name}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
-  const end = tooLarge(told) ?? (await completeAccepted(deps, handler, told));
+  const end = unread(told) ?? tooLarge(told) ?? (await completeAccepted(deps, handler, told));
   const { attempt } = Context.current().info;
   if (end.kind === 'later' && attempt < EARLY_TIMES)
     throw ApplicationFailure.create({
@@ -39,6 +41,11 @@ export const completeSignalled = async (
   const { reference, batchId } = told ?? {};
   deps.log.warn({ handler: name, reference, batch: batchId, ...answer }, 'a completion by signal was refused');
   return answer;
+};
+
+const unread = (told: CompletionSignal): CompletionEnd | null => {
+  const why = whyUnreadable(told);
+  return why === null ? null : { kind: 'unreadable', field: 'completion', message: `expected plain JSON (json/plain), got what cannot be read here: ${cutText(why, 500)}` }; // prettier-ignore
 };
 
 const tooLarge = (told: CompletionSignal): CompletionEnd | null => {

@@ -4,6 +4,8 @@ import { claimBatches } from './claim';
 import type { ActivityDeps } from './deps';
 import { createFanoutActivities } from './fanoutActivities';
 import { completeSignalled } from './completeSignalled';
+import { handOnCompletions, knowsHandler } from './handOn';
+import type { HandOnInput } from './handOn';
 import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
@@ -62,6 +64,8 @@ export const createActivities = (deps: ActivityDeps) => ({
   workOrderBatch: (input: WorkOrderBatch): Promise<WorkOrderBatchResponse> => workOrderBatch(deps, input),
   completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
     completeSignalled(deps, input),
+  handOnCompletions: (input: HandOnInput): Promise<void> => handOnCompletions(deps, input),
+  knowsHandler: (input: MonitorInput): Promise<boolean> => knowsHandler(deps, input),
   ...createHelperActivities(deps),
   ...createFanoutActivities(deps),
 });

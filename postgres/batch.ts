@@ -144,7 +144,7 @@ export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: 
     name: 'mark-attempts',
     text: `
 update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t, handler h
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t, handler h
 where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
   and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
@@ -164,7 +164,7 @@ export const markFenced = async (
     text: `
 with held as materialized (${HELD_FOR_SHARE})
 update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms, partition), held f, target t, handler h
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms, partition), held f, target t, handler h
 where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
   and f.resource = m.partition and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,

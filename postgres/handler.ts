@@ -96,3 +96,13 @@ export const resumeHandler = async (db: Queryable, name: string): Promise<boolea
   });
   return rowCount === 1;
 };
+
+/** Some worker has registered a handler of this name. */
+export const isRegisteredHandler = async (db: Queryable, name: string): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'is-registered-handler',
+    text: 'select from handler where name = $1',
+    values: [name],
+  });
+  return rowCount === 1;
+};

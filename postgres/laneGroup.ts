@@ -19,7 +19,7 @@ export const settleLanesSucceeded = async (
     text: `
 with done as (
   update batch b set state = 4, counted = least(b.attempt, b.counted + 1), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
-  from json_to_recordset($1) g (id bigint, attempt smallint)
+  from json_to_recordset($1) g (id bigint, attempt int)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
 ${WRITTEN_DOWN},
 was as materialized (
@@ -76,7 +76,7 @@ export const acceptInLanes = async (db: Queryable, batches: readonly AcceptedInL
 with done as (
   update batch b set reference = g.reference, poll_at = clock() + g.every_ms * interval '1 ms', poll_until = clock() + g.deadline_ms * interval '1 ms', attempt_until = null,
     dispatch = null, refusals = 0, error = null
-  from json_to_recordset($1) g (id bigint, attempt smallint, reference text, every_ms float8, deadline_ms float8)
+  from json_to_recordset($1) g (id bigint, attempt int, reference text, every_ms float8, deadline_ms float8)
   where b.id = any($2::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and (b.attempt_until is not null or b.reference is not null) returning b.id),
 was as materialized (
   select s.batch_id, s.lane_id, s.status from submission s where s.batch_id = any(array(select id from done)) and s.status < 10 for no key update),

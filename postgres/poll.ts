@@ -34,7 +34,7 @@ export const putOffPolls = async (
     name: 'put-off-polls',
     text: `
 update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error
-from unnest($1::bigint[], $2::smallint[], $3::text[]) p (id, attempt, error)
+from unnest($1::bigint[], $2::int[], $3::text[]) p (id, attempt, error)
 where b.id = p.id and b.attempt = p.attempt and b.state = 1 and b.reference is not null`,
     values: [batches.map((batch) => batch.id), batches.map((batch) => batch.attempt), batches.map((batch) => batch.error), inMs],
   });

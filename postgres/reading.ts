@@ -13,7 +13,7 @@ export const takeReadings = async (
     name: 'take-readings',
     text: `
 update batch b set attempt = b.attempt + 1, poll_at = case when b.state = 1 then clock() + $3 * interval '1 ms' end
-from unnest($1::bigint[], $2::smallint[]) p (id, attempt)
+from unnest($1::bigint[], $2::int[]) p (id, attempt)
 where b.id = any($1::bigint[]) and b.id = p.id and b.attempt = p.attempt and b.reference is not null and b.state + 0 in (1, 3) returning b.id, b.attempt`,
     values: [batches.map(({ id }) => id), batches.map(({ attempt }) => attempt), leaseMs],
   });

@@ -79,7 +79,7 @@ create table batch (
   dispatch bigint,
   state smallint not null default 1,
   reason smallint not null,
-  attempt smallint not null default 0,
+  attempt integer not null default 0,
   counted smallint not null default 0,
   attempt_by text,
   attempt_until timestamp with time zone,
@@ -503,7 +503,7 @@ create table node (
 create table notification (
   id bigint not null generated always as identity,
   batch_id bigint,
-  attempt smallint,
+  attempt integer,
   initiator_id integer not null,
   body jsonb not null,
   attempts smallint not null default 0,
@@ -582,7 +582,7 @@ create table queuer (
 
 create table result_page (
   batch_id bigint not null,
-  attempt smallint not null,
+  attempt integer not null,
   no integer not null,
   first integer not null,
   last integer not null,

@@ -29,11 +29,11 @@ export const WRITTEN_DOWN = `
 paged as (
   insert into result_page (batch_id, attempt, no, first, last, results)
   select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
-  from json_to_recordset($2) p (batch_id bigint, attempt smallint, no int, first int, last int, results json)
+  from json_to_recordset($2) p (batch_id bigint, attempt int, no int, first int, last int, results json)
   join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
 noted as (
   insert into notification (batch_id, attempt, initiator_id, body, next_at)
-  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)
+  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, initiator_id int, body jsonb)
   join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
 /** Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that were still waiting for this attempt. */
@@ -48,7 +48,7 @@ export const settleSucceeded = async (
     text: `
 with done as (
   update batch b set state = 4, counted = least(b.attempt, b.counted + g.counts::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
-  from json_to_recordset($1) g (id bigint, attempt smallint, counts bool)
+  from json_to_recordset($1) g (id bigint, attempt int, counts bool)
   where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
 ${WRITTEN_DOWN},
 freed as (
@@ -226,7 +226,7 @@ export const deferBatch = async (
   const { rowCount } = await db.query({
     name: 'defer-batch',
     text: `
-update batch set attempt_until = null, retry_at = clock() + $3 * interval '1 ms', refusals = case when $4 then refusals + 1 else 0 end,
+update batch set attempt_until = null, retry_at = clock() + $3 * interval '1 ms', refusals = case when $4 then least(refusals + 1, 32767) else 0 end,
   counted = least(attempt, counted + $5::int), unsure = unsure or $5::int = 1, dispatch = case when $6 then dispatch end, reference = null, poll_at = null, error = $7
 where id = $1 and attempt = $2 and state = 1`,
     values: [id, attempt, defer.inMs, defer.refused, defer.counts ? 1 : 0, defer.keep, defer.error],
@@ -285,7 +285,7 @@ export const insertNotices = async (db: Queryable, notices: readonly Notice[]): 
     name: 'insert-notices',
     text: `
 insert into notification (batch_id, attempt, initiator_id, body, next_at)
-select batch_id, attempt, initiator_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt smallint, initiator_id int, body jsonb)`,
+select batch_id, attempt, initiator_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, initiator_id int, body jsonb)`,
     values: [JSON.stringify(notices)],
   });
 };

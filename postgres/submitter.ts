@@ -48,7 +48,7 @@ export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], 
     name: 'mark-granted',
     text: `
 update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
   submission s, lane_state l, submitter m, queuer q, target t, handler h
 where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
   and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
@@ -71,7 +71,7 @@ export const markGrantedFenced = async (
     text: `
 with held as materialized (${HELD_FOR_SHARE})
 update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms, partition),
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms, partition),
   held f, submission s, lane n, lane_state l, submitter m, queuer q, target t, handler h
 where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
   and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null

@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { BUNDLE_FILE, WORKFLOWS_PATH } from './bundle';
+import { BUNDLE_FILE, bundleSource } from './bundle';
 
 /** The second half of `npm run build`, run from dist/: what tsc does not copy, and the workflow bundle. */
 const root = path.join(__dirname, '..', '..');
@@ -11,7 +11,7 @@ const build = async (): Promise<void> => {
     recursive: true,
   });
   const quiet = { trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error, log() {} };
-  const { code } = await bundleWorkflowCode({ workflowsPath: require.resolve(WORKFLOWS_PATH), logger: quiet });
+  const { code } = await bundleWorkflowCode({ ...bundleSource(), logger: quiet });
   writeFileSync(BUNDLE_FILE, code);
 };
 

@@ -30,7 +30,7 @@ import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { Balancing } from './balancing';
-import { workflowSource } from './bundle';
+import { PAYLOAD_CONVERTER_PATH, workflowSource } from './bundle';
 import { callbackUrl } from './callbackToken';
 import { wakeWaitingExecutions } from './executions';
 import { ISOLATE_LIMIT } from './isolate';
@@ -242,6 +242,7 @@ export const createWorkers = (
     namespace,
     identity,
     activities,
+    dataConverter: { payloadConverterPath: PAYLOAD_CONVERTER_PATH },
     shutdownGraceTime: graceMs,
     shutdownForceTime: graceMs + 10_000,
   };

@@ -9,8 +9,9 @@ export const lookSignal = defineSignal('look');
 /**
  * To a handler's monitor: what became of a batch that the downstream accepted (H7). A signal, since whoever knows it (another workflow, a client
  * in any language) need not wait, and it must be kept until a worker comes to it, also while none runs and when no monitor does: sent with
- * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`, input `{"handler": "<handler>"}`. Small: at most
- * 1,000 results and 1 MB, since a history keeps it; larger ones by `client.complete` or the HTTP callback, which answer, too.
+ * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most 1,000 results and 1 MB each, and some 20 MB
+ * at once, since a history keeps them: a server ends one of 50 MB. More at once by workflows of type `completion`, larger ones by
+ * `client.complete` or the HTTP callback; all of these answer, too.
  */
 export const completeSignal = defineSignal<[CompletionSignal]>('complete');
 
@@ -30,9 +31,14 @@ export interface CompletionSignal {
   }[];
   error?: string;
 }
-/** What came of a signalled completion, for the history; a refused one is in the worker's log, too. */
+/**
+ * Starts a workflow of type `completion`: the same, with the handler. It has a history of its own, so any number may be started at once,
+ * and whoever starts it gets what came of it as its result.
+ */
+export type CompletionInput = CompletionSignal & MonitorInput;
+/** What came of a completion, the result of its workflow; a refused one is in the worker's log, too. */
 export interface SignalledCompletion {
-  kind: 'completed' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
+  kind: 'completed' | 'unknown-handler' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
   batch?: number;
   state?: string;
   repeated?: boolean;

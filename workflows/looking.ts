@@ -1,19 +1,26 @@
-import { condition, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { WorkflowDefinitionOptionsOrGetter } from '@temporalio/common';
 import { lookSignal } from './definitions';
 import { checkOwnScope } from './ownScope';
 
 /** Looks of one run, beyond the server's own suggestion to continue as new. */
 const LOOKS_PER_RUN = 500;
-/** While something else is under way the run goes on looking, up to so many events (a server ends it at 51,200). */
-const MOST_EVENTS = 20_000;
+/** From here on a run continues as new as soon as it can. */
+const LARGE = { events: 4_096, bytes: 4_000_000 };
+/** From here on a look that goes on is told to end: a server takes 10,000 signals for a run, and ends one of 51,200 events or 50 MB. */
+const TOO_LARGE = { events: 8_000, bytes: 12_000_000 };
 
 /** Work of the same run beside its looks. */
 export interface Beside {
   /** Nothing of it is under way. */
   isAtRest(): boolean;
-  /** How many pieces of it have ended so far. */
-  ended(): number;
 }
 
 /**
@@ -25,42 +32,67 @@ export interface Beside {
  * either refused together with the close by the server, which runs this workflow task again with it, or finds the run closed and starts
  * the next one. The same holds for continue-as-new: the next run begins with a look.
  *
- * `beside`: something else goes on in this run, which its end would break off: waited for before that, and looked after when it has ended.
+ * `beside`: something else goes on in this run, which its end would break off: waited for before that.
  */
 export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
   again: () => Promise<never>,
   waitsFor: string,
-  beside: Beside = { isAtRest: () => true, ended: () => 0 },
+  beside: Beside = { isAtRest: () => true },
 ): Promise<void> => {
   checkOwnScope();
   let woken = false;
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
-    const isFull = looks >= LOOKS_PER_RUN || workflowInfo().continueAsNewSuggested;
-    if (isFull && workflowInfo().historyLength >= MOST_EVENTS)
+    if (looks >= LOOKS_PER_RUN || isLarge()) {
       while (!beside.isAtRest()) await condition(() => beside.isAtRest());
-    if (isFull && beside.isAtRest()) await again(); // no await between the last check and the end of the run
-    const ended = beside.ended();
-    const isNews = (): boolean => woken || (beside.isAtRest() && beside.ended() !== ended);
+      await again(); // no await between the last check and the end of the run
+    }
     woken = false;
-    const { dueInMs } = await look();
-    if (isNews() || dueInMs === 0) continue;
+    const { dueInMs } = await whileItFits(look);
+    if (woken || dueInMs === 0) continue;
     if (dueInMs === null) {
-      if (beside.isAtRest()) return;
-      await condition(isNews);
-      continue;
+      while (!woken && !beside.isAtRest()) await condition(() => woken || beside.isAtRest());
+      if (woken) continue;
+      return;
     }
     setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
-    await condition(isNews, dueInMs, { summary: waitsFor });
+    await condition(() => woken || isLarge(), dueInMs, { summary: waitsFor });
+  }
+};
+
+const isLarge = (): boolean => workflowInfo().continueAsNewSuggested || exceeds(LARGE);
+const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
+  workflowInfo().historyLength >= events || workflowInfo().historySize >= bytes;
+
+/** A look may take hours; what comes meanwhile may fill the history. Then it is cancelled: what is still to be done is in the store. */
+const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Promise<{ dueInMs: number | null }> => {
+  const scope = new CancellationScope();
+  let over = false;
+  void condition(() => over || exceeds(TOO_LARGE)).then(() => {
+    if (!over) scope.cancel();
+  });
+  try {
+    return await scope.run(look);
+  } catch (error) {
+    if (isCancellation(error) && exceeds(TOO_LARGE)) return { dueInMs: 0 };
+    throw error;
+  } finally {
+    over = true;
   }
 };
 
 /**
- * For workflows of which there is one, or that wait for days: the workers of the version that began the run may be gone by then, so it goes on
- * with the current one. A change of its code without `patched` costs the run: it fails, and the sweeper begins the next. A server refuses a behaviour from a worker that is not versioned.
+ * For workflows of which there is one, or that wait for days: the workers of the version that began the run may be gone by then, so it goes
+ * on with the current one. A server refuses a behaviour from a worker that is not versioned.
+ *
+ * Whatever their code throws ends the run, and so does a change of it without `patched`: all that they work on is in the store, so the
+ * sweeper's next run does better than a workflow task that is repeated for ever.
  */
 export const upgradedWhileWaiting: WorkflowDefinitionOptionsOrGetter = () => {
   const version = workflowInfo().currentDeploymentVersion;
-  return version === undefined || version.deploymentName === '' ? {} : { versioningBehavior: 'AUTO_UPGRADE' };
+  const failureExceptionTypes = [Error];
+  return version === undefined || version.deploymentName === ''
+    ? { failureExceptionTypes }
+    : { failureExceptionTypes, versioningBehavior: 'AUTO_UPGRADE' };
 };

@@ -15,6 +15,11 @@ export const leaderWorkflowId = (prefix: string, handler: string, name: string, 
 export const notifierWorkflowId = (prefix: string): string => `${prefix}/notifier`;
 export const balancerWorkflowId = (prefix: string): string => `${prefix}/balancer`;
 export const monitorWorkflowId = (prefix: string, handler: string): string => `${prefix}/monitor/${handler}`;
+/** The inverse of `monitorWorkflowId`; null: the id is none of a monitor. A prefix has no slash. */
+export const handlerOfMonitor = (workflowId: string): string | null =>
+  /^[^/]+\/monitor\/(.+)$/s.exec(workflowId)?.[1] ?? null;
+export const completionWorkflowId = (prefix: string, handler: string, name: string): string =>
+  `${prefix}/completion/${handler}/${name}`;
 export const queuerWorkflowId = (prefix: string, queuerId: number): string => `${prefix}/queuer/${queuerId}`;
 export const executionWorkflowId = (prefix: string, executionId: string): string =>
   `${prefix}/execution/${executionId}`;

@@ -38,6 +38,25 @@ describe('H7: what the downstream says of an accepted batch', () => {
     expect(task).toMatchObject({ state: 'succeeded', result: 'done done-1' });
   });
 
+  test('results that could not be read for hours, tens of thousands of times, keep no other batch from its end', async () => {
+    const sick = await accept('plain', 'sick');
+    const well = await accept('plain', 'well');
+    await query('update batch set attempt = 32766 where reference = $1', [sick]);
+    Object.assign(accepted.get(sick)!, {
+      status: 'done',
+      results: () => {
+        throw new Error('the file is not there');
+      },
+    });
+    const readings = async (): Promise<number> =>
+      (await query<{ attempt: number }>('select attempt from batch where reference = $1', [sick]))[0]!.attempt;
+    await eventually(async () => (await readings()) > 32_768, { timeoutMs: 30_000 });
+    accepted.get(well)!.status = 'done';
+    await become('well', all('well', 'succeeded 1'));
+    delete accepted.get(sick)!.results;
+    await become('sick', all('sick', 'succeeded 1'));
+  });
+
   test('many are asked for in one call', async () => {
     await muster().client.submit(
       'plain',

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { WORKFLOWS_PATH } from '../../workers/bundle';
+import { bundleSource } from '../../workers/bundle';
 
 /** The product's workflows with the chaos interceptors, built once for all workers of a run. */
 export const bundleTo = async (file: string): Promise<string> => {
   const { code } = await bundleWorkflowCode({
-    workflowsPath: require.resolve(WORKFLOWS_PATH),
+    ...bundleSource(),
     workflowInterceptorModules: [require.resolve('./workflowInterceptors')],
     logger: new DefaultLogger('ERROR'),
   });

@@ -3,6 +3,7 @@ import { defineHandler } from '../../activities/handlers';
 import { leaderWorkflowId, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import type { CompletionSignal } from '../../workflows/definitions';
 import { completeSignal, lookSignal } from '../../workflows/definitions';
+import { wakeMonitor } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';
 import type { NodeOptions } from '../../workers/node';
 import type { TestMuster } from '../helpers/muster';
@@ -201,7 +202,8 @@ export const scenarios: Scenario[] = [
         });
       await tell({ reference: 'r-1', results: [{ id: 'stranger', status: 'ok' }] });
       await tell({ reference: 'r-1', results: [{ id: 't-0', status: 'ok' }] });
-      return done(muster, 1);
+      await done(muster, 1);
+      return wakeMonitor(temporal, muster.prefix, 'recorded'); // it ends: nothing is left
     },
   },
 ];
