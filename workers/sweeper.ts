@@ -72,6 +72,8 @@ const STALE_NODE_MS = 3_600_000;
 /** A process that has been gone for so long does not come back. */
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
+/** A step's requests to Temporal: while that hangs the other steps have their turn. */
+const TEMPORAL_MS = 10_000;
 
 export class Sweeper {
   readonly counts = noCounts();
@@ -157,7 +159,7 @@ export class Sweeper {
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await this.options.temporal.withDeadline(Date.now() + TEMPORAL_MS, work);
       this.failing.delete(name);
     } catch (error) {
       this.counts.failures++;
