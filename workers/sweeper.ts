@@ -14,7 +14,7 @@ import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
-import { wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
+import { WAKE_DEADLINE_MS, wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../workflows/wake';
 import { ExecutionSweep } from './executions';
 import { FanoutReaper } from './fanoutReaper';
 import { LostPartitions } from './lostPartitions';
@@ -72,8 +72,6 @@ const STALE_NODE_MS = 3_600_000;
 /** A process that has been gone for so long does not come back. */
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
 const STALE_DISPATCH_MS = 600_000;
-/** A step's requests to Temporal: while that hangs the other steps have their turn. */
-const TEMPORAL_MS = 10_000;
 
 export class Sweeper {
   readonly counts = noCounts();
@@ -159,7 +157,7 @@ export class Sweeper {
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {
     try {
-      await this.options.temporal.withDeadline(Date.now() + TEMPORAL_MS, work);
+      await this.options.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work); // Temporal may hang, the other steps have their turn
       this.failing.delete(name);
     } catch (error) {
       this.counts.failures++;
