@@ -29,6 +29,8 @@ const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
 /** Most bytes of one signal or request: a server refuses payloads of 2 MB, receivers larger bodies. A larger message goes in parts. */
 const SIGNAL_BYTES = 400_000;
+/** A signal without an answer for so long is sent again later. */
+const SIGNAL_MS = 10_000;
 const WEBHOOK_BYTES = 1_000_000;
 
 /**
@@ -148,7 +150,10 @@ class DeliveryRun {
     const { workflowId, runId, signal } = one.address as { workflowId: string; runId?: string; signal?: string };
     try {
       const handle = this.deps.temporal.workflow.getHandle(workflowId, runId);
-      for (const part of message.partsOf(SIGNAL_BYTES)) await handle.signal(signal ?? message.signal, part);
+      for (const part of message.partsOf(SIGNAL_BYTES))
+        await this.deps.temporal.withDeadline(Date.now() + SIGNAL_MS, () =>
+          handle.signal(signal ?? message.signal, part),
+        );
       return { kind: 'delivered' };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError)

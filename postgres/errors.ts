@@ -69,6 +69,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 const NO_CONNECTION = /timeout exceeded when trying to connect|Connection terminated due to connection timeout|timeout expired/; // prettier-ignore
 const LOST_CONNECTION = /Connection terminated|Client has encountered a connection error|Client was closed/;
 const SILENT: Meaning = { kind: 'lost', remedy: 'Its connection was given up.', lasting: true };
+const POOLER: Meaning = { kind: 'refused', lasting: true, remedy: 'A pooler stands before the server: add ?pgbouncer=true to the database URL.' }; // prettier-ignore
 const UNANSWERED: Meaning = { kind: 'refused', lasting: true };
 
 export const UNIQUE_VIOLATION = '23505';
@@ -102,6 +103,7 @@ export class NoAnswerError extends Error {
 const meaningOf = (error: unknown): Meaning | undefined => {
   const cause = error instanceof DatabaseError ? error.cause : error;
   if (cause instanceof NoAnswerError) return SILENT;
+  if (/unsupported startup parameter/.test(messageOf(cause))) return POOLER;
   const known = MEANINGS[sqlStateOf(cause) ?? ''];
   if (known !== undefined) return known;
   const message = messageOf(cause);

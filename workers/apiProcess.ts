@@ -13,20 +13,18 @@ export interface RunApiOptions {
   shutdownGraceMs: number;
   /** Postgres is waited for so long at the start. */
   startTimeoutMs: number;
-  /** Database connections for effects and reads, and as many for keys. */
-  maxConnections: number;
   onReady(api: RunningApi): void;
 }
 
 /** The HTTP API as a process, from start to end: resolves when it has stopped after SIGTERM or SIGINT. A second signal ends it at once. */
 export const runApi = async (settings: Settings, options: RunApiOptions): Promise<void> => {
-  const { log, shutdownGraceMs: graceMs, startTimeoutMs, maxConnections } = options;
+  const { log, shutdownGraceMs: graceMs, startTimeoutMs } = options;
   const stop = stopOnSignals((signal) => log.info({ signal, graceMs }, 'stopping: no new requests, open ones are answered; once more to end at once')); // prettier-ignore
   try {
     const pool = createPool({ databaseUrl: settings.databaseUrl!, schema: settings.schema, max: 1 });
     await awaitStore(pool, { log, startTimeoutMs, signal: stop.signal }).finally(() => pool.end());
     const port = settings.api.port ?? USUAL_API_PORT;
-    const api = await startApi({ ...settings, api: { ...settings.api, port } }, { log, maxConnections });
+    const api = await startApi({ ...settings, api: { ...settings.api, port } }, { log });
     log.info({ url: api.url, handlers: settings.handlers.map(({ name }) => name) }, 'api: ready');
     options.onReady(api);
     await aborted(stop.signal);

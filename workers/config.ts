@@ -39,6 +39,7 @@ export interface Flags {
   nodeName?: string | undefined;
   apiPort?: string | undefined;
   apiHost?: string | undefined;
+  maxConnections?: string | undefined;
 }
 
 export interface TemporalSettings {
@@ -52,6 +53,8 @@ export interface Settings {
   /** Null only where nothing names a database and it was not needed. */
   databaseUrl: string | null;
   schema: string;
+  /** Most database connections of a process; null: its own default. */
+  maxConnections: number | null;
   prefix: string;
   temporal: TemporalSettings;
   handlers: Handler[];
@@ -104,6 +107,7 @@ export const loadSettings = async (
     schema: read('schema', 'MUSTER_SCHEMA', schemas.schemaName) ?? config?.settings.schema,
     prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
   };
+  const maxConnections = read('maxConnections', 'MUSTER_MAX_CONNECTIONS', schemas.connectionsText);
   const callback = callbackSettings(read, config?.settings.callback);
   const api = apiSettings(read, config?.settings.api);
   if (needs.callback === true) problems.push(...callbackProblems(callback));
@@ -122,6 +126,7 @@ export const loadSettings = async (
   return {
     databaseUrl,
     schema: own.schema ?? servers?.schema ?? 'muster',
+    maxConnections: maxConnections === undefined ? (config?.settings.maxConnections ?? null) : Number(maxConnections),
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
     temporal:
       servers === null
@@ -159,6 +164,7 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   callbackUrl: '--callback-url',
   apiPort: '--port',
   apiHost: '--host',
+  maxConnections: '--max-connections',
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 

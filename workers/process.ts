@@ -14,6 +14,7 @@ import { startMetrics } from './metrics';
 import type { MetricsServer } from './metrics';
 import { createNode } from './node';
 import type { Node, NodeOptions } from './node';
+import { warnOfCoarseTimers } from './timerProbe';
 import type { Versioning } from './versioning';
 import { setCurrentVersion } from './versioning';
 
@@ -23,7 +24,7 @@ export interface WorkerOptions {
   shutdownGraceMs?: number;
   /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
   startTimeoutMs?: number;
-  /** Most database connections of this process, and one more for its heartbeat thread. Default 20. */
+  /** Most database connections of this process, and one more for its heartbeat thread. Default: the setting, 20. */
   maxConnections?: number;
   versioning?: Versioning;
   /** With versioning: new runs go to this version once it polls. */
@@ -67,7 +68,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   const pool = createPool({
     databaseUrl: settings.databaseUrl!,
     schema: settings.schema,
-    max: options.maxConnections ?? DEFAULT_CONNECTIONS,
+    max: options.maxConnections ?? settings.maxConnections ?? DEFAULT_CONNECTIONS,
     applicationName: 'muster worker',
   });
   let connection: NativeConnection | undefined;
@@ -83,6 +84,12 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     const node = await createNode({ ...nodeOptions(settings, options), ...callback, pool, connection: connection! });
     metrics = await serveMetrics(node, pool, connection!, options);
     callbacks?.serve(node.deps);
+    void warnOfCoarseTimers({
+      connection: connection!,
+      namespace: settings.temporal.namespace,
+      prefix: settings.prefix,
+      log,
+    });
     return running(
       { node, pool, connection: connection!, metrics, callbacks, poisoned: poisoned.signal },
       settings,

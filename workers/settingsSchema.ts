@@ -72,6 +72,10 @@ export const callbackUrl = text(
   },
   masked,
 );
+const isConnections = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 2 && (value as number) <= 1_000;
+const CONNECTIONS = 'a whole number of database connections from 2 to 1000';
+export const connectionsText = text(CONNECTIONS, (value) => /^\d{1,4}$/.test(value) && isConnections(Number(value)));
 const isPort = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
 const PORT = 'a port from 0 (a free one) to 65535';
@@ -112,6 +116,7 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
     // A database URL may be without a password, so it may be plain; with {env} it need not be.
     databaseUrl: secret({ ...options, json: false }, databaseUrl).optional(),
     schema: schemaName.optional(),
+    maxConnections: checked<number>(CONNECTIONS, isConnections).optional(),
     prefix: prefix.optional(),
     temporal: strict({
       address: address.optional(),
@@ -154,6 +159,7 @@ export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
 export const SETTING_NAMES: readonly string[] = [
   'databaseUrl',
   'schema',
+  'maxConnections',
   'prefix',
   'temporal',
   'callbacks',

@@ -12,7 +12,7 @@ import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { Retention } from '../postgres/retention';
 import * as sweep from '../postgres/sweep';
-import { wakeMonitor, wakeNotifier } from '../workflows/wake';
+import { WAKE_DEADLINE_MS, wakeMonitor, wakeNotifier } from '../workflows/wake';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
 import { FanoutReaper } from './fanoutReaper';
@@ -164,7 +164,7 @@ export class Sweeper {
 
   private async step(name: string, work: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await this.options.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work); // Temporal may hang, the other steps have their turn
       this.failing.delete(name);
     } catch (error) {
       this.counts.failures++;

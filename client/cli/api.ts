@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { command, durationOption, wholeOption } from './support/command';
+import { command, durationOption } from './support/command';
 import type { Session } from './support/session';
 import { runs } from './support/session';
 
 interface Options {
   port?: string;
   host?: string;
-  maxConnections: number;
   shutdownGrace: number;
   startTimeout: number;
 }
@@ -31,19 +30,14 @@ export const apiCommand = (): Command =>
       'to listen on; 0: a free one (default: MUSTER_API_PORT, api.port in the config file, 8080)',
     )
     .option('--host <host>', 'to listen on (default: MUSTER_API_HOST, api.host in the config file, 127.0.0.1)')
-    .option(
-      '--max-connections <n>',
-      'database connections, and as many again for Idempotency-Keys',
-      wholeOption(2, 1_000),
-      10,
-    ) // prettier-ignore
+    .option('--max-connections <n>', 'database connections, and as many again for Idempotency-Keys (default: 10)')
     .option('--shutdown-grace <duration>', 'how long open requests may take at a stop', durationOption, 20_000)
     .option('--start-timeout <duration>', 'how long to wait for Postgres at the start', durationOption, 60_000)
     .option('--log-level <level>', 'fatal, error, warn, info, debug, trace or silent')
     .action(runs(api));
 
 async function api(session: Session<Options>): Promise<void> {
-  const { port, host, maxConnections, shutdownGrace, startTimeout } = session.options;
+  const { port, host, shutdownGrace, startTimeout } = session.options;
   const settings = await session.settings({ database: true, handlers: true }, { apiPort: port, apiHost: host });
   const [{ runApi }, { createLogger }] = await Promise.all([
     import('../../workers/apiProcess.js'),
@@ -51,7 +45,6 @@ async function api(session: Session<Options>): Promise<void> {
   ]);
   await runApi(settings, {
     log: createLogger(settings.logLevel),
-    maxConnections,
     shutdownGraceMs: shutdownGrace,
     startTimeoutMs: startTimeout,
     onReady: ({ url }) => {

@@ -38,6 +38,7 @@ export const workerCommand = (): Command =>
     .option('--callback-host <host>', 'address of the callback port (default: 127.0.0.1); 0.0.0.0 in a container')
     .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
     .option('--sdk-metrics-port <port>', "serve the Temporal SDK's own metrics at /metrics", portOption)
+    .option('--max-connections <n>', 'database connections, and one more for heartbeats (default: 20)')
     .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
     .option(
       '--start-timeout <duration>',

@@ -31,6 +31,7 @@ export const runWorker = async (
     {
       databaseUrl: process.env['MUSTER_DATABASE_URL'] ?? null,
       schema: 'muster',
+      maxConnections: null,
       prefix: DEFAULT_PREFIX,
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
       handlers: handler === null ? [] : [handler],

@@ -107,6 +107,7 @@ export const settingsFor = (
 ): Settings => ({
   databaseUrl: database.url,
   schema: 'muster',
+  maxConnections: null,
   prefix,
   temporal: { address: temporalAddress(), namespace: 'default', connection: {} },
   handlers: [...given],

@@ -1,5 +1,6 @@
 import { createClient } from '../../client';
 import { WAKE_LEASE_MS } from '../../postgres/ring';
+import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { broken, items, openShop } from './shop';
 
@@ -153,6 +154,7 @@ test('Temporal down: the verbs write and report the wake that failed, the sweepe
     await client.pause('items');
     await shop.pool.query({ text: 'update leader set state = 0, wake_at = null, expires_at = null' });
     expect(await client.resume('items')).toEqual({ resumed: true });
+    await eventually(() => failures.length > 0); // the wake is behind the verb
     expect(failures[0]).toMatchObject({ code: 'TEMPORAL_UNAVAILABLE' });
     expect((await shop.client.status('items'))[0]!.paused).toBeNull();
   } finally {

@@ -2,7 +2,7 @@ import { startTemporalDev } from '../../workers/embedded';
 import { setCurrentVersion } from '../../workers/versioning';
 import * as product from '../../workflows';
 import { eventually } from '../helpers/eventually';
-import { otherVersion, TypeWorld, TYPES } from './typeWorld';
+import { ONE_SHOT, otherVersion, TypeWorld, TYPES } from './typeWorld';
 import type { Type } from './typeWorld';
 
 /** What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every type at once, so that a fault's test takes as long as the slowest of them. */
@@ -20,7 +20,7 @@ const closed = (type: Type): Promise<unknown> =>
   });
 
 test('every workflow that the bundle has is tested here', () => {
-  expect([...TYPES].sort()).toEqual(Object.keys(product).sort());
+  expect([...TYPES, ...ONE_SHOT].sort()).toEqual(Object.keys(product).sort());
 });
 
 test('waiting while its code changes without versioning: the next turn is the new code’s; after a rollback it is the old code’s', async () => {
@@ -94,6 +94,43 @@ test.each<[string, (type: Type) => Promise<unknown>]>([
   await each(async (type) => {
     await act(type);
     await world.takesTurn(type);
+  });
+});
+
+describe('a completion', () => {
+  const tell = (told: unknown[] = [{ handler: 'orders', reference: 'job-1', results: [] }]) =>
+    world.temporal.workflow.start('completion', {
+      workflowId: `${world.prefix}/completion/job-1`,
+      taskQueue: world.prefix,
+      args: told,
+    });
+
+  test('that waits for its handler while its version loses all its workers is taken by the current one', async () => {
+    const version = (buildId: string) => ({ deploymentName: world.prefix, buildId });
+    const stopOne = await world.worker('one', { versioned: true, serves: false });
+    await setCurrentVersion(world.connection, 'default', version('one'), 'test');
+    const handle = await tell();
+    await eventually(async () => ((await handle.describe()).raw.pendingActivities?.length ?? 0) > 0, {
+      what: 'the completion to wait for its handler',
+    });
+    await stopOne();
+    await world.worker('two', { versioned: true });
+    await setCurrentVersion(world.connection, 'default', version('two'), 'test');
+    expect(await handle.result()).toMatchObject({ kind: 'completed', by: 'two' });
+  });
+
+  test('that meets a bug in its code fails, and says so to whoever started it', async () => {
+    await world.worker('broken', { bundle: await otherVersion('broken') });
+    const handle = await tell();
+    await expect(handle.result()).rejects.toMatchObject({ cause: { message: 'a bug' } });
+  });
+
+  test.each([
+    ['no input', []],
+    ['an input of another shape', ['orders']],
+  ])('started with %s ends, and says why', async (_what, told) => {
+    await world.worker('one');
+    expect(await (await tell(told)).result()).toMatchObject({ kind: 'unknown-handler' });
   });
 });
 

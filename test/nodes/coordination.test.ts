@@ -32,6 +32,7 @@ const quiet = { info: () => undefined, warn: () => undefined, error: () => undef
 const depsWith = (refusals: number) => {
   const told = { tries: 0 };
   const temporal = {
+    withDeadline: (_: number, send: () => Promise<unknown>) => send(),
     workflow: {
       signalWithStart: () => (++told.tries <= refusals ? Promise.reject(new Error('away')) : Promise.resolve()),
     },

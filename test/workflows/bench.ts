@@ -44,6 +44,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
   const database = await createDatabase();
   const wakes = { count: 0 };
   const temporal = {
+    withDeadline: (_: number, send: () => Promise<unknown>) => send(),
     workflow: {
       signalWithStart: () => {
         wakes.count++;

@@ -20,7 +20,7 @@ export interface ApiOptions {
   log: Logger;
   /** Is the port taken, a free one will do. */
   elsewhere?: boolean;
-  /** Database connections for effects and reads, and as many again for the transactions of idempotency keys. Default 10. */
+  /** Database connections for effects and reads, and as many again for the transactions of idempotency keys. Default: the setting, 10. */
   maxConnections?: number;
 }
 
@@ -37,7 +37,8 @@ const IDLE_MS = 50;
 
 /** Listens; the database must have its tables (`awaitStore`). Refuses to be reached from elsewhere while there is no token. */
 export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
-  const { log, maxConnections: max = CONNECTIONS } = options;
+  const { log } = options;
+  const max = options.maxConnections ?? settings.maxConnections ?? CONNECTIONS;
   const { databaseUrl, schema, prefix, handlers, temporal } = settings;
   const ofDatabase = { databaseUrl: databaseUrl!, schema, max };
   const pool = createPool({ ...ofDatabase, applicationName: 'muster api' });

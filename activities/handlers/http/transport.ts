@@ -23,6 +23,9 @@ export interface OutgoingCall {
 
 export type IncomingAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
+/** A connection on which nothing comes is asked for a sign of life after this, and given up 10 s later. */
+const KEEP_ALIVE_MS = 10_000;
+
 /** Tells whether a request's first byte was handed to a socket. */
 interface Mark {
   readonly signal: AbortSignal;
@@ -109,7 +112,8 @@ export class Transport {
     this.dispatcher ??= new Agent({
       connections,
       pipelining: 1,
-      connect: { timeout: connectMs },
+      // A kept connection that is cut off is found out before a call is sent into it.
+      connect: { timeout: connectMs, keepAliveInitialDelay: KEEP_ALIVE_MS },
       keepAliveTimeout: keepAliveMs,
       // The call's signal is the only clock; undici's defaults would cut what the handler allows.
       headersTimeout: 0,

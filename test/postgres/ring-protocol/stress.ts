@@ -188,7 +188,7 @@ class Stress {
     const until = performance.now() + seconds * 1_000;
     let rounds = 0;
     for (; performance.now() < until && this.found.length === 0; rounds++) {
-      await Promise.all(Array.from({ length: OPERATIONS }, () => world.during(() => this.operate(world, clock))));
+      await Promise.all(Array.from({ length: OPERATIONS }, () => world.calling(() => this.operate(world, clock))));
       await world.rest();
       await this.forgive(world);
       this.found.push(...(await check(world)));
@@ -216,8 +216,8 @@ class Stress {
     for (const handler of HANDLERS) {
       const known = await world.pool.query<{ key: string }>('select t.key from target t join handler h on h.id = t.handler_id where h.name = $1', [handler]); // prettier-ignore
       if (known.rows.length === 0) continue;
-      await world.during(() => world.client.resume(handler));
-      for (const { key } of known.rows) await world.during(() => world.client.resume(handler, { target: key }));
+      await world.calling(() => world.client.resume(handler));
+      for (const { key } of known.rows) await world.calling(() => world.client.resume(handler, { target: key }));
     }
     let findings = await drain(world, 1_000);
     // Bisect pauses a handler where both halves fail: poison beside poison.
@@ -225,7 +225,7 @@ class Stress {
       const { rows } = await world.pool.query<{ name: string }>('select name from handler where paused_at is not null');
       if (rows.length === 0) break;
       this.mended = i > 2;
-      for (const { name } of rows) await world.during(() => world.client.resume(name));
+      for (const { name } of rows) await world.calling(() => world.client.resume(name));
       findings = await drain(world, 1_000);
     }
     if (findings.length === 0) findings = await resolveParked(world);

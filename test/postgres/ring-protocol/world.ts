@@ -1,5 +1,6 @@
 import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodeSettings';
 import { noPartitions } from '../../helpers/noPartitions';
+import type { Behind } from '../../../workflows/behind';
 import type { Client as TemporalClient } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -80,6 +81,7 @@ export class World {
     this.leaders = open('leader');
     this.submissions = open('submission');
     const temporal = {
+      withDeadline: (_: number, send: () => Promise<unknown>) => send(),
       workflow: { signalWithStart: (type: string, { args }: { args: unknown[] }) => this.signal(type, args) },
     } as unknown as TemporalClient;
     this.client = createClient({
@@ -148,6 +150,10 @@ export class World {
     } finally {
       done();
     }
+  }
+  /** A call of the client with its rings, which go on behind it. */
+  async calling<T>(work: () => Promise<T>): Promise<T> {
+    return this.during(() => work().finally(() => (this.client as unknown as { behind: Behind }).behind.idle()));
   }
   /** Resolves when no turn, ring or submission is under way: every leader is asleep or over. */
   async rest(): Promise<void> {

@@ -1,0 +1,163 @@
+import { Client as TemporalClient, Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import pino from 'pino';
+import { defineHandler } from '../../activities/handlers';
+import type { Client } from '../../client';
+import { createClient } from '../../client';
+import { wakeLeaderWorkflows } from '../../workflows/wake';
+import type { TemporalDev } from '../../workers/embedded';
+import { startTemporalDev } from '../../workers/embedded';
+import { warnOfCoarseTimers } from '../../workers/timerProbe';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+import type { Proxy } from '../helpers/proxy';
+import { startProxyOf } from '../helpers/proxy';
+
+interface Work {
+  to: string;
+}
+const ok = (batch: { tasks: readonly { id: string }[] }) =>
+  Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
+const target = (work: Work): string => work.to;
+const jobs = defineHandler<Work>({ name: 'jobs', target, leaders: 'target', limits: { maxItems: 10 }, submit: ok });
+const ordered = defineHandler<Work>({ name: 'ordered', target, service: (to) => to, lane: { approach: 'serial' }, limits: { maxItems: 10 }, submit: ok }); // prettier-ignore
+
+/** Half a second is waited for Temporal, once; the rest is what a loaded machine takes. Without a limit it is two minutes. */
+const BOUND_MS = 5_000;
+
+let server: TemporalDev;
+let proxy: Proxy;
+let muster: TestMuster;
+const clients: Client[] = [];
+beforeAll(async () => {
+  server = await startTemporalDev({ ui: false });
+  proxy = await startProxyOf(`tcp://${server.address}`);
+});
+afterAll(async () => {
+  process.kill(server.pid, 'SIGCONT');
+  proxy.resume();
+  for (const client of clients) await client.close();
+  await muster.stop();
+  await proxy.stop();
+  await server.stop();
+});
+
+const clientAt = (address: string, failures: Error[]): Client => {
+  const client = createClient({
+    databaseUrl: muster.database.url,
+    handlers: [jobs, ordered],
+    prefix: muster.prefix,
+    temporal: { address },
+    onRingFailure: (error) => failures.push(error),
+  });
+  clients.push(client);
+  return client;
+};
+const within = async <T>(work: Promise<T>): Promise<T> => {
+  const begun = performance.now();
+  const result = await work;
+  expect(performance.now() - begun).toBeLessThan(BOUND_MS);
+  return result;
+};
+const succeeded = (ids: string[]): Promise<unknown> =>
+  eventually(async () => (await muster.client.getTasks(ids)).every(({ state }) => state === 'succeeded'), {
+    timeoutMs: 90_000,
+    what: `${ids.join(', ')} to succeed`,
+  });
+
+test('a search attribute that the server does not know costs a second request once, not with every wake', async () => {
+  const connection = await Connection.connect({ address: server.address });
+  let sent = 0;
+  const temporal = new TemporalClient({
+    connection,
+    interceptors: {
+      workflow: [
+        {
+          signalWithStart: (input, next) => {
+            sent++;
+            return next(input);
+          },
+        },
+      ],
+    },
+  });
+  const leader = (leaderId: number) => ({ leaderId, handler: 'h', name: String(leaderId), dueInMs: 0 });
+  expect(await wakeLeaderWorkflows(temporal, 'without', [leader(1)])).toBeNull();
+  expect(sent).toBe(2);
+  expect(await wakeLeaderWorkflows(temporal, 'without', [1, 2, 3, 4, 5].map(leader))).toBeNull();
+  expect(sent).toBe(7);
+  await connection.close();
+});
+
+test('a server whose timers are a second late is named at the start of a worker, and one that is in time is not', async () => {
+  const late = await startTemporalDev({ ui: false, dynamicConfig: { 'history.timerProcessorMaxTimeShift': '1s' } });
+  try {
+    const warnings = async ({ address }: TemporalDev): Promise<string[]> => {
+      const connection = await NativeConnection.connect({ address });
+      const said: string[] = [];
+      const log = pino({ level: 'warn' }, { write: (line: string) => void said.push(line) });
+      await warnOfCoarseTimers({ connection, namespace: 'default', prefix: 'probe', log });
+      const { executions } = await connection.workflowService.listOpenWorkflowExecutions({ namespace: 'default' });
+      expect(executions?.filter(({ type }) => type?.name === 'timerProbe')).toEqual([]);
+      await connection.close();
+      return said;
+    };
+    expect(await warnings(late)).toEqual([expect.stringMatching(/one of 100 ms took \d{3,} ms.*timerProcessorMaxTimeShift/)]); // prettier-ignore
+    expect(await warnings(server)).toEqual([]);
+  } finally {
+    await late.stop();
+  }
+});
+
+test('Temporal hangs: whatever is submitted returns once it is committed, and is sent when it goes on', async () => {
+  muster = await startMuster([jobs, ordered], { address: server.address, sweepEveryMs: 500, leaseMs: 2_000 });
+  const failures: Error[] = [];
+  const client = clientAt(server.address, failures);
+  await client.submit('jobs', { id: 'before', payload: { to: 'before' } });
+  await succeeded(['before']);
+
+  process.kill(server.pid, 'SIGSTOP');
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) await within(client.submit('jobs', { id, payload: { to: id } }));
+  // Several at once: none waits for the others' wakes.
+  await Promise.all(['d', 'e'].map((id) => within(client.submit('jobs', { id, payload: { to: id } }))));
+  await within(client.submitBatch('ordered', 'po-1', [{ id: 'f', payload: { to: 'po-1' } }]));
+  await within(client.resume('jobs'));
+  await within(client.execute({ functionId: 'none', method: 'run' }, [['x']]));
+  const { id: fanout } = await client.openFanout({ notify: { url: 'https://hooks.example.com/' } });
+  await within(client.sealFanout(fanout));
+  // A client that was never connected is no worse off.
+  const late: Error[] = [];
+  await within(clientAt(server.address, late).submit('jobs', { id: 'g', payload: { to: 'g' } }));
+  const told = (): boolean => failures.length > 0 && late.length > 0;
+  await eventually(told, { timeoutMs: 20_000, what: 'both clients to be told of wakes that failed' });
+
+  process.kill(server.pid, 'SIGCONT');
+  await succeeded([...ids, 'd', 'e', 'f', 'g']);
+});
+
+test('a connection to Temporal that is half open holds up no submit, and is asked for signs of life', async () => {
+  const client = clientAt(`127.0.0.1:${proxy.port}`, []);
+  await client.submit('jobs', { id: 'through', payload: { to: 'through' } });
+  proxy.cut();
+  await within(client.submit('jobs', { id: 'cut', payload: { to: 'cut' } }));
+  await succeeded(['cut']);
+  const { connection } = await client.temporal();
+  expect((connection as Connection).options.channelArgs).toMatchObject({ 'grpc.keepalive_time_ms': 12_000 });
+});
+
+test('a ring failure handler that throws fails nothing', async () => {
+  const client = createClient({
+    databaseUrl: muster.database.url,
+    handlers: [jobs],
+    prefix: muster.prefix,
+    temporal: { address: '127.0.0.1:9' },
+    onRingFailure: () => {
+      throw new Error('the caller’s own');
+    },
+  });
+  clients.push(client);
+  await within(client.submit('jobs', { id: 'h', payload: { to: 'h' } }));
+  await succeeded(['h']);
+});

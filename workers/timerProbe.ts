@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
+
+export interface TimerProbeOptions {
+  connection: NativeConnection;
+  namespace: string;
+  prefix: string;
+  log: Logger;
+}
+
+/** The timer that is measured, and what is late for it: servers look at their timers every 10 ms, or every second. */
+const DELAY_MS = 100;
+const COARSE_MS = 400;
+/** By chance the first is in time: where the server looks once a second, it looks just then. The others begin right after such a look. */
+const TIMES = 3;
+const DEADLINE_MS = 10_000;
+const LOOK_MS = 25;
+
+/**
+ * Measures once, at the start of a worker, how late the server fires a short timer, and warns where lingers and quiet periods under a second
+ * cannot be kept. It starts a workflow that no worker serves with a delay, reads from its history when the delay ended, and terminates it: two
+ * actions, three where the server is late. Never throws.
+ */
+export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<void> => {
+  const { log } = options;
+  try {
+    let tookMs = 0;
+    for (let i = 0; i < TIMES; i++) {
+      const ms = await measureTimer(options);
+      if (ms === null || (i > 0 && ms < COARSE_MS)) return;
+      tookMs = ms;
+    }
+    log.warn(
+      { delayMs: DELAY_MS, tookMs },
+      `Temporal fires timers late: one of ${DELAY_MS} ms took ${tookMs} ms, so lingers and quiet periods below a second take about one. Set history.timerProcessorMaxTimeShift to 10ms in the server's dynamic configuration; Temporal Cloud keeps 1 s.`,
+    );
+  } catch (error) {
+    log.debug({ err: error }, 'how late timers are could not be measured');
+  }
+};
+
+/** How long the server took for a delay of `DELAY_MS`, by its own clock; null: another worker measures just now. */
+const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions): Promise<number | null> => {
+  const temporal = new Client({ connection, namespace });
+  const inTime = <T>(work: () => Promise<T>): Promise<T> => temporal.withDeadline(Date.now() + DEADLINE_MS, work);
+  const name = `${prefix}/timer-probe`;
+  try {
+    const handle = await inTime(() =>
+      temporal.workflow.start('timerProbe', {
+        workflowId: name,
+        taskQueue: name,
+        startDelay: DELAY_MS,
+        workflowRunTimeout: 3 * DEADLINE_MS,
+        staticSummary: 'Measures how late timers are; no worker serves it',
+      }),
+    );
+    try {
+      const until = performance.now() + DEADLINE_MS;
+      while (performance.now() < until) {
+        const { events } = await inTime(() => handle.fetchHistory());
+        const started = events?.find((event) => event.workflowExecutionStartedEventAttributes != null);
+        const due = events?.find((event) => event.workflowTaskScheduledEventAttributes != null);
+        if (started !== undefined && due !== undefined) return unixMs(due.eventTime) - unixMs(started.eventTime);
+        await sleep(LOOK_MS);
+      }
+      return DEADLINE_MS;
+    } finally {
+      await inTime(() => handle.terminate('measured')).catch(() => undefined);
+    }
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return null;
+    throw error;
+  }
+};
+
+const unixMs = (time: { seconds?: unknown; nanos?: number | null } | null | undefined): number =>
+  Number(time?.seconds ?? 0) * 1_000 + Math.round((time?.nanos ?? 0) / 1e6);
