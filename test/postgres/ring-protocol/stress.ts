@@ -206,6 +206,8 @@ class Stress {
 
   /** A claim that died after its commit may have written other leaders as woken and told nobody: the net's affair. */
   private async forgive(world: World): Promise<void> {
+    for (const [what, times] of await world.failedRings.forgive(world.pool, world.unrung))
+      this.done[what] = (this.done[what] ?? 0) + times;
     if (!this.loseWakes) return;
     this.loseWakes = false;
     const { rows } = await world.pool.query<{ id: number }>('select id from leader where state = 1');
@@ -247,7 +249,8 @@ class Stress {
     // A target that is not there yet, a death on the way: no matter, the checker looks at what is.
     await operation.run(client).catch((error: unknown) => {
       const code = (error as { code?: string }).code;
-      if (isRetryable(error)) this.done[`failed, to be repeated: ${operation.name}`] = 1;
+      if (isRetryable(error))
+        world.failedRings.note(error); // what it had written is rung by nobody
       else if (!(error instanceof Death) && code !== 'NOT_FOUND') throw error;
     });
   }

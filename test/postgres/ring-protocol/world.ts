@@ -23,6 +23,7 @@ import { createPool } from '../../../postgres/pool';
 import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';
 import { tapPool } from '../../chaos/tap';
 import type { Clock } from './clock';
+import { FailedRings } from './failedRings';
 import type { Breakage, Fate, Party } from './fate';
 import { Death } from './fate';
 import type { Operations } from './leaderRun';
@@ -55,6 +56,7 @@ export class World {
   /** Deaths that the net (the sweeper, in the product) has yet to make up for. */
   readonly unrung = new Set<number>();
   readonly silent = new Set<number>();
+  readonly failedRings = new FailedRings();
   spinning = 0;
   /** What must not happen in the simulation itself. */
   failure: unknown;
@@ -64,6 +66,7 @@ export class World {
   private turns = { at: 0, count: 0 };
   private atRest: (() => void)[] = [];
   private readonly holds: Hold[] = [];
+
   private readonly deps: ActivityDeps;
 
   private constructor(
@@ -89,7 +92,7 @@ export class World {
       handlers,
       pool: this.clients,
       temporal: { client: temporal },
-      onRingFailure: () => undefined,
+      onRingFailure: (error) => this.failedRings.note(error),
     });
     this.deps = {
       pool: this.submissions,
