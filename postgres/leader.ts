@@ -1,7 +1,6 @@
 import type { Backlog } from '../workflows/planning/leaderDetails';
 import { INSTALLATION } from './installation';
 import type { Queryable } from './pool';
-import { WAKE_LEASE_MS } from './ring';
 import type { WokenLeader } from './ring';
 import { SLOTS_TAKEN } from './slots';
 
@@ -266,10 +265,11 @@ export const keepLeader = async (db: Queryable, leaderId: number, epoch: number,
     name: 'keep-leader',
     text: `
 update leader set expires_at = clock() + $3 * interval '1 ms' where id = $1 and epoch = $2 and state = 1
-  and expires_at > clock() + interval '${WAKE_LEASE_MS} ms' and expires_at < clock() + ($3 - ${KEEP_AFTER_MS}) * interval '1 ms'`,
+  and woken_at is null and expires_at < clock() + ($3 - ${KEEP_AFTER_MS}) * interval '1 ms'`,
     values: [leaderId, epoch, leaseMs],
   });
 };
+
 /** What waits in the queues of a leader's targets, counted up to `most`: for the Web UI. */
 export const countBacklog = async (db: Queryable, leaderId: number, most: Backlog): Promise<Backlog> => {
   const { rows } = await db.query<Backlog>({

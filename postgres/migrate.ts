@@ -103,12 +103,7 @@ const withMigrator = async <T>(
 const lockMigrations = (client: pg.Client, schema: string): Promise<unknown> =>
   client.query("select pg_advisory_lock(hashtext('muster migrate ' || $1))", [schema]);
 
-const runMigrations = async (
-  client: pg.Client,
-  schema: string,
-  what: What,
-  log: Log,
-): Promise<string[]> => {
+const runMigrations = async (client: pg.Client, schema: string, what: What, log: Log): Promise<string[]> => {
   const { runner } = await import('node-pg-migrate');
   await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
   const before = (await appliedMigrations(client, schema)) ?? [];

@@ -147,6 +147,8 @@ test('batch: all of it by name, members with the state each is in now', async ()
     weight: 4,
     attempts: 1,
     counted: 1,
+    cancellation: null,
+    stack: null,
     attemptBy: null,
     attemptUntil: null,
     dispatch: null,

@@ -61,8 +61,8 @@ test('a bug in its code: the run fails and says so, and the next one goes on onc
   expect(new Set(told.map(({ workflowId }) => workflowId)).size).toBe(TYPES.length);
 });
 
-test('a signal that no worker can decode: the run is terminated and begun anew, and the log says why', async () => {
-  await world.worker('one');
+test('a signal that fails every workflow task: the run is terminated and begun anew, and the log says why', async () => {
+  await world.worker('one', { bundle: await otherVersion('strict') });
   await world.allWait();
   await each(async (type) => {
     await world.signalUndecodable(type);

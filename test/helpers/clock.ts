@@ -61,16 +61,17 @@ export class FlowingClock implements Clock {
       await session.query(`select set_config('muster.clock', $1, false)`, [`${offsetMs} milliseconds`]);
       return session;
     };
-    // `pool.query` takes its session by the callback form.
-    const either = (callback?: (error: unknown, session?: PoolClient, release?: PoolClient['release']) => void) => {
-      if (callback === undefined) return connect();
-      connect().then(
-        (session) => callback(undefined, session, session.release.bind(session)),
-        (error: unknown) => callback(error),
-      );
-      return undefined;
+    pool.connect = connect as typeof pool.connect;
+    // A statement alone takes a session of the pool's own.
+    const query = async (...args: Parameters<PoolClient['query']>): Promise<unknown> => {
+      const session = await connect();
+      try {
+        return await session.query(...args);
+      } finally {
+        session.release();
+      }
     };
-    pool.connect = either as typeof pool.connect;
+    pool.query = query as typeof pool.query;
     return pool;
   }
   unixMs(): Promise<number> {

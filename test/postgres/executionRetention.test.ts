@@ -18,6 +18,8 @@ import { oneEach, Scene } from './executionStore';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
+/** A chunk's lease: no reaper asks for it. */
+const HOUR_MS = 3_600_000;
 let database: TestDatabase;
 let client: Client;
 beforeEach(async () => {
@@ -40,7 +42,7 @@ const at = async <T>(days: number, work: (pool: Pool) => Promise<T>): Promise<T>
 const ended = async (lists: string[][], node = 'a'): Promise<Scene> => {
   const scene = await Scene.of(database.pool, lists);
   const [chunk] = (await scene.plan([node])) as [string];
-  const epoch = await scene.take(chunk, node, WEEK_MS * 10);
+  const epoch = await scene.take(chunk, node, HOUR_MS);
   await scene.record(chunk, node, epoch, ...lists.map((_, position) => ({ position })));
   return scene;
 };
@@ -60,7 +62,7 @@ test('done and cancelled ones go 7 days after their end, with their chunks and i
   const created = await Scene.of(database.pool, oneEach(3));
   const running = await Scene.of(database.pool, oneEach(2));
   const [chunk] = (await running.plan(['b'])) as [string];
-  await running.take(chunk, 'b', WEEK_MS * 10);
+  await running.take(chunk, 'b', HOUR_MS);
   const staged = { id: randomUUID(), functionId: 'c', method: 'f', config: {}, topic: null, maxAttempts: 0 };
   await staging.insertExecution(database.pool, staged);
   await staging.appendItems(database.pool, staged.id, 0, { contentIds: [randomUUID()], argumentLists: ['[]'] });

@@ -164,7 +164,7 @@ test('A8: losers cost nothing: 200 submits to a target whose leader waits wake i
 test('A10: what a step hands to the next are ids and counts; the payload is read from the store', async () => {
   await bench.client.submit('orders', { id: 'o-1', payload: { to: 'se', secret: 'TOPSECRET' } });
   const answer = await bench.turn(run, 1);
-  expect(Object.keys(answer.dispatch!).sort()).toEqual(['batches', 'no', 'slots', 'tasks']);
+  expect(Object.keys(answer.dispatch!).sort()).toEqual(['batches', 'callTimeoutMs', 'no', 'slots', 'tasks']);
   expect(JSON.stringify(answer)).not.toMatch(/TOPSECRET|o-1/);
   await carry(answer);
   expect(calls).toEqual([{ target: 'se', ids: ['o-1'], payloads: [{ to: 'se', secret: 'TOPSECRET' }] }]);

@@ -15,7 +15,7 @@ export const standsStill = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>):
 /** What is known of the run, and the remedy. */
 export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: RunPart | null): string => {
   const last = ofLastTurn === null ? 'it has never taken one' : `its last turn was of run ${ofLastTurn}`;
-  return `Workflow ${workflowId}; ${last}${state(run)}. A sweeper wakes it again every few seconds; if that does not help, look at the workers' logs, or end the run: temporal workflow terminate --workflow-id "${workflowId}". The next wake begins it anew from the store, and nothing is lost.`;
+  return `Workflow ${workflowId}; ${last}${state(run)}. The sweeper of a worker wakes it again, and ends its run and begins it anew after a minute or two without a turn; if no worker is left, start one. To end the run at once: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
 };
 
 const state = (run: RunPart | null): string => {
