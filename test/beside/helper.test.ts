@@ -154,15 +154,16 @@ describe('with a whole Muster', () => {
     expect(seen).toEqual(['carried']);
   });
 
-  test('results too large for a message are fetched; what is too large for an answer is left where it is', async () => {
+  test('results too large for a message are fetched; one too large to be kept is left out, and the task says so', async () => {
     const ids = Array.from({ length: 5 }, (_, i) => `large-${i}`);
     const ends = await run<TaskEnd[]>('many', 'jobs', ids, { to: 'i', bytes: 300_000 });
     expect(ends.map((end) => (end.result as string).length)).toEqual(ids.map(() => 300_000));
-    const both = await run<TaskEnd[]>('many', 'jobs', ['huge-1', 'huge-2'], { to: 'i', bytes: 600_000 });
-    expect(both).toEqual([
-      { id: 'huge-1', state: 'succeeded', result: expect.any(String) },
-      { id: 'huge-2', state: 'succeeded', resultOmitted: true },
-    ]);
+    expect(await run('one', 'jobs', 'huge', { to: 'i', bytes: 1_100_000 })).toEqual({
+      id: 'huge',
+      state: 'succeeded',
+      result: null,
+      resultNote: expect.stringMatching(/^left out: 1100002 bytes of JSON/),
+    });
   });
 
   test('recorded histories replay; with a changed workflow they do not', async () => {
