@@ -91,7 +91,12 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
   if (result !== undefined && stored === null) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
   // Whoever gives it is here to be told, so it is not changed to fit.
   if (stored !== null && stored.note !== null)
-    throw new InvalidArgumentError('result', 'a JSON value that can be kept as it is', stored.note);
+    throw new InvalidArgumentError(
+      'result',
+      'a JSON value that can be kept as it is',
+      result,
+      `Of it: ${stored.note}.`,
+    );
   return { as, result: stored?.json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
 };
 

@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { BUNDLE_FILE, bundleSource } from './bundle';
@@ -7,9 +7,10 @@ import { BUNDLE_FILE, bundleSource } from './bundle';
 const root = path.join(__dirname, '..', '..');
 
 const build = async (): Promise<void> => {
-  cpSync(path.join(root, 'postgres', 'migrations'), path.join(__dirname, '..', 'postgres', 'migrations'), {
-    recursive: true,
-  });
+  const migrations = path.join(__dirname, '..', 'postgres', 'migrations');
+  // One that was renamed or removed since the last build would be a migration that this program waits for.
+  rmSync(migrations, { recursive: true, force: true });
+  cpSync(path.join(root, 'postgres', 'migrations'), migrations, { recursive: true });
   const quiet = { trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error, log() {} };
   const { code } = await bundleWorkflowCode({ ...bundleSource(), logger: quiet });
   writeFileSync(BUNDLE_FILE, code);

@@ -246,8 +246,14 @@ export class TypeWorld {
 
   /** Begins the run anew at its first workflow task, as an operator's reset does. */
   async reset(type: Type): Promise<void> {
-    const { events } = await this.handle(type).fetchHistory();
-    const first = events!.find((event) => event.workflowTaskCompletedEventAttributes != null)!;
+    // A local activity answers before the workflow task that it belongs to is completed.
+    const first = await eventually(
+      async () => {
+        const { events } = await this.handle(type).fetchHistory();
+        return events!.find((event) => event.workflowTaskCompletedEventAttributes != null);
+      },
+      { what: `the first completed workflow task of the ${type}` },
+    );
     await this.temporal.workflowService.resetWorkflowExecution({
       namespace: 'default',
       workflowExecution: { workflowId: KINDS[type].id(this.prefix) },

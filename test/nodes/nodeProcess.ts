@@ -22,7 +22,12 @@ const say = (line: object): void => void process.stdout.write(`${JSON.stringify(
 
 if (settings.shiftMs !== 0) {
   const now = Date.now.bind(Date);
-  Date.now = () => now() + settings.shiftMs;
+  const shifted = (): number => now() + settings.shiftMs;
+  // All of it, as a wrong clock is: what is read by one and compared with the other would be off by the hour.
+  globalThis.Date = new Proxy(Date, {
+    construct: (target, args: []) => (args.length === 0 ? new target(shifted()) : new target(...args)),
+    get: (target, name) => (name === 'now' ? shifted : (Reflect.get(target, name) as unknown)),
+  });
 }
 
 /** From outside: `{block: ms}`. */
