@@ -218,9 +218,10 @@ const nodeRow = async (
 
 /**
  * Workflow tasks that a process works on at once. There is one workflow thread: more of them only share its time, so that on a starved
- * machine all of them pass their timeout, where a few would end in time one after another. Enough for the claims that wait for the store.
+ * machine all of them pass their timeout, where a few would end in time one after another. Enough for the claims that wait for the store:
+ * a thousand turns of 25 leaders take as long as with 40 at once.
  */
-const WORKFLOW_TASKS_AT_ONCE = 8;
+const WORKFLOW_TASKS_AT_ONCE = 16;
 /** A config may have many handlers, each with a queue of its own: one open poll each, and more only while there is work. */
 const FEW_POLLS: NonNullable<WorkerOptions['activityTaskPollerBehavior']> = {
   type: 'autoscaling',

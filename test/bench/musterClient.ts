@@ -25,7 +25,13 @@ serve(
         onRingFailure: (error) => process.stderr.write(`ring: ${error.stack}\n`),
       });
     },
-    submit: (arrivals: Arrivals) => arrive(arrivals, (tasks) => client.submit(HANDLER, tasks)),
+    submit: (arrivals: Arrivals) =>
+      arrive(arrivals, (tasks) =>
+        client.submit(
+          HANDLER,
+          tasks.map(({ id, payload }) => ({ id, payload })),
+        ),
+      ),
     flush: () => client.flush(HANDLER),
   },
   () => client.close(),
