@@ -184,7 +184,7 @@ test('a verdict by hand is refused where it could not be kept as it is', async (
   answers.set(`to-${run + 1}`, () => ({ status: 'nonsense' }));
   const [task] = await send([() => ({})]);
   const verdict = (result: unknown) => muster.client.resolve({ tasks: [task!.id] }, { as: 'succeeded', result });
-  await expect(verdict({ a: 'b\0' })).rejects.toThrow(/result: expected a JSON value that can be kept as it is, got "1 character replaced/); // prettier-ignore
+  await expect(verdict({ a: 'b\0' })).rejects.toThrow(/result: expected a JSON value that can be kept as it is, got .*1 character replaced/); // prettier-ignore
   await expect(verdict(10n)).rejects.toThrow(/left out: it cannot be written as JSON/);
   await verdict({ a: 'b' });
   expect((await muster.client.getTask(task!.id))!.result).toEqual({ a: 'b' });

@@ -116,16 +116,21 @@ describe('slots of the dead', () => {
   test('a submission at work keeps the lease of its leader while that works; not a wake, nor for an earlier leader', async () => {
     const { epoch } = await bench.turn(first, 1);
     const { pool } = bench.database;
-    const leftOf = async (state: number, seconds: number, of: number): Promise<number> => {
-      await pool.query(`update leader set state = $1::smallint, wake_at = case when $1::smallint = 2 then clock() end, expires_at = clock() + $2 * interval '1 s' where id = 1`, [state, seconds]); // prettier-ignore
+    const leftOf = async (state: number, seconds: number, of: number, woken = false): Promise<number> => {
+      await pool.query(
+        `update leader set state = $1::smallint, wake_at = case when $1::smallint = 2 then clock() end,
+           expires_at = clock() + $2 * interval '1 s', woken_at = case when $3 then clock() end where id = 1`,
+        [state, seconds, woken],
+      );
       await keepLeader(pool, 1, of, 15_000);
       const { rows } = await pool.query<{ left: number }>('select extract(epoch from expires_at - clock())::float8 as left from leader where id = 1'); // prettier-ignore
       return Math.round(rows[0]!.left);
     };
     expect(await leftOf(1, 8, epoch)).toBe(15);
     expect(await leftOf(1, 14, epoch)).toBe(14);
-    expect(await leftOf(1, 2.9, epoch)).toBe(3); // woken: a lost wake is to be repeated
-    expect(await leftOf(1, -5, epoch)).toBe(-5);
+    expect(await leftOf(1, -5, epoch)).toBe(15);
+    expect(await leftOf(1, 2.9, epoch, true)).toBe(3); // woken: a lost wake is to be repeated
+    expect(await leftOf(1, -5, epoch, true)).toBe(-5);
     expect(await leftOf(2, 8, epoch)).toBe(8);
     expect(await leftOf(1, 8, epoch - 1)).toBe(8);
   });
