@@ -63,10 +63,10 @@ export class FlowingClock implements Clock {
     };
     pool.connect = connect as typeof pool.connect;
     // A statement alone takes a session of the pool's own.
-    const query = async (...args: Parameters<PoolClient['query']>): Promise<unknown> => {
+    const query = async (...args: unknown[]): Promise<unknown> => {
       const session = await connect();
       try {
-        return await session.query(...args);
+        return await (session.query.bind(session) as (...given: unknown[]) => Promise<unknown>)(...args);
       } finally {
         session.release();
       }
