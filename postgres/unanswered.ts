@@ -1,3 +1,4 @@
+import { INSTALLATION } from './installation';
 import type { Queryable } from './pool';
 
 /** A leader or queuer that was woken, and has taken no turn since. */
@@ -11,6 +12,8 @@ export interface Unanswered {
   ms: number;
   /** Who took the last turn. */
   runId: string | null;
+  /** Of this store. */
+  installation: string;
 }
 
 /** Those whose wake is older than `olderThanMs`, the oldest first. A renewed lease does not hide them. */
@@ -18,7 +21,8 @@ export const readUnanswered = async (db: Queryable, olderThanMs: number, limit: 
   const { rows } = await db.query<Unanswered>({
     name: 'read-unanswered',
     text: `
-select x.kind, x.id, x.handler, x.name, (extract(epoch from clock() - x.woken_at) * 1000)::float8 as ms, x.holder as "runId" from (
+select x.kind, x.id, x.handler, x.name, (extract(epoch from clock() - x.woken_at) * 1000)::float8 as ms, x.holder as "runId",
+  ${INSTALLATION} as installation from (
   select 'leader' as kind, l.id, h.name as handler, l.name, l.woken_at, l.holder from leader l join handler h on h.id = l.handler_id where l.state = 1
   union all select 'queuer', q.id, null, null, q.woken_at, q.holder from queuer q where q.state = 1) x
 where x.woken_at < clock() - $1 * interval '1 ms' order by x.woken_at limit $2`,

@@ -3,7 +3,9 @@ import { wake } from '../activities/ring';
 import type { RingLog } from '../activities/ring';
 import type { Pool } from '../postgres/pool';
 import type { WokenLeader } from '../postgres/ring';
-import { executionTurns, lastRound, silentLeaders, silentQueuers } from '../postgres/silent';
+import { executionTurns, lastRound } from '../postgres/silent';
+import { readUnanswered } from '../postgres/unanswered';
+import type { Unanswered } from '../postgres/unanswered';
 import {
   balancerWorkflowId,
   executionWorkflowId,
@@ -86,21 +88,22 @@ export class SilentRuns {
   }
 
   async list(): Promise<SilentRun[]> {
-    const { pool, temporal, prefix } = this.deps;
     const now = performance.now();
-    const leaders = await silentLeaders(pool, SILENT_MS, MOST);
-    const queuers = await silentQueuers(pool, SILENT_MS);
+    const unanswered = await readUnanswered(this.deps.pool, SILENT_MS, MOST);
     return [
-      ...leaders.map((leader) => ({ ...leaderRun(this.deps, leader), silentMs: leader.silentMs })),
-      ...queuers.map(({ queuerId, silentMs }) => ({
-        ...who('queuer', queuerWorkflowId(prefix, queuerId)),
-        silentMs,
-        wake: () => wakeQueuerWorkflows(temporal, prefix, [{ queuerId }]),
-      })),
+      ...unanswered.map((one) => ({ ...this.runOf(one), silentMs: one.ms })),
       ...[...this.overdue.values()]
         .map((one) => ({ ...one, silentMs: now - one.since }))
         .filter(({ silentMs }) => silentMs >= SILENT_MS),
     ];
+  }
+
+  private runOf({ kind, id, handler, name, installation }: Unanswered): Who {
+    const { temporal, prefix } = this.deps;
+    if (kind === 'leader')
+      return leaderRun(this.deps, { leaderId: id, handler: handler!, name: name!, installation, dueInMs: 0 });
+    const wakeIt = (): Promise<unknown> => wakeQueuerWorkflows(temporal, prefix, [{ queuerId: id }]);
+    return { ...who('queuer', queuerWorkflowId(prefix, id)), wake: wakeIt };
   }
 
   private note(type: string, found: readonly (Who & { mark?: string | null })[], graceMs = 0): void {
