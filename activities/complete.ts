@@ -14,7 +14,7 @@ import { cutText, readResults, ResultsInterrupted } from './handlers';
 import type { Handler } from './handlers/types';
 import type { RingDeps } from './ring';
 import { ringLanes } from './ringLanes';
-import type { Call, Settled } from './settlement';
+import type { Call, Settled } from './call';
 import { settleOutcome, toCall } from './submission';
 import { SuccessWriter } from './successWriter';
 

@@ -13,7 +13,7 @@ import type { AskAgain } from './lookUpAccepted';
 import { settleOutcome, toCall } from './submission';
 import type { CallEnd, CallerDeps } from './submission';
 import { SuccessWriter } from './successWriter';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 /** `deadlinesPassed`: before this one, of a batch in a lane; null: in none. */
 export type AcceptedBatch = CarriedBatch & {

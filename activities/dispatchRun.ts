@@ -12,7 +12,7 @@ import { awaitBriefly, ring, wake } from './ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, mayStart, prepare, settleOutcome } from './submission';
 import type { CallerDeps, CallEnd, Carried } from './submission';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 /** How often the limits are looked at; every other time with a sign of life. */
 const LOOK_MS = 500;

@@ -6,7 +6,7 @@ import * as settle from '../postgres/settle';
 import type { Part } from './laneSettlement';
 import { insertRetry } from './laneSettlement';
 import { noticesOf } from './notices';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 const OUTCOME_CHUNK = 1_000;
 

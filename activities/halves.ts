@@ -6,7 +6,7 @@ import type { Client } from '../postgres/pool';
 import { lockRefused } from '../postgres/halves';
 import * as settle from '../postgres/settle';
 import { noticesOf } from './notices';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 /** The bisect's halves (H4, G3). Each is a batch of its own; their parent is over. */
 export const insertHalves = async (

@@ -9,7 +9,7 @@ import type { Settlement, SettlementContext } from '../workflows/planning/plans'
 import { STATUSES } from '../workflows/planning/queuer/statuses';
 import { BATCH_STATES, TASK_STATES } from '../workflows/planning/states';
 import { noticesOf } from './notices';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 /**
  * "Both halves of the first split are refused: it is not a poison task" (H4), in a lane. There a half must not be asked before all of the one

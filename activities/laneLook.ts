@@ -8,9 +8,8 @@ import { readTokens } from '../postgres/tokens';
 import type { Client } from '../postgres/pool';
 import { windowOf } from '../workflows/planning/queuer/approaches';
 import { planGrants } from '../workflows/planning/queuer/grants';
-import type { HandlerTokens } from '../workflows/planning/queuer/tokens';
 import { statusName } from '../workflows/planning/queuer/statuses';
-import type { GrantPlan, Lane, QueuedBatch } from '../workflows/planning/queuer/types';
+import type { GrantPlan, HandlerTokens, Lane, QueuedBatch } from '../workflows/planning/queuer/types';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../workflows/planning/queuer/types';
 
 /** A resume rings the lane; this is only the net. */

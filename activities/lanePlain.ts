@@ -5,7 +5,7 @@ import type { ActivityDeps } from './deps';
 import { askEveryMs } from './handlers';
 import { writeAccepted, writeApplied } from './laneWriter';
 import { noticesOf } from './notices';
-import type { Call, Settled } from './settlement';
+import type { Call, Settled } from './call';
 
 type PlainOutcome = Extract<CallOutcome, { kind: 'results' | 'accepted' }>;
 

@@ -10,7 +10,7 @@ import type { SubmissionStatus } from '../workflows/planning/queuer/statuses';
 import { STATUSES } from '../workflows/planning/queuer/statuses';
 import { nextTry } from '../workflows/planning/queuer/tries';
 import { BATCH_STATES, FLUSH_REASONS } from '../workflows/planning/states';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 /** What an answer means for the lane that the batch stands in: the other half of `settleCall`, in its transaction. */
 

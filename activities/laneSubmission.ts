@@ -17,7 +17,7 @@ import { wakeQueuersOf } from './ringLanes';
 import type { CallerDeps, CallEnd } from './submission';
 import { concludeEarlier, fenceOf, makeCall, mayStart, settleOutcome } from './submission';
 import { successWriterOf } from './successWriter';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 const TICK_MS = 1_000;
 /** Between a mark and its call nothing is waited for: a process that was stopped there gives the mark up, and its call is not made. */

@@ -2,7 +2,7 @@ import { readLookUps } from '../postgres/laneSettle';
 import type { Pool } from '../postgres/pool';
 import { decideSettlement } from '../workflows/planning/settlement';
 import { decideUnknown } from '../workflows/planning/queuer/unknown';
-import type { Call } from './settlement';
+import type { Call } from './call';
 import { contextOf } from './settlement';
 
 export type LaneUnknown = { kind: 'settle' } | { kind: 'look-again'; inMs: number; error: string };

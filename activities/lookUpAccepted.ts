@@ -1,7 +1,7 @@
 import { readMembers } from '../postgres/batch';
 import type { ActivityDeps } from './deps';
 import { reconcileOutcome } from './handlers';
-import type { Call } from './settlement';
+import type { Call } from './call';
 import { idempotencyKey, toBatch } from './submission';
 import type { CallEnd } from './submission';
 

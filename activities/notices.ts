@@ -1,7 +1,7 @@
 import type { MemberEnd } from '../workflows/planning/plans';
 import type { TaskEnd, TasksEnded } from '../workflows/definitions';
 import type { Notice } from '../postgres/settle';
-import type { Call } from './settlement';
+import type { Call } from './call';
 
 /** One message a batch and initiator (A17), about those of its members that came to an end in this call. */
 export const noticesOf = (

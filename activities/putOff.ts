@@ -3,7 +3,7 @@ import type { Client } from '../postgres/pool';
 import { deferBatch } from '../postgres/settle';
 import type { Settlement } from '../workflows/planning/plans';
 import { countsAttempt } from '../workflows/planning/settlement';
-import type { Call, Settled } from './settlement';
+import type { Call, Settled } from './call';
 
 /** Shorter waits stay in the submission, its slot free meanwhile (DESIGN section 4.4). */
 export const IN_PROCESS_MS = 2_000;

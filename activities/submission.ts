@@ -19,7 +19,7 @@ import { isPlainInLane, settlePlainInLane } from './lanePlain';
 import { lookAgainInLane } from './laneSettlement';
 import { resolveInLane } from './laneUnknown';
 import { isPlainSuccess, settleCall } from './settlement';
-import type { Call, Settled } from './settlement';
+import type { Call, Settled } from './call';
 import type { SuccessWriter } from './successWriter';
 import { callPaceOf } from './callPace';
 import type { PartitionUse } from './partitions';

@@ -2,7 +2,7 @@ import type { Client as TemporalClient } from '@temporalio/client';
 import type { CompletionTold, CompletionWhat } from '../activities/completion';
 import type { Handler } from '../activities/handlers/types';
 import { checkSchema } from '../postgres/migrate';
-import type { Pool, Queryable } from '../postgres/pool';
+import type { Pool } from '../postgres/pool';
 import { createPool } from '../postgres/pool';
 import { WAKE_LEASE_MS } from '../postgres/ring';
 import type { Explanation } from '../workflows/planning/explain';
@@ -28,6 +28,7 @@ import { ExecutionVerbs } from './executionVerbs';
 import { Ringer } from './ringer';
 import * as reports from './status';
 import { Submitter } from './submit';
+import type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 import { submitStream } from './submitStream';
 import * as tellings from './telling';
 import { telling } from './telling';
@@ -59,22 +60,6 @@ export const MAX_TASKS_PER_CALL = 10_000;
  * at every target touched, and a producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script may end.
  */
 const RING_BEHIND_FROM = 50;
-
-export interface SubmitOptions {
-  /** Accept the valid ones and answer the problems of the others; without it nothing of a bad call is accepted. */
-  partial?: boolean;
-  /** The caller's own Postgres transaction (a `pg` client after BEGIN): accepted iff it commits (G14). */
-  tx?: Queryable;
-}
-export interface SubmitResult {
-  accepted: number;
-  repeated: number;
-  refused: TaskProblem[];
-  /** Whose leaders are told. After a submit with `tx`: pass them to `ring` once it has committed, or wait for the sweeper (5 s at most). */
-  targetIds: number[];
-}
-
-export type TaskSource<P = unknown> = TaskInput<P> | readonly TaskInput<P>[] | AsyncIterable<TaskInput<P>>;
 
 export class Client extends ExecutionVerbs {
   readonly pool: Pool;

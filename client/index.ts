@@ -1,6 +1,7 @@
 /** Muster's public API. */
 export { createClient, Client, MAX_TASKS_PER_CALL } from './client';
-export type { ClientOptions, SubmitOptions, SubmitResult, TaskSource } from './client';
+export type { ClientOptions } from './client';
+export type { SubmitOptions, SubmitResult, TaskSource } from './submitResult';
 export type { CancelledBatch } from './cancelBatch';
 export type { Fix, QueuerSettings } from './laneControl';
 export type { NodeView, PartitionState, PartitionView } from './nodeViews';
@@ -41,7 +42,7 @@ export type { TargetsOptions } from './status';
 export type { StrategyName } from '../workflows/planning/queuer/types';
 export type { SubmissionStatus } from '../workflows/planning/queuer/statuses';
 export type { Explanation, ExplainFacts, WaitsFor } from '../workflows/planning/explain';
-export type { ServedBy } from '../workflows/planning/explainServed';
+export type { ServedBy } from '../workflows/planning/explainFacts';
 export type { BatchState, FlushReason, LeaderState, TaskState } from '../workflows/planning/states';
 export * from './errors';
 export * from './fanoutErrors';

@@ -1,5 +1,5 @@
 import type { TaskInput } from './checkTasks';
-import type { SubmitResult } from './client';
+import type { SubmitResult } from './submitResult';
 
 /** Tasks of one transaction: from here on a bigger one is no faster. */
 const STREAM_CHUNK = 5_000;

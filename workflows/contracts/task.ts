@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { ExplainFacts } from '../planning/explainFacts';
-import type { ServedBy } from '../planning/explainServed';
+import type { ExplainFacts, ServedBy } from '../planning/explainFacts';
 import { WAITS_FOR } from '../planning/explainFacts';
 import { TASK_STATES } from '../planning/states';
 import { batchId, callback, count, namesOf, taskId, time } from './words';

@@ -1,5 +1,4 @@
 import type { CancellationFacts } from './cancellation';
-import type { ServedBy } from './explainServed';
 import type { TaskState } from './states';
 
 /** What `explain` decides from, and what it answers (G13). */
@@ -156,5 +155,21 @@ export interface Explanation {
 export interface Reason {
   waitsFor: WaitsFor | null;
   inMs: number | null;
+  text: string;
+}
+
+/** Which node serves the partition of a task whose handler has affinity. */
+export interface ServedBy {
+  partition: string;
+  /** Null: none does now, see `why`. */
+  node: string | null;
+  name: string | null;
+  /** Of the lease: the highest there was. */
+  epoch: number;
+  /** For how long it has held it. */
+  sinceMs: number | null;
+  /** Why no node serves it; null: one does. */
+  why: 'revoked' | 'kept' | 'no node is able' | 'free' | null;
+  /** One sentence. */
   text: string;
 }

@@ -1,5 +1,5 @@
 import { count, span } from './explainWords';
-import type { Explanation } from './explainFacts';
+import type { Explanation, ServedBy } from './explainFacts';
 
 /** Which node serves a task whose handler has affinity (issue 6), or why none does. Pure; milliseconds of the database's clock. */
 
@@ -21,21 +21,6 @@ export interface ServedFacts {
   needs: Readonly<Record<string, string>>;
   /** Live nodes that may have it. */
   able: number;
-}
-
-export interface ServedBy {
-  partition: string;
-  /** Null: none does now, see `why`. */
-  node: string | null;
-  name: string | null;
-  /** Of the lease: the highest there was. */
-  epoch: number;
-  /** For how long it has held it. */
-  sinceMs: number | null;
-  /** Why no node serves it; null: one does. */
-  why: 'revoked' | 'kept' | 'no node is able' | 'free' | null;
-  /** One sentence. */
-  text: string;
 }
 
 export const servedBy = (facts: ServedFacts): ServedBy => {

@@ -1,5 +1,5 @@
 import type { Pool } from '../../../postgres/pool';
-import { Death } from './fate';
+import { Death } from './death';
 
 /**
  * Rings that really failed: on a busy machine a lock is waited for too long, or a session is not had in time. They are the net's affair, as a

@@ -1,7 +1,6 @@
 import type { TurnAnswer } from '../../../workflows/contracts';
 import type { Statement } from '../../chaos/tap';
 import type { Variant } from './leaderRun';
-import type { World } from './world';
 
 export type Party = 'client' | 'leader' | 'submission';
 
@@ -22,8 +21,9 @@ export interface Fate {
   after?(party: Party, statement: Statement): Promise<void>;
   /** May throw: the wake is lost. */
   wake?(leaderId: number): Promise<void>;
-  turn?(world: World, take: () => Promise<TurnAnswer>): Promise<TurnAnswer>;
+  /** `during` counts other work as the world's own, so that nobody takes it for asleep. */
+  turn?(
+    world: { during: (work: () => Promise<unknown>) => Promise<unknown> },
+    take: () => Promise<TurnAnswer>,
+  ): Promise<TurnAnswer>;
 }
-
-/** A process died here. */
-export class Death extends Error {}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Death } from './fate';
+import { Death } from './death';
 import type { Scene } from './scene';
 import { beforePublishing, introduce, noClientRing, noPutBackRing, submitUnrung, retryAll } from './steps';
 

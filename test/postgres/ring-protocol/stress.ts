@@ -8,7 +8,7 @@ import type { Finding } from './checker';
 import { check, drain } from './checker';
 import { Clock } from './clock';
 import type { Fate } from './fate';
-import { Death } from './fate';
+import { Death } from './death';
 import { resolveParked } from './resolveParked';
 import { World } from './world';
 

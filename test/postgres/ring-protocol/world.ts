@@ -25,7 +25,7 @@ import { tapPool } from '../../chaos/tap';
 import type { Clock } from './clock';
 import { FailedRings } from './failedRings';
 import type { Breakage, Fate, Party } from './fate';
-import { Death } from './fate';
+import { Death } from './death';
 import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
 

@@ -1,37 +1,9 @@
 import { PACE_HORIZON_MS } from '../claim';
 import { takePaced } from '../pacing';
-import type { QueuedBatch } from './types';
+import type { BatchTokens, HandlerTokens, QueuedBatch } from './types';
 
 /** Calls in flight of an ordered handler that says nothing of them: as many as there are submitters. */
 export const UNLIMITED_CALLS = 10_000;
-
-/**
- * What handlers allow beside the order of lanes (G1, G4, H6): calls in flight, rates, weight that the downstream has not done with. Only of
- * handlers that set such limits; a batch of any other goes as its lane lets it.
- */
-export interface HandlerTokens {
-  id: number;
-  /** Null: no limit. Of the handler: as back pressure left it (H5). */
-  perTarget: number | null;
-  perHandler: number | null;
-  weightPerTarget: number | null;
-  weightPerHandler: number | null;
-  rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
-  /** Of the rates with scope handler, in their order: Unix ms before which nothing more may start; missing: never used. */
-  paces: readonly number[];
-  /** With submitters now, and the weight of what was sent and has not ended. */
-  calls: number;
-  weight: number;
-  targets: readonly { id: number; paces: readonly number[]; allowed?: number | null; calls: number; weight: number }[];
-}
-
-/** What a batch takes of them. */
-export interface BatchTokens {
-  handlerId: number;
-  targetId: number;
-  n: number;
-  weight: number;
-}
 
 /** Why a batch that its lane lets go does not go. */
 export interface Held {

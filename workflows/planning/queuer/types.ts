@@ -1,5 +1,4 @@
 import type { SubmissionStatus } from './statuses';
-import type { BatchTokens, HandlerTokens } from './tokens';
 
 /**
  * What the queuer's planners read and answer. All times are milliseconds from now by the database's clock (null or <= 0: now).
@@ -214,4 +213,32 @@ export interface Blocker {
   batch: QueuedBatch;
   /** The state key on which they conflict, '*' where one declared none; null: order alone. */
   key: string | null;
+}
+
+/**
+ * What handlers allow beside the order of lanes (G1, G4, H6): calls in flight, rates, weight that the downstream has not done with. Only of
+ * handlers that set such limits; a batch of any other goes as its lane lets it.
+ */
+export interface HandlerTokens {
+  id: number;
+  /** Null: no limit. Of the handler: as back pressure left it (H5). */
+  perTarget: number | null;
+  perHandler: number | null;
+  weightPerTarget: number | null;
+  weightPerHandler: number | null;
+  rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  /** Of the rates with scope handler, in their order: Unix ms before which nothing more may start; missing: never used. */
+  paces: readonly number[];
+  /** With submitters now, and the weight of what was sent and has not ended. */
+  calls: number;
+  weight: number;
+  targets: readonly { id: number; paces: readonly number[]; allowed?: number | null; calls: number; weight: number }[];
+}
+
+/** What a batch takes of them. */
+export interface BatchTokens {
+  handlerId: number;
+  targetId: number;
+  n: number;
+  weight: number;
 }

@@ -1,0 +1,2 @@
+/** A process died here. */
+export class Death extends Error {}
