@@ -17,7 +17,7 @@ import { lowerDue, WAKE_LEASE_MS } from '../postgres/ring';
 import type { NodeSettings } from './nodeSettings';
 import type { Claimed, Turn } from './publish';
 import { BEGIN_SHORT } from './shortTransaction';
-import { deposed, foreign, publish, repeated } from './publish';
+import { deposed, foreign, publish, repeated, touchedBy } from './publish';
 import type { Reservation } from './reserve';
 import { isOwn, reserveSlots, standingOf } from './reserve';
 
@@ -89,13 +89,15 @@ const takeTurn = async (
   if (standing.kind === 'deposed') return deposed(leader);
   if (standing.kind === 'repeated') return repeated(leader, input);
   const { epoch, live } = standing;
+  // The look that was to follow the last run's turn may have died with it; it names its targets in its answer.
+  const inherited = leader.holder === input.runId ? [] : touchedBy(leader);
 
   const kept = reserved === null ? live : [...live, reserved.no];
   const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
   const serving = leader.partitions === 0 ? null : await readServing(client, leader.handlerId, leader.name);
   const claimed = await claimDue(client, leader, input, epoch, reserved, serving === null ? null : { ...serving, leaseMs: deps.nodes.leaseMs }); // prettier-ignore
-  const touched = [...new Set([...adopted, ...released, ...claimed.touched])];
+  const touched = [...new Set([...inherited, ...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
   return { ...published, touched, handlerId: leader.handlerId };
 };

@@ -89,19 +89,22 @@ export const deposed = (leader: Pick<LockedLeader, 'epoch' | 'handlerId'>): Turn
   wantsSlots: false,
 });
 
+/** Returns the targets that the last turn touched: the look that follows its commit may never have run. */
+export const touchedBy = (leader: Pick<LockedLeader, 'answer'>): number[] =>
+  (leader.answer as { touched?: number[] } | null)?.touched ?? [];
+
 /**
  * The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was, but the workflow is to take
  * another turn at once. Several turns of one workflow task run again when its close is rejected or its worker dies, and only the last
  * one's answer is kept: what the earlier ones claimed was never started, and that next turn, which does not name it, adopts it.
  */
 export const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
-  // What followed the commit of the first execution (the look at the touched targets) may never have run.
-  const { touched = [], ...last } = leader.answer as TurnAnswer & { touched?: number[] };
+  const { touched: _, ...last } = leader.answer as TurnAnswer & { touched?: number[] };
   const answer: TurnAnswer =
     input.turn === leader.turn
       ? { ...last, again: true }
       : { ...last, dispatch: null, again: true, next: 'working', dueInMs: null, heldBy: 'a repeated turn' };
   if (answer.dueInMs !== null)
     answer.dueInMs = Math.max(0, Math.ceil((leader.wakeAtMs ?? leader.nowMs) - leader.nowMs));
-  return { answer, touched, handlerId: leader.handlerId, wantsSlots: false };
+  return { answer, touched: touchedBy(leader), handlerId: leader.handlerId, wantsSlots: false };
 };

@@ -66,11 +66,12 @@ export const commitScenes: Scene[] = [
     play: async (stage, wrong) => {
       await introduce(stage);
       const { pool } = stage.world;
-      await stage.accept('a', 'second');
+      // A target that the last run did not touch: the next one begins with R1 on those, and would wait for the commit.
+      const targetIds = await stage.accept('b', 'second');
       let commit: () => Promise<void> = () => Promise.resolve();
       const ring = async (db: Pool): Promise<void> => {
-        await lowerDue(db, [1]);
-        assert.deepEqual(await wakeLeaders(db, [1], 3_000), []); // it works: it will see for itself
+        await lowerDue(db, targetIds);
+        assert.deepEqual(await wakeLeaders(db, targetIds, 3_000), []); // it works: it will see for itself
       };
       await beforePublishing(stage, async () => {
         if (wrong) commit = await inTransaction(pool, ring);

@@ -2,6 +2,7 @@ import { fencingScenes } from './fencing';
 import { commitScenes } from './commits';
 import { keyScenes } from './keys';
 import { ringScenes } from './scenes';
+import { successionScenes } from './succession';
 import { Theatre } from './scene';
 
 /**
@@ -19,6 +20,7 @@ describe.each([
   ['ring protocol', ringScenes],
   ['distinct keys', keyScenes],
   ['fencing', fencingScenes],
+  ['succession', successionScenes],
 ])('%s', (_, scenes) => {
   test.each(scenes.map((scene) => [scene.name, scene] as const))('A19: %s', async (_name, scene) => {
     expect(await theatre.play(scene, false)).toEqual([]);
