@@ -225,6 +225,31 @@ test('a status call that must wait, and one that is refused: later again; the se
   await muster().client.resume('plain');
 });
 
+test('a status call that halts one target: asked about together with others, that one alone is paused, and they go on', async () => {
+  const locked = await accept('plain', 'locked');
+  const free = ['free1', 'free2'];
+  const references = await Promise.all(free.map((target) => accept('plain', target)));
+  script.interrupt = (question) => {
+    if (question.includes(locked)) throw new HaltError('no key for this one', { scope: 'target' });
+  };
+  const pausedTargets = (): Promise<object[]> =>
+    query(`select t.key, t.pause_reason as reason from target t join handler h on h.id = t.handler_id where h.name = 'plain' and t.paused`); // prettier-ignore
+  await eventually(async () => (await pausedTargets()).length > 0);
+  for (const reference of references) accepted.get(reference)!.status = 'done';
+  for (const target of free) await become(target, all(target, 'succeeded 1'));
+  expect(await pausedTargets()).toEqual([{ key: 'locked', reason: 'no key for this one' }]);
+  expect(await query(`select from handler where name = 'plain' and paused_at is not null`)).toEqual([]);
+  expect(await errorOf('locked')).toMatch(/no key for this one/);
+  await muster().client.pause('plain', { target: 'locked', reason: 'by hand' });
+  const before = asked.length;
+  await eventually(() => asked.slice(before).filter((question) => question.includes(locked)).length > 2);
+  expect(await pausedTargets()).toEqual([{ key: 'locked', reason: 'by hand' }]);
+  script.interrupt = null;
+  accepted.get(locked)!.status = 'done';
+  await become('locked', all('locked', 'succeeded 1')); // what is in flight goes on under a pause
+  await muster().client.resume('plain', { target: 'locked' });
+});
+
 test('H6: weight in flight is free when an accepted batch ends, for other leaders too', async () => {
   const targets = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
   await muster().client.submit('heavy', targets.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
