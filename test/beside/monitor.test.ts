@@ -53,6 +53,9 @@ describe('H7: what the downstream says of an accepted batch', () => {
     await eventually(async () => (await readings()) > 32_768, { timeoutMs: 30_000 });
     accepted.get(well)!.status = 'done';
     await become('well', all('well', 'succeeded 1'));
+    Object.assign(accepted.get(sick)!, { status: 'pending', error: 'queued there again' });
+    await eventually(async () => (await errorOf('sick'))?.includes('queued there again'));
+    accepted.get(sick)!.status = 'done';
     delete accepted.get(sick)!.results;
     await become('sick', all('sick', 'succeeded 1'));
   });
