@@ -263,8 +263,8 @@ export class DispatchRun {
       await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);
     // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads the slots after that likewise.
-    if (handlerId !== null)
-      await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, input.leaderId, WAKE_LEASE_MS));
+    // Its own run hears of it by the activity's answer; the run after that by nothing else.
+    if (handlerId !== null) await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, input, WAKE_LEASE_MS));
     const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
     // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
     const released =

@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CheckedTask } from '../client/checkTasks';
 import { checkTask } from '../client/checkTasks';
+import { AsyncSchemaError } from '../client/errors';
 import { Behind } from '../workflows/behind';
 import { Ringer } from '../client/ringer';
 import { Submitter } from '../client/submit';
@@ -58,9 +59,11 @@ const submitTasks = async (
     throw refused('MusterInvalidTask', `tasks: expected at most ${MOST_TASKS} in one call, got ${tasks.length}`);
   const { workflowId } = Context.current().info.workflowExecution!;
   const problems: Parameters<typeof checkTask>[3] = [];
-  const checked = tasks
-    .map((task, index) => checkTask(handler, { ...task, callback: { workflowId } }, index, problems))
-    .filter((task): task is CheckedTask => task !== null);
+  const checked = refusing(() =>
+    tasks
+      .map((task, index) => checkTask(handler, { ...task, callback: { workflowId } }, index, problems))
+      .filter((task): task is CheckedTask => task !== null),
+  );
   if (problems.length > 0)
     throw refused('MusterInvalidTask', problems.slice(0, 5).map(({ index, field, message }) => `task ${index}, ${field}: ${message}`).join('\n')); // prettier-ignore
   const stored = await submitter.store(handler, checked, { partial: false }).catch((error: unknown) => {
@@ -78,6 +81,15 @@ const submitTasks = async (
   const ends = await readEnds(deps, ids);
   const ended = new Set(ends.map((end) => end.id));
   return { ends, foreign: foreign.filter((id) => !ended.has(id)) };
+};
+
+/** What cannot be checked at all is no matter of time: an activity that fails is repeated for ever. */
+const refusing = <T>(check: () => T): T => {
+  try {
+    return check();
+  } catch (error) {
+    throw error instanceof AsyncSchemaError ? refused('MusterInvalidTask', error.message) : error;
+  }
 };
 
 const refused = (type: string, message: string): ApplicationFailure =>

@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { MonitorInput, PollAnswer } from '../workflows/definitions';
 import { readAccepted } from '../postgres/batch';
-import { haltHandler, nextPollInMs, pastDeadline, putOffPolls } from '../postgres/poll';
+import { haltHandler, haltTarget, nextPollInMs, pastDeadline, putOffPolls } from '../postgres/poll';
 import { Cancellations } from './cancellations';
 import { Conclusions } from './conclusions';
 import type { AcceptedBatch } from './conclusions';
@@ -60,6 +60,12 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
 const sooner = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
+const groupByTarget = (batches: readonly AcceptedBatch[]): AcceptedBatch[][] => {
+  const groups = new Map<number, AcceptedBatch[]>();
+  for (const batch of batches) groups.set(batch.targetId, [...(groups.get(batch.targetId) ?? []), batch]);
+  return [...groups.values()];
+};
+
 class PollRun {
   private asked = 0;
   private inLanes = false;
@@ -77,6 +83,7 @@ class PollRun {
       const mayAsk =
         !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
       const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
+      this.asked += due.length;
       if (due.length > 0) await this.ask(due);
       else if (!this.conclusions.isEmpty())
         await this.conclusions.nextChange(mayAsk && this.inLanes ? GATHER_MS : TICK_MS);
@@ -92,7 +99,6 @@ class PollRun {
   }
 
   private async ask(due: readonly AcceptedBatch[]): Promise<void> {
-    this.asked += due.length;
     this.inLanes ||= due.some((batch) => batch.inLane);
     const outcome = await pollReferences(this.handler, due.map((batch) => batch.reference), { signal: this.signal }); // prettier-ignore
     if (outcome.kind === 'statuses') {
@@ -104,7 +110,11 @@ class PollRun {
       return;
     }
     if (this.signal.aborted) return; // not asked: they stay due
-    await this.unanswered(due, outcome);
+    const targets = groupByTarget(due);
+    // Which target cannot be asked about is known only of a question about one.
+    if (outcome.kind === 'halted' && outcome.scope === 'target' && targets.length > 1)
+      for (const ofTarget of targets) await this.ask(ofTarget);
+    else await this.unanswered(due, outcome);
   }
 
   /** False: it is pending, and within its deadline. */
@@ -158,7 +168,7 @@ class PollRun {
     outcome: Exclude<PollOutcome, { kind: 'statuses' }>,
   ): Promise<void> {
     const { everyMs } = this.handler.poll;
-    if (outcome.kind === 'halted') await haltHandler(this.deps.pool, this.handler.name, outcome.error);
+    if (outcome.kind === 'halted') await this.halt(due[0]!.targetId, outcome);
     const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
     const past =
       overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
@@ -167,6 +177,13 @@ class PollRun {
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
     await this.putOff(due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })), waitMs); // prettier-ignore
     await this.conclusions.start();
+  }
+
+  /** `targetId`: of all that was asked about, where it is one target's. */
+  private halt(targetId: number, { scope, error }: Extract<PollOutcome, { kind: 'halted' }>): Promise<void> {
+    return scope === 'target'
+      ? haltTarget(this.deps.pool, targetId, error)
+      : haltHandler(this.deps.pool, this.handler.name, error);
   }
 
   private async putOff(

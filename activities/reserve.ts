@@ -63,7 +63,7 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
   if (leader === null || !isOwn(leader, input)) return null;
   const standing = standingOf(leader, input);
   if (standing.kind !== 'leads') return null; // the claim finds the same, and answers for it
-  await forgetDispatches(client, input.leaderId, standing.live);
+  await forgetDispatches(client, input.leaderId, standing.live, standing.epoch * TURNS_PER_EPOCH);
   if (!input.mayClaim || leader.paused || leader.handlerHoldMs !== null) return null;
   const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
   if (!tokens.due) return null;

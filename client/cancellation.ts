@@ -54,7 +54,14 @@ const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted):
   return 'it is no batch of a lane, and the downstream has not accepted it';
 };
 
+type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;
+
 /** Wakes the monitors that send the cancellations. The rows are committed: a wake that fails is repeated by the sweeper. */
-export const wakeMonitors = async (client: ClientContext, handlers: readonly string[]): Promise<void> => {
+export const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
   for (const handler of handlers) await client.wake((temporal) => wakeMonitor(temporal, client.prefix, handler));
+};
+
+/** After a decision by hand on batches of these targets: what they gave up downstream is cancelled there at once. */
+export const wakeGivenUp = async (client: WakingClient, targetIds: readonly number[]): Promise<void> => {
+  if (targetIds.length > 0) await wakeMonitors(client, await store.handlersToCancel(client.pool, targetIds));
 };

@@ -79,10 +79,14 @@ export type Fix =
 type Halted = store.HaltedLane & { haltedBy: number };
 
 /** Goes on without the batch that halts the lane: an unknown one counts as not applied, and so fails those that depend on it. */
-export const skipHead = (pool: Pool, service: string): Promise<{ batch: number; laneIds: number[] }> =>
+export const skipHead = (
+  pool: Pool,
+  service: string,
+): Promise<{ batch: number; laneIds: number[]; targetIds: number[] }> =>
   onHalted(pool, service, async (tx, halted) => {
     if (halted.status === STATUSES.parked) await endParked(tx, halted.haltedBy, false);
-    return endHalt(tx, halted, halted.haltedBy);
+    const { targetId } = halted;
+    return { ...(await endHalt(tx, halted, halted.haltedBy)), targetIds: targetId === null ? [] : [targetId] };
   });
 
 export const fixHead = async (

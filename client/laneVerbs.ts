@@ -2,6 +2,7 @@ import type { Handler } from '../activities/handlers/types';
 import { findLanes } from '../postgres/lane';
 import { setQueuersPaused } from '../postgres/laneControl';
 import type { Pool } from '../postgres/pool';
+import { wakeGivenUp } from './cancellation';
 import type { BatchInput } from './checkBatch';
 import { FanoutVerbs } from './fanoutVerbs';
 import type { TaskInput } from './checkTasks';
@@ -125,8 +126,9 @@ export abstract class LaneVerbs extends FanoutVerbs {
 
   /** A halted lane goes on without the batch that halts it (C19). */
   async skipHead(service: string): Promise<{ batch: number }> {
-    const { batch, laneIds } = await this.change(() => control.skipHead(this.pool, service));
+    const { batch, laneIds, targetIds } = await this.change(() => control.skipHead(this.pool, service));
     await this.laneRinger.ring(laneIds);
+    await wakeGivenUp(this, targetIds);
     return { batch };
   }
 

@@ -4,6 +4,7 @@ import type { RedriveScope } from '../postgres/redrive';
 import * as store from '../postgres/redrive';
 import { TASK_STATES } from '../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from './arguments';
+import { wakeGivenUp } from './cancellation';
 import type { ClientContext } from './context';
 import { chunksOf, IDS_PER_STATEMENT } from './context';
 import { NotFoundError } from './errors';
@@ -49,6 +50,7 @@ export const redrive = async (
       const targetIds = await withRetries(() => step(Math.min(IDS_PER_STATEMENT, most - redriven)));
       redriven += targetIds.length;
       await client.ring(new Set(targetIds));
+      await wakeGivenUp(client, [...new Set(targetIds)]);
       // Given ids fit into one step, and a second look would find those that failed again meanwhile.
       more = ids === null && targetIds.length > 0;
     }

@@ -10,6 +10,7 @@ import * as store from '../postgres/resolve';
 import { insertNotices } from '../postgres/settle';
 import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from './arguments';
+import { wakeGivenUp } from './cancellation';
 import { wakeNotices } from './wakeNotices';
 import type { ClientContext } from './context';
 import { InvalidArgumentError, NotFoundError, NotUnknownError } from './errors';
@@ -60,6 +61,7 @@ export const resolve = async (
   const targetIds = [...new Set(parked.map((task) => task.targetId))];
   await releaseTargets(client.pool, targetIds);
   await client.ring(targetIds);
+  await wakeGivenUp(client, targetIds);
   if (end.as !== 'created' && parked.some((task) => task.initiatorId !== null)) await wakeNotices(client);
   return { resolved: parked.length };
 };

@@ -145,6 +145,18 @@ update cancellation set next_at = clock() + $3 * interval '1 ms', error = $4 whe
   });
 };
 
+/** Handlers of these targets whose monitors have a cancellation to send now. */
+export const handlersToCancel = async (db: Queryable, targetIds: readonly number[]): Promise<string[]> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'handlers-to-cancel',
+    text: `
+select h.name as handler from handler h where h.id in (select t.handler_id from target t where t.id = any($1::int[]))
+  and exists (select from cancellation c where c.handler_id = h.id and c.state = 0 and c.next_at <= clock()) order by 1`,
+    values: [targetIds],
+  });
+  return rows.map((row) => row.handler);
+};
+
 /** In how many ms the next call of the handler is due, those under way counted by the end of their lease; 0: now, null: there is none. */
 export const nextCancellationInMs = async (db: Queryable, handler: string): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number }>({

@@ -134,11 +134,14 @@ export interface LastTurn {
 
 const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
 
-/** Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. */
+/**
+ * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. `except`: who hears of it otherwise,
+ * the leader whose submission it was; not a later run of that leader.
+ */
 export const wakeBlockedLeaders = async (
   db: Queryable,
   handlerId: number,
-  exceptLeaderId: number | null,
+  except: { leaderId: number; epoch: number } | null,
   leaseMs: number,
 ): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
@@ -146,8 +149,9 @@ export const wakeBlockedLeaders = async (
     text: `
 update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
   woken_at = clock()
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.id is distinct from $2 ${WOKEN}`,
-    values: [handlerId, exceptLeaderId, leaseMs],
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked
+  and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
+    values: [handlerId, except?.leaderId ?? null, leaseMs, except?.epoch ?? null],
   });
   return rows;
 };

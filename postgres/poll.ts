@@ -81,6 +81,15 @@ export const haltHandler = async (db: Queryable, handler: string, reason: string
   });
 };
 
+/** As `haltHandler`, for one of its targets. */
+export const haltTarget = async (db: Queryable, targetId: number, reason: string): Promise<void> => {
+  await db.query({
+    name: 'halt-target',
+    text: 'update target set paused = true, paused_at = clock(), pause_reason = $2 where id = $1 and not paused',
+    values: [targetId, reason],
+  });
+};
+
 /** The members without their payloads: all that settling needs, and small (H8). */
 export const readMemberIds = async (db: Queryable, batchId: number): Promise<MemberTask[]> => {
   const { rows } = await db.query<MemberTask>({

@@ -12,12 +12,20 @@ const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
 /** Slots of the handler `h` that live submissions hold. */
 export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch d where d.handler_id = h.id and ${ALIVE})`;
 
-/** Slots of submissions that the workflow does not know (never started, died, or of an earlier run) are free again. */
-export const forgetDispatches = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<void> => {
+/**
+ * Slots of the run's own submissions that it does not know (never started, died) are free again; `from` is the first number of its epoch. The
+ * calls of a run that is gone are not broken off, so its submissions hold theirs like everybody's: by their own sign of life.
+ */
+export const forgetDispatches = async (
+  db: Queryable,
+  leaderId: number,
+  live: readonly number[],
+  from: number,
+): Promise<void> => {
   await db.query({
     name: 'forget-dispatches',
-    text: 'delete from dispatch where leader_id = $1 and no <> all($2::bigint[])',
-    values: [leaderId, live],
+    text: `delete from dispatch d where d.leader_id = $1 and d.no <> all($2::bigint[]) and (d.no >= $3 or not ${ALIVE})`,
+    values: [leaderId, live, from],
   });
 };
 

@@ -19,8 +19,8 @@ export type PollOutcome =
   /** One for every reference asked for, in that order. */
   | { kind: 'statuses'; statuses: ReferenceStatus[] }
   | { kind: 'later'; retryAfterMs?: number; error: string }
-  /** Pause the handler: an expired credential, a wrong URL. */
-  | { kind: 'halted'; error: string }
+  /** Pause the handler: an expired credential, a wrong URL. With `scope` only a target of those asked about. */
+  | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'failed'; error: string };
 
 /**

@@ -24,7 +24,7 @@ export const accepted = new Map<string, Accepted>();
 export const asked: string[][] = [];
 /** What the status call does next, if not answer; and what a look-up finds. */
 export const script = {
-  interrupt: null as (() => never) | null,
+  interrupt: null as ((references: readonly string[]) => void) | null,
   reconciled: (_batch: Batch): ReconcileAnswer => ({ status: 'unsure' }),
 };
 
@@ -49,7 +49,7 @@ const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
     },
     status: async (references) => {
       asked.push([...references]);
-      script.interrupt?.();
+      script.interrupt?.(references);
       return references.map((reference) => {
         const { status = 'lost', error } = accepted.get(reference) ?? {};
         return { reference, status, ...(error === undefined ? {} : { error }) };

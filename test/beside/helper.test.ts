@@ -2,6 +2,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { z } from 'zod';
 import { defineHandler } from '../../activities/handlers';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../workflows/definitions';
 import { tasksEndedSignal } from '../../workflows/definitions';
@@ -37,6 +38,14 @@ const jobs = defineHandler<Work>({
   },
 });
 
+const late = defineHandler({
+  name: 'late',
+  schema: z.object({ to: z.string() }).refine(async () => Promise.resolve(true)),
+  target: ({ to }) => to,
+  limits: { maxItems: 10 },
+  submit: () => Promise.resolve({ results: [] }),
+});
+
 let workflowBundle: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
   workflowBundle = await bundleWorkflows(require.resolve('./workflows/user'));
@@ -54,7 +63,7 @@ describe('with a whole Muster', () => {
   let muster: TestMuster;
   let worker: UserWorker;
   beforeAll(async () => {
-    muster = await startMuster([jobs]);
+    muster = await startMuster([jobs, late]);
     worker = await startUserWorker(muster, workflowBundle);
   });
   afterAll(async () => {
@@ -76,6 +85,13 @@ describe('with a whole Muster', () => {
     });
   const run = async <R>(name: keyof typeof user, ...args: unknown[]): Promise<R> =>
     (await start(async (..._: unknown[]) => undefined as R, name, [...args, { prefix: muster.prefix }])).result();
+
+  test('a handler whose schema answers later: the workflow is told, not its activity repeated for ever', async () => {
+    expect(await failureOf(run('one', 'late', 'late-1', { to: 'x' }))).toMatchObject({
+      type: 'MusterInvalidTask',
+      message: expect.stringMatching(/schema of handler "late".*Make it synchronous/) as string,
+    });
+  });
 
   test('a task’s result comes back to the workflow that submitted it', async () => {
     expect(await run('one', 'jobs', 'first', { to: 'a' })).toEqual({

@@ -53,6 +53,9 @@ describe('H7: what the downstream says of an accepted batch', () => {
     await eventually(async () => (await readings()) > 32_768, { timeoutMs: 30_000 });
     accepted.get(well)!.status = 'done';
     await become('well', all('well', 'succeeded 1'));
+    Object.assign(accepted.get(sick)!, { status: 'pending', error: 'queued there again' });
+    await eventually(async () => (await errorOf('sick'))?.includes('queued there again'));
+    accepted.get(sick)!.status = 'done';
     delete accepted.get(sick)!.results;
     await become('sick', all('sick', 'succeeded 1'));
   });
@@ -223,6 +226,31 @@ test('a status call that must wait, and one that is refused: later again; the se
   accepted.get(reference)!.status = 'done';
   await become('waits', all('waits', 'succeeded 1')); // what is in flight goes on under a pause
   await muster().client.resume('plain');
+});
+
+test('a status call that halts one target: asked about together with others, that one alone is paused, and they go on', async () => {
+  const locked = await accept('plain', 'locked');
+  const free = ['free1', 'free2'];
+  const references = await Promise.all(free.map((target) => accept('plain', target)));
+  script.interrupt = (question) => {
+    if (question.includes(locked)) throw new HaltError('no key for this one', { scope: 'target' });
+  };
+  const pausedTargets = (): Promise<object[]> =>
+    query(`select t.key, t.pause_reason as reason from target t join handler h on h.id = t.handler_id where h.name = 'plain' and t.paused`); // prettier-ignore
+  await eventually(async () => (await pausedTargets()).length > 0);
+  for (const reference of references) accepted.get(reference)!.status = 'done';
+  for (const target of free) await become(target, all(target, 'succeeded 1'));
+  expect(await pausedTargets()).toEqual([{ key: 'locked', reason: 'no key for this one' }]);
+  expect(await query(`select from handler where name = 'plain' and paused_at is not null`)).toEqual([]);
+  expect(await errorOf('locked')).toMatch(/no key for this one/);
+  await muster().client.pause('plain', { target: 'locked', reason: 'by hand' });
+  const before = asked.length;
+  await eventually(() => asked.slice(before).filter((question) => question.includes(locked)).length > 2);
+  expect(await pausedTargets()).toEqual([{ key: 'locked', reason: 'by hand' }]);
+  script.interrupt = null;
+  accepted.get(locked)!.status = 'done';
+  await become('locked', all('locked', 'succeeded 1')); // what is in flight goes on under a pause
+  await muster().client.resume('plain', { target: 'locked' });
 });
 
 test('H6: weight in flight is free when an accepted batch ends, for other leaders too', async () => {
