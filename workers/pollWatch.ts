@@ -45,6 +45,6 @@ export class PollWatch {
 /** Where a process on this machine reads what is served at this host:port. */
 export const localUrl = (address: string): string => {
   const [, host, port] = /^(.*):(\d+)$/.exec(address) ?? [address, '127.0.0.1', ''];
-  const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host!;
+  const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host;
   return `http://${reachable}:${port}/metrics`;
 };

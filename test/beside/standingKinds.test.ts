@@ -55,6 +55,8 @@ beforeAll(async () => {
   const { id } = await client.execute({ functionId: 'nobody-has-it', method: 'run', config: {} }, [['x']]);
   executionId = id;
   await eventually(async () => (await client.execution(id).status()).message !== null);
+  const looks = `select from lease where resource in ('look/monitor/accepted', 'look/notifier') and expires_at > clock() - interval '1 min'`;
+  await eventually(async () => (await muster.database.pool.query(looks)).rowCount === 2, { what: 'signs of looks' });
   // Nobody works any more, and the store does not know: as after a process that hangs, or polls and fails.
   muster.node.shutdown();
   await eventually(async () => (await muster.database.pool.query('select from node')).rowCount === 0);

@@ -1,7 +1,6 @@
 import type { BatchPart, ExplainFacts, LeaderPart, Reason, RunPart } from './explainFacts';
 import { count, span } from './explainWords';
 import { UNANSWERED_MS } from './liveness';
-import type { Standing } from '../contracts/handler';
 
 /** What stands still, and what to do about it: a leader that was woken and takes no turn, a call that is not concluded. Pure. */
 
@@ -24,7 +23,7 @@ const remedy = (workflowId: string, known: string): string =>
 
 /** A workflow without wakes in the store: since when its work is due, and nobody does it. */
 export const overdueText = (
-  { kind, ms, workflowId }: Pick<Standing, 'kind' | 'ms' | 'workflowId'>,
+  { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
   run: RunPart | null,
 ): string =>
   ` The ${kind} stands still: work of it has been due for ${span(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
