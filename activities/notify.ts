@@ -11,8 +11,10 @@ import {
   takeDueNotifications,
 } from '../postgres/notification';
 import type { TakenNotification } from '../postgres/notification';
+import { NOTIFIER_LOOK } from '../postgres/overdueWork';
 import type { ActivityDeps } from './deps';
 import { cutText, describeThrown } from './handlers/text';
+import { LookSign } from './lookSign';
 import { partsOf, withResults } from './message';
 import { sendWebhook } from './webhook';
 import type { Delivery } from './webhook';
@@ -48,7 +50,12 @@ export const deliveryWaitMs = (attempts: number): number | null => {
 export const deliverNotifications = async (deps: ActivityDeps): Promise<DeliveryAnswer> => {
   const context = Context.current();
   setMaxListeners(0, context.cancellationSignal); // each delivery under way listens
-  const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+  const sign = new LookSign(deps.pool, NOTIFIER_LOOK);
+  sign.give();
+  const beat = setInterval(() => {
+    sign.give();
+    context.heartbeat();
+  }, BEAT_MS);
   try {
     return await new DeliveryRun(deps, context.cancellationSignal).run();
   } finally {

@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { MonitorInput, PollAnswer } from '../workflows/definitions';
 import { readAccepted } from '../postgres/batch';
+import { monitorLook } from '../postgres/overdueWork';
 import { haltHandler, haltTarget, nextPollInMs, pastDeadline, putOffPolls } from '../postgres/poll';
 import { Cancellations } from './cancellations';
 import { Conclusions } from './conclusions';
@@ -8,6 +9,7 @@ import type { AcceptedBatch } from './conclusions';
 import type { ActivityDeps } from './deps';
 import type { PollOutcome } from './handlers';
 import { pollReferences } from './handlers';
+import { LookSign } from './lookSign';
 import { decidePending } from '../workflows/planning/queuer/pendingDeadline';
 import type { Handler, ReferenceStatus } from './handlers/types';
 
@@ -41,7 +43,10 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
   const cancelling = cancellations.run();
   cancelling.catch(() => undefined); // awaited below
   // The leases of batches in hand are renewed and what was settled is rung, however long a file takes.
+  const sign = new LookSign(deps.pool, monitorLook(name));
+  sign.give();
   const ticker = setInterval(() => {
+    sign.give();
     context.heartbeat();
     conclusions.tick();
   }, TICK_MS);

@@ -6,6 +6,8 @@ import { listExecutions, readExecution } from '../postgres/executionView';
 import type { ExecutionRow } from '../postgres/executionView';
 import { readItems } from '../postgres/workItem';
 import { CHUNK, executionStateName, isOver, itemStateName } from '../workflows/planning/execution/states';
+import { executionWorkflowId } from '../workflows/naming';
+import { STANDING_MS } from '../workflows/planning/liveness';
 import { wakeExecutions } from '../workflows/wake';
 import type { ClientContext } from './context';
 import { MusterError, NotFoundError } from './errors';
@@ -35,13 +37,20 @@ export const viewOf = (row: ExecutionRow, message: string | null): views.Executi
 const RECENT_CHUNKS = 1_000;
 const NAMED = 10;
 
+/** Null: a turn has answered the last wake, or may still. */
+const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
+  wokenMs === null || wokenMs < STANDING_MS
+    ? null
+    : `stands still: it was woken ${Math.round(wokenMs / 1_000)} s ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
+
 /** What it waits for, and the nodes by name that lost, or never took, what the last round gave them. */
-const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[]): string | null => {
+const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: string): string | null => {
   const lost = chunks.filter(({ round, state }) => round === row.round && state === CHUNK.closed);
   const named = (reason: string): string[] => lost.filter((chunk) => chunk.reason === reason).map(({ node }) => node);
   const list = (nodes: string[]): string =>
     nodes.slice(0, NAMED).join(', ') + (nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : '');
   const parts = [
+    standsStill(row, prefix),
     row.note,
     [named('undelivered'), 'could not be delivered to'] as const,
     [named('expired'), 'was lost with'] as const,
@@ -69,7 +78,7 @@ export class Execution {
   async status(): Promise<views.ExecutionView> {
     const row = await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
-    return viewOf(row, messageOf(row, chunks));
+    return viewOf(row, messageOf(row, chunks, this.client.prefix));
   }
 
   async progress(): Promise<views.ExecutionProgress> {
@@ -184,5 +193,7 @@ const notFound = (id: string): Error => new NotFoundError('execution', id, RETEN
 /** Newest first. */
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
   await client.ready();
-  return (await listExecutions(client.pool, limit)).map((row) => viewOf(row, row.note));
+  return (await listExecutions(client.pool, limit)).map((row) =>
+    viewOf(row, standsStill(row, client.prefix) ?? row.note),
+  );
 };

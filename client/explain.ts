@@ -3,6 +3,7 @@ import type { ExplainRow } from '../postgres/explain';
 import { readExplainFacts } from '../postgres/explain';
 import { findQueuedInLane } from '../postgres/laneQueue';
 import { findSubmissionOf } from '../postgres/laneView';
+import { hasOverdueNotice } from '../postgres/overdueWork';
 import { readServedOf } from '../postgres/partitionView';
 import { readUnanswered } from '../postgres/unanswered';
 import { leaderWorkflowId } from '../workflows/naming';
@@ -10,10 +11,10 @@ import type { ExplainFacts, Explanation } from '../workflows/planning/explain';
 import { explain as explainFacts, explainTrouble } from '../workflows/planning/explain';
 import type { BatchPart, LeaderPart } from '../workflows/planning/explainFacts';
 import { servedBy, withServedBy } from '../workflows/planning/explainServed';
-import { remedyOf, standsStill } from '../workflows/planning/explainStanding';
+import { overdueText, remedyOf, standsStill } from '../workflows/planning/explainStanding';
 import { span, stopped } from '../workflows/planning/explainWords';
-import { UNANSWERED_MS } from '../workflows/planning/liveness';
-import { leaderStateName, taskStateName } from '../workflows/planning/states';
+import { STANDING_MS, UNANSWERED_MS } from '../workflows/planning/liveness';
+import { isTerminal, leaderStateName, taskStateName } from '../workflows/planning/states';
 import { checkName } from './arguments';
 import { cancellationCauseName, cancellationStateName } from './cancellation';
 import type { ClientContext } from './context';
@@ -21,7 +22,7 @@ import { NODE_LIVE_MS } from './context';
 import { describeRun } from './describeRun';
 import { NotFoundError } from './errors';
 import { batchStatus } from './lanes';
-import { standingOf } from './standing';
+import { readStanding, standingOf } from './standing';
 
 /**
  * Where a task is, what it waits for and when something happens next at the earliest (G13): from Postgres, and where a leader or queuer
@@ -32,8 +33,28 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
   await client.ready();
   const explained = await explainWaiting(client, id);
   const row = explained.waitsFor === null ? null : await readServedOf(client.pool, id, NODE_LIVE_MS);
-  if (row === null) return explained;
-  return withServedBy(explained, servedBy({ ...row, partition: `${row.handler}/${row.no}` }));
+  const served = row === null ? null : servedBy({ ...row, partition: `${row.handler}/${row.no}` });
+  const told = served === null ? explained : withServedBy(explained, served);
+  return { ...told, text: `${told.text}${await standingBeside(client, told)}` };
+};
+
+/** Whoever else has its next step, and stands still: the balancer of a partition without a node, its monitor, the notifier of its callback. */
+const standingBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
+  const { waitsFor, servedBy: served, facts } = told;
+  const isOver = isTerminal(told.state);
+  const pollInMs = facts.batch?.pollInMs ?? facts.batch?.cancellation?.nextInMs ?? 0;
+  const kinds = [
+    waitsFor !== null && ['free', 'revoked'].includes(served?.why ?? '') ? 'balancer' : null,
+    !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
+    isOver && (await hasOverdueNotice(client.pool, told.id)) ? 'notifier' : null,
+  ];
+  if (kinds.every((kind) => kind === null)) return '';
+  const { name } = facts.handler;
+  const all = (await readStanding(client.pool, client.prefix)).of({ name, hasLanes: false });
+  const texts = all
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(async (one) => overdueText(one, await describeRun(() => client.temporal(), one.workflowId)));
+  return (await Promise.all(texts)).join('');
 };
 
 const explainWaiting = async (client: ClientContext, id: string): Promise<Explanation> => {

@@ -5,8 +5,6 @@ import { inSnapshot } from '../postgres/snapshot';
 import * as facts from '../postgres/status';
 import { COUNTED, countTasks } from '../postgres/statusCounts';
 import { readTargets } from '../postgres/targetView';
-import { readUnanswered } from '../postgres/unanswered';
-import { UNANSWERED_MS } from '../workflows/planning/liveness';
 import type { TaskState } from '../workflows/planning/states';
 import { flushReasonName, leaderStateName, TASK_STATES, taskStateName } from '../workflows/planning/states';
 import { checkName, checkWhole } from './arguments';
@@ -14,7 +12,7 @@ import type { ClientContext } from './context';
 import { NODE_LIVE_MS } from './context';
 import { InvalidArgumentError } from './errors';
 import { findScope } from './scope';
-import { standingOf } from './standing';
+import { readStanding } from './standing';
 import type { HandlerStatus, TargetStatus } from './views';
 
 /**
@@ -38,7 +36,7 @@ export const status = async (
     const compared = exact ?? (!counted.estimated && (await countUpTo(db, 'task', COUNTED)) <= COUNTED);
     const accepted = compared ? await facts.countAccepted(db, id) : null;
     const leaders = await facts.readLeaders(db, id);
-    const unanswered = await readUnanswered(db, UNANSWERED_MS, STANDING);
+    const standing = await readStanding(db, client.prefix);
     const lanes = new Set(await facts.handlersWithLanes(db));
     const partitions = await countPartitions(db, id);
     const served = new Set(await servedHandlers(db, NODE_LIVE_MS));
@@ -68,17 +66,12 @@ export const status = async (
         })),
         flushReasons: Object.fromEntries(mine(counted.reasons).map(({ reason, n }) => [flushReasonName(reason), n])),
         served: served.has(one.name),
-        standing: unanswered
-          .filter((other) => other.handler === one.name || (other.kind === 'queuer' && lanes.has(one.id)))
-          .map((other) => standingOf(client.prefix, other)),
+        standing: standing.of({ name: one.name, hasLanes: lanes.has(one.id) }),
         partitions: partitions.get(one.id) ?? null,
       };
     });
   });
 };
-
-/** So many of the oldest are named. */
-const STANDING = 100;
 
 const countsOf = (rows: readonly { state: number; n: number }[]): Record<TaskState, number> => {
   const counts = Object.fromEntries(Object.keys(TASK_STATES).map((name) => [name, 0])) as Record<TaskState, number>;

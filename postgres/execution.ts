@@ -90,14 +90,17 @@ select state from before`,
   return rows[0]?.state ?? null;
 };
 
-/** Executions whose workflow should have looked by now, oldest first; each is given `againMs` to do so. */
-export const dueExecutions = async (db: Queryable, limit: number, againMs: number): Promise<string[]> => {
+/**
+ * Executions whose workflow should have looked by now, oldest first; each is given `againMs` to do so. The first time its wake is noted
+ * (`woken_at`), as of `startMs` from now, when its next run begins; only a turn takes that back.
+ */
+export const dueExecutions = async (db: Queryable, limit: number, againMs: number, startMs = 0): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'due-executions',
     text: `
-update execution set resume_at = clock() + $2 * interval '1 ms'
+update execution set resume_at = clock() + $2 * interval '1 ms', woken_at = coalesce(woken_at, clock() + $3 * interval '1 ms')
 where id in (select id from execution where state in (0, 1) and resume_at <= clock() order by resume_at limit $1 for update skip locked) returning id`,
-    values: [limit, againMs],
+    values: [limit, againMs, startMs],
   });
   return rows.map((row) => row.id);
 };

@@ -29,7 +29,7 @@ export const takeTurn = async (
   const { rows } = await db.query<ExecutionFacts>({
     name: 'take-execution-turn',
     text: `
-update execution e set run = $2, run_started_at = to_timestamp($3::float8 / 1000), turn = $4, epoch = e.epoch + (e.run is distinct from $2)::int,
+update execution e set run = $2, run_started_at = to_timestamp($3::float8 / 1000), turn = $4, woken_at = null, epoch = e.epoch + (e.run is distinct from $2)::int,
   attempts_limit = case when e.max_attempts = 0 then $5 else least(e.max_attempts, $5) end
 where e.id = $1 and e.state in (0, 1) and (e.run = $2 and e.turn < $4
   or e.run is distinct from $2 and coalesce(e.run_started_at, '-infinity') <= to_timestamp($3::float8 / 1000))

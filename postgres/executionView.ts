@@ -14,13 +14,15 @@ export interface ExecutionRow {
   attemptsLimit: number | null;
   round: number;
   note: string | null;
+  /** Since it was woken, if no turn has answered; null: one has, or it is over. */
+  wokenMs: number | null;
   createdAt: Date;
   startedAt: Date | null;
   finishedAt: Date | null;
 }
 
 const COLUMNS = `id, function_id as "functionId", method, config, topic, state, items, max_attempts as "maxAttempts", attempts_limit as "attemptsLimit", round, note,
-  created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
+  case when state in (0, 1) then (extract(epoch from clock() - woken_at) * 1000)::float8 end as "wokenMs", created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
   'done', n_done, 'failed', n_failed, 'permanentlyFailed', n_dead) as counts`;
 
 export const readExecution = async (db: Queryable, id: string): Promise<ExecutionRow | null> => {

@@ -231,6 +231,7 @@ create table execution (
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
+  woken_at timestamp with time zone,
   constraint execution_pkey PRIMARY KEY (id),
   constraint execution_attempts_limit_check CHECK (attempts_limit > 0),
   constraint execution_check CHECK (LEAST(n_created, n_running, n_done, n_failed, n_dead) >= 0),
@@ -742,6 +743,7 @@ CREATE INDEX execution_deleted ON execution USING btree (finished_at) WHERE stat
 CREATE INDEX execution_ended ON execution USING btree (finished_at) WHERE state = ANY (ARRAY[100, '-3'::integer]);
 CREATE INDEX execution_open ON execution USING btree (resume_at) WHERE state = ANY (ARRAY[0, 1]);
 CREATE INDEX execution_staging ON execution USING btree (resume_at) WHERE state = 2;
+CREATE INDEX execution_woken ON execution USING btree (woken_at) WHERE woken_at IS NOT NULL;
 CREATE INDEX fanout_idle ON fanout USING btree (state, active_at);
 CREATE INDEX fanout_initiator ON fanout USING btree (initiator_id) WHERE initiator_id IS NOT NULL;
 CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));

@@ -8,6 +8,7 @@ import { keys, notices } from './invariants/keys';
 import { lanes } from './invariants/lanes';
 import { leases } from './invariants/leases';
 import { places } from './invariants/places';
+import { standing } from './invariants/standing';
 import type { Client, Pool } from './pool';
 import type { Windows } from './sample';
 import { cutWindows, ONLY_BY_INDEX } from './sample';
@@ -24,6 +25,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...lanes,
   ...executions,
   ...fanouts,
+  ...standing,
 ];
 
 export interface VerifyOptions {

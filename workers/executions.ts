@@ -57,9 +57,9 @@ export class ExecutionSweep {
   /** Answers those that it woke. */
   async round(): Promise<string[]> {
     const { pool, temporal, prefix, log } = this.deps;
-    const due = await dueExecutions(pool, PER_ROUND, AGAIN_MS + this.startupDelayMs);
+    const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
+    const due = await dueExecutions(pool, PER_ROUND, AGAIN_MS + this.startupDelayMs, resumeAfterMs);
     if (due.length > 0) {
-      const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
       log.info({ executions: due.length, resumeAfterMs }, 'sweeper: woke executions that did not look in time');
       const failure = await wakeExecutions(temporal, prefix, due, resumeAfterMs);
       if (failure !== null) throw failure;

@@ -1,11 +1,14 @@
 import type { Pool } from '../postgres/pool';
+import { readOverdueWork } from '../postgres/overdueWork';
 import { readUnanswered } from '../postgres/unanswered';
 import { DATABASE_SILENT_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../workflows/planning/liveness';
+import type { PollWatch } from './pollWatch';
+import { SinceError } from './pollWatch';
 
 /** Whether this process is of use, part by part. A short hiccup of a server is none; what stands still is not called healthy. */
 
 export interface PartHealth {
-  part: 'database' | 'temporal' | 'workers' | 'turns';
+  part: 'database' | 'temporal' | 'workers' | 'polls' | 'turns';
   healthy: boolean;
   /** ISO; null: nothing is wrong with it. Within its patience a part may be healthy although it fails. */
   failingSince: string | null;
@@ -21,6 +24,8 @@ export interface HealthOptions {
   pool: Pool;
   /** A cheap question to Temporal over the connection of the workers; rejects if there is no answer in time. Left out: none is used. */
   askTemporal?: () => Promise<unknown>;
+  /** What becomes of the workers' polls. */
+  polls?: PollWatch | undefined;
   /** Rejects, or throws, if a worker of this process has failed. */
   checkWorkers?: () => void;
   /** For tests. */
@@ -37,24 +42,20 @@ export class Health {
   private readonly timer: NodeJS.Timeout;
   private checking: Promise<void> | null = null;
 
-  constructor({ pool, askTemporal, checkWorkers, silentMs = {} }: HealthOptions) {
+  constructor({ pool, askTemporal, checkWorkers, polls, silentMs = {} }: HealthOptions) {
     const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () =>
       pool.query({ name: 'is-alive', text: 'select 1' }),
     );
     // The patience with a wake is in the question. A database that does not answer is another part's fault.
     const turns = new Part('turns', 0, async () => {
-      const [oldest] = await readUnanswered(pool, UNANSWERED_MS, 1).catch(() => []);
-      if (oldest === undefined) return;
-      const who =
-        oldest.kind === 'queuer' ? `queuer ${oldest.id}` : `leader "${oldest.name}" of handler "${oldest.handler}"`;
-      throw new Error(
-        `${who} was woken ${Math.round(oldest.ms / 1_000)} s ago and has taken no turn since; muster status names all`,
-      );
+      const what = await whatStandsStill(pool).catch(() => null);
+      if (what !== null) throw new Error(`${what}; muster status names all`);
     });
     this.parts = [database, turns];
     if (askTemporal !== undefined)
       this.parts.push(new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal));
     if (checkWorkers !== undefined) this.parts.push(new Part('workers', 0, async () => checkWorkers()));
+    if (polls !== undefined) this.parts.push(new Part('polls', 0, () => polls.check()));
     this.timer = setInterval(() => void this.check(), EVERY_MS);
     this.timer.unref();
     void this.check();
@@ -87,6 +88,22 @@ export class Health {
   }
 }
 
+/** The oldest, or null. */
+const whatStandsStill = async (pool: Pool): Promise<string | null> => {
+  const [woken] = await readUnanswered(pool, UNANSWERED_MS, 1);
+  if (woken !== undefined) {
+    const { kind, id, name, handler, ms } = woken;
+    const who = kind === 'queuer' ? `queuer ${id}` : `leader "${name}" of handler "${handler}"`;
+    return `${who} was woken ${seconds(ms)} ago and has taken no turn since`;
+  }
+  const [overdue] = await readOverdueWork(pool, 1);
+  if (overdue === undefined) return null;
+  const who = `${overdue.kind}${overdue.name === '' ? '' : ` "${overdue.name}"`}`;
+  return `${who} has had overdue work for ${seconds(overdue.ms)} and has given no sign of it since`;
+};
+
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
+
 class Part {
   private answeredAt = performance.now();
   private failingSince: Date | null = null;
@@ -105,7 +122,7 @@ class Part {
       this.failingSince = null;
       this.error = null;
     } catch (error) {
-      this.failingSince ??= new Date();
+      this.failingSince ??= error instanceof SinceError ? error.since : new Date();
       this.error = error instanceof Error ? error.message : String(error);
     }
   }

@@ -8,6 +8,7 @@ import type { ExecutionMeters } from '../activities/executionMeters';
 import type { Pool } from '../postgres/pool';
 import type { HealthOptions } from './health';
 import { Health } from './health';
+import type { PollWatch } from './pollWatch';
 import { StoreMetrics } from './storeMetrics';
 import type { SweepCounts } from './sweepCounts';
 
@@ -43,6 +44,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
   const health = new Health({ ...options.health, pool: options.pool });
   const metrics = new StoreMetrics(registry, options);
   registerHealth(registry, health);
+  if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
   options.meters?.register(registry);
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
@@ -85,6 +87,12 @@ const registerHealth = (registry: Registry, health: Health): void => {
     collect() { for (const { part, healthy } of health.silence()) this.set({ part }, healthy ? 1 : 0); } }); // prettier-ignore
   new Gauge({ name: 'muster_silent_seconds', help: 'Since the last good answer of this part; 0: it answers', labelNames, registers,
     collect() { for (const { part, seconds } of health.silence()) this.set({ part }, seconds); } }); // prettier-ignore
+};
+
+/** Of this process: an idle one stays below a minute, which a server lets a poll wait for work. */
+const registerPolls = (registry: Registry, polls: PollWatch): void => {
+  new Gauge({ name: 'muster_poll_age_seconds', help: 'Since a poll of this kind was last answered, with or without work; 0: none is open, all slots are taken', labelNames: ['kind'], registers: [registry],
+    collect() { for (const { kind, seconds } of polls.ages()) this.set({ kind }, seconds); } }); // prettier-ignore
 };
 
 const send = (response: ServerResponse, status: number, type: string, body: string): void => {

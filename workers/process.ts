@@ -14,6 +14,8 @@ import { startMetrics } from './metrics';
 import type { MetricsServer } from './metrics';
 import { createNode } from './node';
 import type { Node, NodeOptions } from './node';
+import { choosePorts, LOOPBACK } from './embedded/ports';
+import { localUrl, PollWatch } from './pollWatch';
 import { warnOfCoarseTimers } from './timerProbe';
 import type { Versioning } from './versioning';
 import { setCurrentVersion } from './versioning';
@@ -61,10 +63,8 @@ export interface RunningWorker {
 export const startWorker = async (settings: Settings, options: WorkerOptions): Promise<RunningWorker> => {
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
   const poisoned = new AbortController();
-  installRuntime(log, {
-    metricsAddress: options.sdkMetricsAddress,
-    onPoisoned: () => poisoned.abort(new PoisonedWorkerError()),
-  });
+  const onPoisoned = (): void => poisoned.abort(new PoisonedWorkerError());
+  const polls = await installWatched(options, onPoisoned);
   const pool = createPool({
     databaseUrl: settings.databaseUrl!,
     schema: settings.schema,
@@ -82,7 +82,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     callbacks = await listen(settings, log);
     const callback = callbackOf(settings, callbacks);
     const node = await createNode({ ...nodeOptions(settings, options), ...callback, pool, connection: connection! });
-    metrics = await serveMetrics(node, pool, connection!, options);
+    metrics = await serveMetrics(node, pool, connection!, polls, options);
     callbacks?.serve(node.deps);
     void warnOfCoarseTimers({
       connection: connection!,
@@ -102,6 +102,21 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     await pool.end();
     throw error;
   }
+};
+
+/** Installs the SDK's runtime; where health is asked for, its counters are read: at the address given, else at a free port of this machine. */
+const installWatched = async (
+  { log, metrics, sdkMetricsAddress }: WorkerOptions,
+  onPoisoned: () => void,
+): Promise<PollWatch | undefined> => {
+  if (sdkMetricsAddress !== undefined || metrics === undefined) {
+    installRuntime(log, { metricsAddress: sdkMetricsAddress, onPoisoned });
+    return metrics === undefined ? undefined : new PollWatch(localUrl(sdkMetricsAddress!));
+  }
+  const { port } = await choosePorts({ port: {} });
+  const metricsAddress = `${LOOPBACK}:${port}`;
+  installRuntime(log, { metricsAddress, onPoisoned });
+  return new PollWatch(localUrl(metricsAddress));
 };
 
 const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
@@ -148,6 +163,7 @@ const serveMetrics = async (
   node: Node,
   pool: Pool,
   connection: NativeConnection,
+  polls: PollWatch | undefined,
   { metrics, log }: WorkerOptions,
 ): Promise<MetricsServer | null> => {
   if (metrics === undefined) return null;
@@ -159,7 +175,7 @@ const serveMetrics = async (
       sweepCounts: node.sweepCounts,
       meters: node.deps.meters,
       partitions: node.deps.partitions,
-      health: { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers },
+      health: { askTemporal: () => askTemporal(connection), checkWorkers: node.checkWorkers, polls },
     });
     log.info({ url: `${server.url}/metrics` }, 'serving metrics');
     return server;

@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import * as store from '../postgres/metrics';
 import type { Client, Pool } from '../postgres/pool';
 import { inTransaction } from '../postgres/pool';
+import type { OverdueGauge } from '../postgres/overdueWork';
+import { readOverdueGauges } from '../postgres/overdueWork';
 import type { Wakes } from '../postgres/unanswered';
 import { readWakes } from '../postgres/unanswered';
 import { UNANSWERED_MS } from '../workflows/planning/liveness';
@@ -49,6 +51,8 @@ export class StoreMetrics {
   private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
   private readonly unanswered: Gauge<'kind'>;
   private readonly oldestUnanswered: Gauge<'kind'>;
+  private readonly standing: Gauge<'kind'>;
+  private readonly oldestStanding: Gauge<'kind'>;
   private readonly paused: Gauge<'handler'>;
   private readonly nodes: Gauge<'handler'>;
   private readonly leaders: Gauge<'handler' | 'state'>;
@@ -94,6 +98,18 @@ export class StoreMetrics {
       labelNames: ['kind'],
       registers,
     });
+    this.standing = new Gauge({
+      name: 'muster_standing',
+      help: 'Monitors, notifiers, balancers and executions whose work has been due for more than 60 s without a sign of them',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.oldestStanding = new Gauge({
+      name: 'muster_oldest_standing_seconds',
+      help: 'Since the oldest such work was due; 0: none stands still',
+      labelNames: ['kind'],
+      registers,
+    });
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -130,6 +146,7 @@ export class StoreMetrics {
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
         this.showWakes(await readWakes(client, UNANSWERED_MS));
+        this.showOverdue(await readOverdueGauges(client));
         await this.executions.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
@@ -159,6 +176,13 @@ export class StoreMetrics {
     for (const { kind, late, oldestMs } of wakes) {
       this.unanswered.set({ kind }, late);
       this.oldestUnanswered.set({ kind }, oldestMs / 1_000);
+    }
+  }
+
+  private showOverdue(kinds: readonly OverdueGauge[]): void {
+    for (const { kind, n, oldestMs } of kinds) {
+      this.standing.set({ kind }, n);
+      this.oldestStanding.set({ kind }, oldestMs / 1_000);
     }
   }
 

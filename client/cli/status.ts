@@ -61,14 +61,21 @@ const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimate
     partitions === null || partitions.held === partitions.n
       ? ''
       : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
-    standing.length === 0
-      ? ''
-      : `STANDS STILL: ${standing[0]!.kind} ${standing[0]!.name} was woken ${duration(standing[0]!.ms)} ago and has taken no turn${standing.length === 1 ? '' : `, nor have ${standing.length - 1} others`} (workflow ${standing[0]!.workflowId})`,
+    standing.length === 0 ? '' : stands(standing[0]!, standing.length - 1),
     estimated ? 'numbers of large tables are projected from a sample (--exact counts)' : '',
     identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
   ]
     .filter((text) => text !== '')
     .join('; ');
+
+const stands = ({ kind, name, ms, workflowId }: HandlerStatus['standing'][number], others: number): string => {
+  const who = kind === name ? `the ${kind}` : `${kind} ${name}`;
+  const why =
+    kind === 'leader' || kind === 'queuer'
+      ? `was woken ${duration(ms)} ago and has taken no turn`
+      : `has left its work alone, which has been due for ${duration(ms)}`;
+  return `STANDS STILL: ${who} ${why}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
+};
 
 const one = (status: HandlerStatus): string => {
   const { handler, counts, accepted, oldestQueuedMs, inFlightCalls, leaders, flushReasons } = status;

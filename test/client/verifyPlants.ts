@@ -217,5 +217,48 @@ const drop = (table: string): Promise<void> =>
   'a notification is delivered, given up, or due some time': [
     { plant: () => run('update notification set next_at = null'), row: ({ done }) => ({ batch: done }) },
   ],
+  'a monitor with overdue batches looks': [
+    {
+      plant: async ({ open }) => [await run(`update node set handlers = '{items}'`), await run(`update batch set reference = 'r', dispatch = null, poll_at = clock() - interval '61 s' where id = ${open}`)],
+      row: () => ({ handler: 'items' }),
+    },
+    {
+      plant: async ({ open }) => [await run(`update node set handlers = '{items}'`), await run(`insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at) select ${open}, id, 'r', 0, clock() - interval '61 s', clock() from handler`)],
+      row: () => ({ handler: 'items' }),
+    },
+  ],
+  'a notifier with overdue notifications looks': [
+    { plant: () => run(`update notification set next_at = clock() - interval '61 s'`), row: () => ({ notification: expect.any(Number) as number }) },
+  ],
+  'a partition that a node can hold is given to one in time': [
+    {
+      plant: async () => [
+        await run(`update node set handlers = '{items}'`),
+        await run(`insert into lease (resource, holder, epoch, acquired_at, expires_at) values ('partition/items/0', null, 0, clock(), clock() - interval '61 s')`),
+        await run(`insert into partition (resource, handler_id, no) select 'partition/items/0', id, 0 from handler`),
+      ],
+      row: () => ({ handler: 'items', partition: 'partition/items/0' }),
+    },
+    {
+      // Asked back long ago from a node that keeps it, and no round since.
+      plant: async () => [
+        await run(`update node set handlers = '{items}'`),
+        await run(`insert into lease (resource, holder, epoch, acquired_at, expires_at, revoked_at) values ('partition/items/0', 'n1', 1, clock(), clock() + interval '10 s', clock() - interval '81 s')`),
+        await run(`insert into partition (resource, handler_id, no) select 'partition/items/0', id, 0 from handler`),
+      ],
+      row: () => ({ handler: 'items' }),
+    },
+  ],
+  'a woken execution takes a turn': [
+    {
+      // As it is while the sweeper wakes it again and again.
+      plant: () => run(`insert into execution (id, function_id, method, config, state, max_attempts, items, n_created, resume_at, woken_at, created_at) values ('11111111-2222-4333-8444-555555555555', 'f', 'm', '{}', 0, 0, 1, 1, clock() + interval '25 s', clock() - interval '61 s', clock())`),
+      row: () => ({ execution: '11111111-2222-4333-8444-555555555555' }),
+    },
+    {
+      plant: () => run(`insert into execution (id, function_id, method, config, state, max_attempts, items, n_created, resume_at, created_at) values ('11111111-2222-4333-8444-555555555555', 'f', 'm', '{}', 0, 0, 1, 1, clock() - interval '61 s', clock())`),
+      row: () => ({ execution: '11111111-2222-4333-8444-555555555555' }),
+    },
+  ],
 };
 }; // prettier-ignore

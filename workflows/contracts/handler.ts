@@ -16,14 +16,14 @@ export const leaderView = z
   .meta({ id: 'Leader' });
 export type LeaderView = z.infer<typeof leaderView>;
 
-/** A leader or queuer that was woken long ago and has taken no turn since. */
+/** A workflow that was woken, or whose work is overdue, long ago, and that has done nothing since. */
 export const standing = z
   .object({
-    kind: z.enum(['leader', 'queuer']),
-    name: z.string(),
-    ms: ms.describe('Since it was woken'),
+    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution']),
+    name: z.string().describe('Of a monitor its handler, of an execution its id'),
+    ms: ms.describe('Since it was woken, or its work was due'),
     workflowId: z.string(),
-    runId: z.string().nullable().describe('Of its last turn; null: it has never taken one'),
+    runId: z.string().nullable().describe('Of its last turn; null: it has never taken one, or the store does not know'),
   })
   .meta({ id: 'Standing' });
 export type Standing = z.infer<typeof standing>;
@@ -50,7 +50,11 @@ export const handlerStatus = z
     leaders: z.array(leaderView).describe('At most 1,000, those that do not answer first'),
     flushReasons: reasonCounts.describe('Why the batches still in the store were closed: how many of each'),
     served: z.boolean().describe('A live worker node has this handler; without one nothing of it is sent'),
-    standing: z.array(standing).describe('Whose work stands still: woken for more than 30 s, and no turn since'),
+    standing: z
+      .array(standing)
+      .describe(
+        'Whose work stands still: woken for more than 30 s, or due for more than 60 s. The notifier and executions stand with every handler',
+      ),
     partitions: z
       .object({ n: count, held: count })
       .nullable()

@@ -15,8 +15,18 @@ export const standsStill = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>):
 /** What is known of the run, and the remedy. */
 export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: RunPart | null): string => {
   const last = ofLastTurn === null ? 'it has never taken one' : `its last turn was of run ${ofLastTurn}`;
-  return `Workflow ${workflowId}; ${last}${state(run)}. The sweeper of a worker wakes it again, and ends its run and begins it anew after a minute or two without a turn; if no worker is left, start one. To end the run at once: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+  return remedy(workflowId, `; ${last}${state(run)}`);
 };
+
+const remedy = (workflowId: string, known: string): string =>
+  `Workflow ${workflowId}${known}. The sweeper of a worker wakes it again, and ends its run and begins it anew after a minute or two without a turn; if no worker is left, start one. To end the run at once: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+
+/** A workflow without wakes in the store: since when its work is due, and nobody does it. */
+export const overdueText = (
+  { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
+  run: RunPart | null,
+): string =>
+  ` The ${kind} stands still: work of it has been due for ${span(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
 
 const state = (run: RunPart | null): string => {
   if (run === null) return '';
