@@ -147,6 +147,7 @@ const writePlan = async (client: Client, queuerId: number, look: Look, grants: r
         due_in_ms: lane.dueInMs,
         granted: granted.get(lane.laneId) ?? 0,
         blocked_by: lane.heldBy,
+        unserved_by: lane.unservedBy,
         halted_by: lane.haltedBy,
         halt_reason: lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null ? null : haltOf(plan.failures, lane.haltedBy), // prettier-ignore
       })),

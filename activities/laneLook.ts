@@ -1,7 +1,7 @@
 import { cutLanes } from './laneCut';
 import type { LaneFacts, LockedQueuer, OpenBatch } from '../postgres/grant';
 import * as store from '../postgres/grant';
-import { servedHandlers } from '../postgres/node';
+import { NODE_LIVE_MS, servedHandlers } from '../postgres/node';
 import { lockServing } from '../postgres/partition';
 import { promoteDueLanes } from '../postgres/promoteLanes';
 import { readTokens } from '../postgres/tokens';
@@ -14,8 +14,12 @@ import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../workflows/pla
 
 /** A resume rings the lane; this is only the net. */
 const PAUSED_LOOK_MS = 3_600_000;
-/** No live worker has the handler: looked at again this soon. */
-const UNSERVED_LOOK_MS = 3_000;
+/**
+ * No live node serves the batch: the node that joins, the balancer and the sweeper mark the lane, this is only the net. At the same moment for
+ * all such lanes, so that any number of them costs the queuer a turn a minute.
+ */
+const UNSERVED_LOOK_MS = 60_000;
+const nextUnservedLookInMs = (nowMs: number): number => UNSERVED_LOOK_MS - (nowMs % UNSERVED_LOOK_MS);
 /** A lane whose next batch must wait until more batches were cut before it. */
 const BLOCKED_LOOK_MS = 1_000;
 /** Lanes looked at for one grant, beyond one a slot. */
@@ -45,7 +49,7 @@ export const lookAtLanes = async (
     strategy === 'single',
   );
   const queues = await cutLanes(client, found);
-  const served = found.length === 0 ? [] : await servedHandlers(client, 30_000);
+  const served = found.length === 0 ? [] : await servedHandlers(client, NODE_LIVE_MS);
   const nodes = await nodesOf(client, found);
   // Held for a moment: tasks that go before its next batch are in none yet.
   const bases = found.map(baseOf).map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane)); // prettier-ignore
@@ -55,7 +59,7 @@ export const lookAtLanes = async (
   for (const batch of open) ofLane.set(batch.laneId, [...(ofLane.get(batch.laneId) ?? []), batch]);
   const lanes = bases.map((lane, i): Lane => {
     const batches = ofLane.get(lane.id) ?? [];
-    return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served, nodes.get(lane.id))), openMore: batches.length > windows[i]! }; // prettier-ignore
+    return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served, nodes.get(lane.id), queuer.nowMs)), openMore: batches.length > windows[i]! }; // prettier-ignore
   });
   const { depth, round, paused } = queuer;
   const handlers = await tokensOf(client, open);
@@ -101,7 +105,14 @@ const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
 });
 
 /** `node`: null where its lane is in a partition that no node holds. */
-const toQueued = (batch: OpenBatch, served: readonly string[], node: string | null | undefined): QueuedBatch => ({
+const toQueued = (
+  batch: OpenBatch,
+  served: readonly string[],
+  node: string | null | undefined,
+  nowMs: number,
+): QueuedBatch => ({
+  // prettier-ignore
+  ...timing(batch, served.includes(batch.handler) && node !== null, nowMs),
   id: batch.id,
   sequence: batch.seq,
   part: 0,
@@ -110,17 +121,22 @@ const toQueued = (batch: OpenBatch, served: readonly string[], node: string | nu
   reads: batch.reads,
   writes: batch.writes,
   weight: batch.weight,
-  notBeforeInMs: batch.paused
-    ? PAUSED_LOOK_MS
-    : served.includes(batch.handler) && node !== null
-      ? batch.notBeforeInMs
-      : Math.max(UNSERVED_LOOK_MS, batch.notBeforeInMs ?? 0),
   waitsFor: batch.waitsFor,
   failedOn: batch.failedOn,
   ...(batch.limited
     ? { tokens: { handlerId: batch.handlerId, targetId: batch.targetId, n: batch.n, weight: batch.load } }
     : {}),
 });
+
+const timing = (
+  { paused, notBeforeInMs, handlerId }: OpenBatch,
+  isServed: boolean,
+  nowMs: number,
+): Pick<QueuedBatch, 'notBeforeInMs' | 'unservedBy'> => {
+  if (paused) return { notBeforeInMs: PAUSED_LOOK_MS };
+  if (isServed) return { notBeforeInMs };
+  return { notBeforeInMs: Math.max(nextUnservedLookInMs(nowMs), notBeforeInMs ?? 0), unservedBy: handlerId };
+};
 
 export const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {
   const found = (Object.entries(names) as [T, number][]).find(([, number]) => number === code);

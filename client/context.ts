@@ -19,8 +19,7 @@ export interface ClientContext {
   wakeFailed(error: Error): void;
 }
 
-/** A node that was not seen for this long is not counted on: many of its signs of life are missing. */
-export const NODE_LIVE_MS = 30_000;
+export { NODE_LIVE_MS } from '../postgres/node';
 
 /** Most ids of one statement: keeps it in milliseconds and its transaction short. */
 export const IDS_PER_STATEMENT = 1_000;

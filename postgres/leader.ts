@@ -132,7 +132,7 @@ export interface LastTurn {
   turn: number;
 }
 
-const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
+export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
 
 /**
  * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. `except`: who hears of it otherwise,

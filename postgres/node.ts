@@ -56,6 +56,9 @@ export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Prom
   return rowCount ?? 0;
 };
 
+/** A node that was not seen for this long is not counted on: many of its signs of life are missing. */
+export const NODE_LIVE_MS = 30_000;
+
 /** Handlers that a live worker serves: seen within the last `withinMs`, not draining. */
 export const servedHandlers = async (db: Queryable, withinMs: number): Promise<string[]> => {
   const { rows } = await db.query<{ handler: string }>({

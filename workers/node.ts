@@ -20,6 +20,7 @@ import type { Handler } from '../activities/handlers/types';
 import type { NodeSettings } from '../activities/nodeSettings';
 import { DEFAULT_NODE_SETTINGS } from '../activities/nodeSettings';
 import { Partitions } from '../activities/partitions';
+import { ringServed } from '../activities/served';
 import { ThrownLog, withThrownLog } from '../activities/thrownLog';
 import { Heartbeat } from '../activities/heartbeat';
 import { withRetries } from '../postgres/errors';
@@ -147,6 +148,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await registry.start();
     if (hasPartitions) balancing.start();
     if (deps.executions.serves) void wakeWaitingExecutions(deps);
+    void ringServed(deps).catch((error: unknown) => log.warn({ err: error }, 'lanes that waited for a node were not told; the sweeper tells them')); // prettier-ignore
     if (options.sweepEveryMs !== 0) sweeper.start();
   };
   const stop = async (): Promise<void> => {

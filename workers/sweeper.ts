@@ -2,10 +2,11 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { NodeSettings } from '../activities/nodeSettings';
 import { ring } from '../activities/ring';
+import { ringServed } from '../activities/served';
 import { releaseTargets } from '../postgres/batch';
 import { acquireLease, releaseLease } from '../postgres/lease';
 import { markForgottenLanes } from '../postgres/laneQueue';
-import { deleteStaleNodes, forgetDrains, servedHandlers } from '../postgres/node';
+import { deleteStaleNodes, forgetDrains, NODE_LIVE_MS, servedHandlers } from '../postgres/node';
 import { hasOverdueNotifications } from '../postgres/notification';
 import { overdueHandlers } from '../postgres/poll';
 import type { Pool } from '../postgres/pool';
@@ -68,8 +69,6 @@ const SAMPLE = 200;
 const EXPIRED_TASKS = 20_000;
 /** Younger than this, a notification or a question is about to be taken by somebody. */
 const OVERDUE_MS = 2_000;
-/** A node whose last sign of life is older serves nothing now; ten heartbeats. */
-const ALIVE_MS = 30_000;
 const STALE_NODE_MS = 3_600_000;
 /** A process that has been gone for so long does not come back. */
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
@@ -153,6 +152,7 @@ export class Sweeper {
     await this.step('open batches', () => this.sweepBatches());
     await this.step('notifications', () => this.wakeNotifier());
     await this.step('accepted batches', () => this.wakeMonitors());
+    await this.step('what waited for a node', () => ringServed(this.options));
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
@@ -264,7 +264,7 @@ export class Sweeper {
   /** Where no live worker serves the handler, the monitor could only wait, and each wake would grow its history. */
   private async wakeMonitors(): Promise<void> {
     const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
-    const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, ALIVE_MS);
+    const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, NODE_LIVE_MS);
     const due = overdue.filter((handler) => served.includes(handler));
     this.silent.noteMonitors(due);
     this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));

@@ -5,9 +5,9 @@ const IDLE_LOOK_MS = 60_000;
 /** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
-/** Whoever assigns the partition wakes its leader: this is only the net. Each look in vain doubles the wait. */
+/** Whoever assigns the partition wakes its leader, or the sweeper does: this is only the net. Each look in vain doubles the wait. */
 const UNSERVED_LOOK_MS = { first: 2_000, most: 60_000 };
-const UNSERVED = 'no node holds its partition';
+export const UNSERVED = 'no node holds its partition';
 
 /** What a leader does after a turn. */
 export interface Next {

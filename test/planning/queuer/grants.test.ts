@@ -184,6 +184,16 @@ describe('dependencies', () => {
 });
 
 describe('a plan', () => {
+  test('says for whose node a lane waits: of the first batch that no node serves, as long as nothing else of it goes', () => {
+    const open = [
+      buildBatch({ id: 1, notBeforeInMs: 900 }),
+      buildBatch({ id: 2, notBeforeInMs: 5_000, unservedBy: 7 }),
+      buildBatch({ id: 3, notBeforeInMs: 6_000, unservedBy: 8 }),
+    ];
+    const plan = planOf([buildLane({ id: 1, approach: 'unconstrained', open })]);
+    expect(plan.lanes).toMatchObject([{ ready: false, dueInMs: 900, unservedBy: 7 }]);
+  });
+
   test('C22: says the lane’s new place, and nothing of lanes that it left as they were', () => {
     const lanes = [buildLane({ id: 1, open: waiting(1, 5) }), buildLane({ id: 2, served: ROUND, open: waiting(6, 7) })];
     const plan = planGrants(buildState({ lanes }), 1);
@@ -196,6 +206,7 @@ describe('a plan', () => {
         saturated: false,
         haltedBy: null,
         heldBy: null,
+        unservedBy: null,
         ready: false,
         dueInMs: null,
       },

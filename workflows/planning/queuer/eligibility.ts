@@ -22,6 +22,8 @@ export class LaneWalk {
   private at = 0;
   /** The earliest time at which something passed over may go by time alone. */
   dueInMs: number | null = null;
+  /** The handler of a batch passed over that no node serves. */
+  unservedBy: number | null = null;
   /** A parked batch at which it stopped: it halts the lane, if it does not yet. */
   parked: number | null = null;
   readonly failures: { batchId: number; on: number }[] = [];
@@ -43,7 +45,10 @@ export class LaneWalk {
         this.at += 1;
         continue;
       }
-      if (verdict.kind === 'not-before') this.dueInMs = Math.min(this.dueInMs ?? Infinity, verdict.inMs);
+      if (verdict.kind === 'not-before') {
+        this.dueInMs = Math.min(this.dueInMs ?? Infinity, verdict.inMs);
+        this.unservedBy ??= batch.unservedBy ?? null;
+      }
       if (verdict.kind === 'parked') this.parked = batch.id;
       const goes = verdict.kind === 'may-go';
       this.passed.push(goes ? { ...batch, status: 'submitted', resolving: batch.status === 'unknown' } : batch);

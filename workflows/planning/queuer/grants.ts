@@ -172,6 +172,7 @@ const updateOf = ({ lane, walk, accounting, pending, saturated, granted, next, h
     ready: held === null && (isStopped || next !== null || mayHaveMore),
     dueInMs: held !== null ? (held.inMs ?? HELD_LOOK_MS) : isStopped || saturated ? null : (holdInMs ?? walk.dueInMs),
     heldBy: held?.handlerId ?? null,
+    unservedBy: walk.unservedBy,
   };
 };
 

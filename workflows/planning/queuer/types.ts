@@ -42,6 +42,8 @@ export interface QueuedBatch {
   waitsFor: readonly number[];
   /** A dependency that ended in any way but committed: this batch fails without being sent. */
   failedOn: number | null;
+  /** The handler that no live node has, or no node in the lane's partition; left out: one does. */
+  unservedBy?: number;
   /** What it takes of its handler's limits; left out: its handler has none. */
   tokens?: BatchTokens;
 }
@@ -141,6 +143,8 @@ export interface LaneUpdate extends Accounting {
   dueInMs: number | null;
   /** The handler for whose calls or weight in flight its next batch waits: whatever of that ends makes it ready. Null: for none. */
   heldBy: number | null;
+  /** The handler for whose node its next batch waits: a node that joins, or gets the lane's partition, makes it ready. Null: for none. */
+  unservedBy: number | null;
 }
 
 /** Fails without being sent (C18): status failed-dependency. */
