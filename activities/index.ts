@@ -9,6 +9,7 @@ import type { HandOnInput } from './handOn';
 import { createHelperActivities } from './helperActivities';
 import { deliverNotifications } from './notify';
 import { pollAccepted } from './poll';
+import { refuseUnreadable } from './refuseUnreadable';
 import { wake } from './ring';
 import { rollCall } from './rollCall';
 import { submitBatches } from './submit';
@@ -39,7 +40,9 @@ import type {
 export type { ActivityDeps } from './deps';
 
 /** All activities, over their dependencies; workflows see only the type. */
-export const createActivities = (deps: ActivityDeps) => ({
+export const createActivities = (deps: ActivityDeps) => refuseUnreadable(activitiesOf(deps));
+
+const activitiesOf = (deps: ActivityDeps) => ({
   claimBatches: (input: TurnInput): Promise<TurnAnswer> =>
     claimBatches(
       { pool: deps.pool, leaseMs: deps.leaseMs, nodes: deps.nodes, wake: (leaders) => wake(deps, leaders) },

@@ -1,11 +1,20 @@
 import { Client as TemporalClient, Connection } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
+import type { ClientInterceptors, ConnectionOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { TemporalUnavailableError } from './errors';
 
 export interface TemporalOptions {
+  /** host:port; default `localhost:7233`. */
   address?: string;
+  /** Default `default`. */
   namespace?: string;
+  /** TLS, API key, metadata, as the SDK takes them. */
   connection?: ConnectionOptions;
+  /** How arguments and results are written and read: the same as the workers' `temporal.dataConverter`, or they cannot read each other. */
+  dataConverter?: DataConverter;
+  /** Of the calls to Temporal. */
+  interceptors?: ClientInterceptors;
+  /** The caller's own client, in place of all of these: it has its own data converter and interceptors, and is not closed. */
   client?: TemporalClient;
 }
 
@@ -19,12 +28,13 @@ const KEEP_ALIVE = {
 /** A client on a connection that answers, or the caller's own. */
 export const connectTemporal = async (options: TemporalOptions = {}): Promise<TemporalClient> => {
   const { client, address = 'localhost:7233', namespace = 'default', connection } = options;
+  const { dataConverter, interceptors } = options;
   if (client !== undefined) return client;
   const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
   const opened = Connection.lazy({ address, connectTimeout: '5s', ...connection, channelArgs });
   try {
     await opened.ensureConnected();
-    return new TemporalClient({ connection: opened, namespace });
+    return new TemporalClient({ connection: opened, namespace, dataConverter, interceptors });
   } catch (error) {
     await opened.close().catch(() => undefined); // its channel would go on trying
     throw new TemporalUnavailableError(address, error);

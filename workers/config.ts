@@ -21,6 +21,7 @@ import { nodeProblems, nodeSettings } from './nodeConfig';
 import { DEFAULT_REAP } from './fanoutReaper';
 import { SettingsError } from './settingsError';
 import * as schemas from './settingsSchema';
+import type { TemporalPlugs } from './temporalPlugs';
 import type { LogLevel } from './settingsSchema';
 
 /** The only reader of `process.env`. What counts: flag, then environment, then config file, then a `muster dev` of this folder, then the default. */
@@ -42,7 +43,7 @@ export interface Flags {
   maxConnections?: string | undefined;
 }
 
-export interface TemporalSettings {
+export interface TemporalSettings extends TemporalPlugs {
   address: string;
   namespace: string;
   /** TLS, API key, metadata: secrets, never printed. */
@@ -128,10 +129,7 @@ export const loadSettings = async (
     schema: own.schema ?? servers?.schema ?? 'muster',
     maxConnections: maxConnections === undefined ? (config?.settings.maxConnections ?? null) : Number(maxConnections),
     prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
-    temporal:
-      servers === null
-        ? temporal.settings
-        : { address: servers.temporal.address, namespace: servers.temporal.namespace, connection: {} },
+    temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
     handlers: config?.handlers ?? [],
     callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
     executions: executionSettings(
@@ -150,6 +148,8 @@ export const loadSettings = async (
     dev: servers,
   };
 };
+
+const addressOf = ({ temporal: { address, namespace } }: DevServers) => ({ address, namespace });
 
 const FLAG_NAMES: Readonly<Record<string, string>> = {
   databaseUrl: '--database-url',
@@ -206,6 +206,8 @@ const temporalOf = (
         apiKey: connection.apiKey ?? fromFile.apiKey,
         tls: connection.tls ?? fromFile.tls ?? (fromFile.apiKey === undefined ? undefined : true),
       },
+      dataConverter: fromFile.dataConverter,
+      interceptors: fromFile.interceptors,
     },
     // A profile in the home directory names somebody's usual server; it does not stand against a dev server started here.
     isNamed: fromFlag !== undefined || fromFile.address !== undefined,

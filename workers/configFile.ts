@@ -50,7 +50,8 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
     return { ...nothing, problems: [{ path: name, message: unreadable(error) }] };
   }
   const problems: Problem[] = [];
-  const settings = settingsIn(exported, file.endsWith('.json'), env, name, problems);
+  const options = { json: file.endsWith('.json'), env, folder: path.dirname(file) };
+  const settings = settingsIn(exported, options, name, problems);
   const functions = functionsIn(exported, name, problems);
   // Where there are functions there need not be handlers.
   const given = [asRecord(exported), asRecord(asRecord(exported)['default'])];
@@ -111,7 +112,12 @@ const functionsIn = (exported: unknown, name: string, problems: Problem[]): Regi
 };
 
 /** Settings beside the handlers: top-level exports, or fields of the default export or of the JSON object. */
-const settingsIn = (exported: unknown, json: boolean, env: Env, name: string, problems: Problem[]): FileSettings => {
+const settingsIn = (
+  exported: unknown,
+  options: { json: boolean; env: Env; folder: string },
+  name: string,
+  problems: Problem[],
+): FileSettings => {
   const top = asRecord(exported);
   const inner = asRecord(top['default']);
   const given: Record<string, unknown> = {};
@@ -121,14 +127,14 @@ const settingsIn = (exported: unknown, json: boolean, env: Env, name: string, pr
   }
   // Named exports of a module may be anything; an object that holds the settings holds nothing else, so a typo is found.
   const closed =
-    json && !Array.isArray(exported)
+    options.json && !Array.isArray(exported)
       ? top
       : isPlain(top['default']) && ('handlers' in inner || 'functions' in inner)
         ? inner
         : {};
   for (const key of Object.keys(closed))
     if (key !== 'handlers' && key !== 'functions' && !SETTING_NAMES.includes(key)) given[key] = closed[key];
-  const schema = fileSchema({ json, env });
+  const schema = fileSchema(options);
   const found = problemsOf(schema, given);
   problems.push(...prefixed(name, found));
   return found.length > 0 ? {} : schema.parse(given);

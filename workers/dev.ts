@@ -15,7 +15,6 @@ import type { EmbeddedPostgres, TemporalDev } from './embedded';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from './process';
 import type { RunningWorker } from './process';
 import { stopOnSignals } from './signals';
-import { defaultBuildId } from './versioning';
 
 export interface DevOptions {
   cwd: string;
@@ -59,7 +58,7 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
         shutdownGraceMs: options.shutdownGraceMs,
         signal: stop.signal,
         // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
-        versioning: { deploymentName: servers.prefix, buildId: defaultBuildId() },
+        versioning: { deploymentName: servers.prefix, buildId: null },
         setCurrent: true,
       },
     );
@@ -153,7 +152,12 @@ const serversOf = ({ postgres, temporal }: Running, settings: Settings): DevServ
 const withServers = (settings: Settings, servers: DevServers): Settings => ({
   ...settings,
   databaseUrl: servers.databaseUrl,
-  temporal: { address: servers.temporal.address, namespace: servers.temporal.namespace, connection: {} },
+  temporal: {
+    ...settings.temporal, // with what is plugged in
+    address: servers.temporal.address,
+    namespace: servers.temporal.namespace,
+    connection: {},
+  },
 });
 
 /** For this machine only, and so without a token. */

@@ -1,5 +1,6 @@
+import { IllegalStateError } from '@temporalio/common';
 import { Runtime } from '@temporalio/worker';
-import type { LogMetadata, Logger as SdkLogger } from '@temporalio/worker';
+import type { LogMetadata, Logger as SdkLogger, RuntimeOptions as SdkRuntimeOptions } from '@temporalio/worker';
 import type { LogLevel as SdkLevel } from '@temporalio/common';
 import pino from 'pino';
 import type { DestinationStream, Logger } from 'pino';
@@ -48,32 +49,53 @@ const forwarder = (log: Logger, onPoisoned: () => void): SdkLogger => {
 export interface RuntimeOptions {
   /** host:port of the SDK's own Prometheus endpoint. */
   metricsAddress?: string | undefined;
+  /** Where the process has installed one, that one is kept, with its log, its metrics and its signals. */
+  shared?: boolean;
   /** Told each time that the log shows a workflow thread of this process to be unusable. */
   onPoisoned(): void;
 }
 
 /**
  * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to `log`, its metrics to `metricsAddress`, and
- * it leaves signals to us.
+ * it leaves signals to us. Returns false where the process has a runtime of its own, which may be shared.
  */
-export const installRuntime = (log: Logger, { metricsAddress, onPoisoned }: RuntimeOptions): void => {
-  Runtime.install({
-    logger: forwarder(log, onPoisoned),
-    shutdownSignals: [],
-    telemetryOptions: {
-      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
-      ...(metricsAddress === undefined
-        ? {}
-        : {
-            metrics: {
-              prometheus: {
-                bindAddress: metricsAddress,
-                countersTotalSuffix: true,
-                unitSuffix: true,
-                useSecondsForDurations: true,
-              },
-            },
-          }),
-    },
-  });
+export const installRuntime = (
+  log: Logger,
+  { metricsAddress, shared = false, onPoisoned }: RuntimeOptions,
+): boolean => {
+  try {
+    Runtime.install(runtimeOptions(log, metricsAddress, onPoisoned));
+    return true;
+  } catch (error) {
+    if (!shared) throw error;
+    if (!(error instanceof IllegalStateError)) throw error;
+    log.warn(
+      "the process has a Temporal runtime of its own, which is used: the SDK's log, metrics and signals are its own, and a workflow thread that becomes unusable is not noticed here",
+    );
+    return false;
+  }
 };
+
+const runtimeOptions = (
+  log: Logger,
+  metricsAddress: string | undefined,
+  onPoisoned: () => void,
+): SdkRuntimeOptions => ({
+  logger: forwarder(log, onPoisoned),
+  shutdownSignals: [],
+  telemetryOptions: {
+    logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+    ...(metricsAddress === undefined
+      ? {}
+      : {
+          metrics: {
+            prometheus: {
+              bindAddress: metricsAddress,
+              countersTotalSuffix: true,
+              unitSuffix: true,
+              useSecondsForDurations: true,
+            },
+          },
+        }),
+  },
+});

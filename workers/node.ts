@@ -31,7 +31,6 @@ import type { Pool } from '../postgres/pool';
 import type { ReapIntervals } from '../postgres/reap';
 import { handlerTaskQueue, nodeTaskQueue, workflowTaskQueue } from '../workflows/naming';
 import { Balancing } from './balancing';
-import { PAYLOAD_CONVERTER_PATH, workflowSource } from './bundle';
 import { callbackUrl } from './callbackToken';
 import { wakeWaitingExecutions } from './executions';
 import { ISOLATE_LIMIT } from './isolate';
@@ -40,11 +39,14 @@ import { registerSearchAttributes } from './searchAttributes';
 import type { StuckLimits } from './stuckRun';
 import { Sweeper } from './sweeper';
 import type { SweepCounts } from './sweepCounts';
+import type { TemporalPlugs } from './temporalPlugs';
+import { clientPlugs, workerDataConverter, workerInterceptors } from './temporalPlugs';
 import { packageVersion } from './versioning';
 import type { Versioning } from './versioning';
+import { workflowBundle } from './workflowBundle';
 import { WORKFLOW_FAILURES } from './workflowFailures';
 
-export interface NodeOptions {
+export interface NodeOptions extends TemporalPlugs {
   pool: Pool;
   connection: NativeConnection;
   namespace: string;
@@ -58,7 +60,7 @@ export interface NodeOptions {
   nodes?: Partial<NodeSettings>;
   /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
   callback?: { url: string; secret: string };
-  /** Share one bundle among workers of a test. */
+  /** Made before, or one for all workers of a test; it holds what is plugged into workflows. */
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;
   softDeadlineMs?: number;
@@ -108,7 +110,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const deps: ActivityDeps = {
     pool,
-    temporal: new Client({ connection, namespace }),
+    temporal: new Client({ connection, namespace, ...clientPlugs(options) }),
     handlers: new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)])),
     node: id,
     installation,
@@ -232,7 +234,7 @@ const FEW_POLLS: NonNullable<WorkerOptions['activityTaskPollerBehavior']> = {
 };
 
 /** The leaders' worker, one for the calls of each handler, and one for what is given to this very process: chunks, and calls in its partitions. */
-export const createWorkers = (
+export const createWorkers = async (
   options: NodeOptions,
   identity: string,
   activities: object,
@@ -245,14 +247,15 @@ export const createWorkers = (
     namespace,
     identity,
     activities,
-    dataConverter: { payloadConverterPath: PAYLOAD_CONVERTER_PATH },
+    dataConverter: workerDataConverter(options.dataConverter),
+    interceptors: workerInterceptors(options.interceptors),
     shutdownGraceTime: graceMs,
     shutdownForceTime: graceMs + 10_000,
   };
   const leaders = Worker.create({
     ...common,
     ...ISOLATE_LIMIT,
-    ...(options.workflowBundle === undefined ? workflowSource() : { workflowBundle: options.workflowBundle }),
+    workflowBundle: options.workflowBundle ?? (await workflowBundle(options, options.log)),
     taskQueue: workflowTaskQueue(prefix),
     ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
     ...WORKFLOW_FAILURES,

@@ -1,4 +1,4 @@
-import type { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { MusterError } from '../client/errors';
 import { createPool } from '../postgres/pool';
@@ -9,16 +9,16 @@ import type { Settings } from './config';
 import { awaitStore, connectTemporal } from './connect';
 import { handOverLeaders } from './handOver';
 import { PoisonedWorkerError } from './isolate';
-import { installRuntime } from './logging';
 import { startMetrics } from './metrics';
 import type { MetricsServer } from './metrics';
 import { createNode } from './node';
 import type { Node, NodeOptions } from './node';
-import { choosePorts, LOOPBACK } from './embedded/ports';
-import { localUrl, PollWatch } from './pollWatch';
+import type { PollWatch } from './pollWatch';
 import { warnOfCoarseTimers } from './timerProbe';
 import type { Versioning } from './versioning';
-import { setCurrentVersion } from './versioning';
+import { defaultBuildId, setCurrentVersion } from './versioning';
+import { installWatchedRuntime } from './watchedRuntime';
+import { workflowBundle } from './workflowBundle';
 
 export interface WorkerOptions {
   log: Logger;
@@ -28,13 +28,16 @@ export interface WorkerOptions {
   startTimeoutMs?: number;
   /** Most database connections of this process, and one more for its heartbeat thread. Default: the setting, 20. */
   maxConnections?: number;
-  versioning?: Versioning;
+  /** `buildId` null: named by the workflows' code. */
+  versioning?: { deploymentName: string; buildId: string | null };
   /** With versioning: new runs go to this version once it polls. */
   setCurrent?: boolean;
   /** Serves `/metrics` and `/healthz` there; none without. Default host 127.0.0.1. */
   metrics?: { port: number; host?: string };
   /** host:port of the SDK's own Prometheus endpoint. */
   sdkMetricsAddress?: string;
+  /** The SDK's runtime may be the process's own already: then that is used. Default: it is installed here. */
+  sharesRuntime?: boolean;
   /** Aborted: the start is given up. */
   signal: AbortSignal;
 }
@@ -64,7 +67,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
   const poisoned = new AbortController();
   const onPoisoned = (): void => poisoned.abort(new PoisonedWorkerError());
-  const polls = await installWatched(options, onPoisoned);
+  const polls = await installWatchedRuntime({ ...options, servesHealth: options.metrics !== undefined, onPoisoned });
   const pool = createPool({
     databaseUrl: settings.databaseUrl!,
     schema: settings.schema,
@@ -81,7 +84,9 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
     await Promise.all([awaitStore(pool, patience), opening]);
     callbacks = await listen(settings, log);
     const callback = callbackOf(settings, callbacks);
-    const node = await createNode({ ...nodeOptions(settings, options), ...callback, pool, connection: connection! });
+    const workflows = await workflowsOf(settings, options);
+    const ofNode = { ...nodeOptions(settings, options), ...workflows, ...callback };
+    const node = await createNode({ ...ofNode, pool, connection: connection! });
     metrics = await serveMetrics(node, pool, connection!, polls, options);
     callbacks?.serve(node.deps);
     void warnOfCoarseTimers({
@@ -90,11 +95,10 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
       prefix: settings.prefix,
       log,
     });
-    return running(
-      { node, pool, connection: connection!, metrics, callbacks, poisoned: poisoned.signal },
-      settings,
-      options,
-    );
+    return running({ node, pool, connection: connection!, metrics, callbacks, poisoned: poisoned.signal }, settings, {
+      ...options,
+      ...workflows,
+    });
   } catch (error) {
     await callbacks?.stop(0);
     await metrics?.stop();
@@ -104,22 +108,20 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   }
 };
 
-/** Installs the SDK's runtime; where health is asked for, its counters are read: at the address given, else at a free port of this machine. */
-const installWatched = async (
-  { log, metrics, sdkMetricsAddress }: WorkerOptions,
-  onPoisoned: () => void,
-): Promise<PollWatch | undefined> => {
-  if (sdkMetricsAddress !== undefined || metrics === undefined) {
-    installRuntime(log, { metricsAddress: sdkMetricsAddress, onPoisoned });
-    return metrics === undefined ? undefined : new PollWatch(localUrl(sdkMetricsAddress!));
-  }
-  const { port } = await choosePorts({ port: {} });
-  const metricsAddress = `${LOOPBACK}:${port}`;
-  installRuntime(log, { metricsAddress, onPoisoned });
-  return new PollWatch(localUrl(metricsAddress));
+/** The workflows, and the version that they are. */
+const workflowsOf = async (
+  { temporal }: Settings,
+  { versioning: given, log }: WorkerOptions,
+): Promise<{ workflowBundle: WorkflowBundleOption; versioning: Versioning | undefined }> => {
+  const bundle = await workflowBundle(temporal, log);
+  if (given === undefined) return { workflowBundle: bundle, versioning: undefined };
+  const { deploymentName, buildId } = given;
+  return { workflowBundle: bundle, versioning: { deploymentName, buildId: buildId ?? defaultBuildId(bundle) } };
 };
 
 const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
+  dataConverter: settings.temporal.dataConverter,
+  interceptors: settings.temporal.interceptors,
   namespace: settings.temporal.namespace,
   prefix: settings.prefix,
   handlers: settings.handlers,
@@ -129,7 +131,6 @@ const nodeOptions = (settings: Settings, options: WorkerOptions) => ({
   nodes: settings.nodes,
   fanouts: settings.fanouts,
   shutdownGraceMs: options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS,
-  ...(options.versioning === undefined ? {} : { versioning: options.versioning }),
 });
 
 /** Before any call is made: the URLs that calls carry name the port. */
@@ -192,6 +193,10 @@ const serveMetrics = async (
 export const askTemporal = (connection: NativeConnection): Promise<unknown> =>
   connection.withDeadline(Date.now() + ASK_MS, () => connection.workflowService.getSystemInfo({}));
 
+interface StartedOptions extends Omit<WorkerOptions, 'versioning'> {
+  versioning?: Versioning | undefined;
+}
+
 interface Parts {
   node: Node;
   pool: Pool;
@@ -205,7 +210,7 @@ interface Parts {
 const running = (
   { node, pool, connection, metrics, callbacks, poisoned }: Parts,
   settings: Settings,
-  options: WorkerOptions,
+  options: StartedOptions,
 ): RunningWorker => {
   const graceMs = options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS;
   const ended = node
@@ -244,7 +249,7 @@ const onAbort = (signal: AbortSignal, then: () => void): void => {
 const becomeCurrent = async (
   { node, connection }: Pick<Parts, 'node' | 'connection'>,
   settings: Settings,
-  { versioning, setCurrent, log }: WorkerOptions,
+  { versioning, setCurrent, log }: StartedOptions,
   stopped: AbortSignal,
 ): Promise<void> => {
   if (versioning === undefined || setCurrent !== true) return;

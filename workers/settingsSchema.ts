@@ -4,20 +4,17 @@ import { didYouMean } from '../activities/handlers/suggest';
 import { show } from '../activities/handlers/text';
 import { SCHEMA_PATTERN } from '../postgres/pool';
 import { executionShape } from './executionConfig';
+import type { Shown } from './checked';
+import { checked, strict, text } from './checked';
 import { isNodeName, NODE_NAME, nodeShape } from './nodeConfig';
+import { plugsShape } from './plugsSchema';
 
 /** What each setting must be, wherever it comes from. Messages say what came, except of a secret. */
 
 type Env = Readonly<Record<string, string | undefined>>;
-type Shown = (value: unknown) => string;
 
 const masked: Shown = (value) =>
   typeof value === 'string' ? 'another text (not shown: it may hold a secret)' : show(value);
-const checked = <T>(what: string, fits: (value: unknown) => boolean, shown: Shown = show): z.ZodType<T> =>
-  z.custom<T>(fits, { error: (issue) => `expected ${what}, got ${shown(issue.input)}` });
-const text = (what: string, fits: (text: string) => boolean, shown?: Shown): z.ZodType<string> =>
-  checked<string>(what, (value) => typeof value === 'string' && fits(value), shown);
-
 const isDatabaseUrl = (url: string): boolean => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
 const isAddress = (address: string): boolean => /^(\[[0-9a-fA-F:]+\]|[^\s/:@]+)(:\d{1,5})?$/.test(address);
 
@@ -89,14 +86,6 @@ const hosts = z.array(
   },
 );
 
-const strict = <S extends z.ZodRawShape>(shape: S) =>
-  z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? Object.keys(shape).join(' ')
-        : `expected an object, got ${show(issue.input)}`,
-  });
-
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) =>
   checked<number>(
@@ -110,8 +99,8 @@ const limit = (what: string, least: number, most: number) =>
     (value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
   );
 
-/** Settings that may stand beside the handlers in the config file. */
-export const fileSchema = (options: { json: boolean; env: Env }) =>
+/** Settings that may stand beside the handlers in the config file; paths in it are from its folder. */
+export const fileSchema = (options: { json: boolean; env: Env; folder: string }) =>
   strict({
     // A database URL may be without a password, so it may be plain; with {env} it need not be.
     databaseUrl: secret({ ...options, json: false }, databaseUrl).optional(),
@@ -126,6 +115,7 @@ export const fileSchema = (options: { json: boolean; env: Env }) =>
         'true, false or TLS options',
         (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
       ).optional(),
+      ...plugsShape(options.folder),
     }).optional(),
     fanouts: strict({
       openIdleMs: wait(3_600_000).optional(),

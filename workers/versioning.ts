@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker';
 import { BUNDLE_FILE } from './bundle';
 
 /** Two versions of the worker side by side (DESIGN section 4, versions): leaders stay on the one they began with until they continue as new. */
@@ -18,11 +18,12 @@ export const packageVersion = (): string => {
   }
 };
 
-/** Changes with the workflow code and with nothing else: `0.1.0-4f2a91c0d3e7`. */
-export const defaultBuildId = (): string => {
+/** Changes with the workflow code, a user's converters and interceptors in it included, and with nothing else: `0.1.0-4f2a91c0d3e7`. */
+export const defaultBuildId = (bundle: WorkflowBundleOption = { codePath: BUNDLE_FILE }): string => {
   const version = packageVersion();
-  if (!existsSync(BUNDLE_FILE)) return version;
-  return `${version}-${createHash('sha256').update(readFileSync(BUNDLE_FILE)).digest('hex').slice(0, 12)}`;
+  if ('codePath' in bundle && !existsSync(bundle.codePath)) return version;
+  const code = 'codePath' in bundle ? readFileSync(bundle.codePath) : bundle.code;
+  return `${version}-${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 };
 
 /** New workflow runs go to this version from now on. The server knows it only once a worker of it has polled: tried again meanwhile. */

@@ -22,6 +22,7 @@ export interface FanoutOptions {
 /** What the functions here throw, as `ApplicationFailure` of these types. */
 export const FANOUT_FAILURE_TYPES = {
   invalid: 'MusterInvalidFanout',
+  unreadable: 'MusterUnreadable',
   unknown: 'MusterUnknownFanout',
   /** An add after the seal (D1). */
   sealed: 'MusterFanoutSealed',

@@ -29,6 +29,7 @@ export const FAILURE_TYPES = {
   timeout: 'MusterTimeout',
   invalid: 'MusterInvalidTask',
   handler: 'MusterUnknownHandler',
+  unreadable: 'MusterUnreadable',
 } as const;
 
 /** A task that nobody tells us about (another workflow or a client submitted it first) is asked about: first soon, then every minute. */

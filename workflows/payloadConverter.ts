@@ -1,11 +1,11 @@
 import type { Payload, PayloadConverter } from '@temporalio/common';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { unreadable } from './planning/unreadable';
+import { unreadablePayload } from './unreadablePayload';
 
 /**
  * The SDK's converter, with a last resort: a payload that it cannot read (another client's encoding, a codec that this worker does not have,
  * broken JSON) becomes a marker. A converter that throws fails the workflow task, which the server repeats for ever: one such signal would
- * stop its workflow for everybody.
+ * stop its workflow for everybody. A user's own converter stands in its place; then `LastResortCodec` does the same.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value) => defaultPayloadConverter.toPayload(value),
@@ -13,7 +13,7 @@ export const payloadConverter: PayloadConverter = {
     try {
       return defaultPayloadConverter.fromPayload<T>(payload);
     } catch (error) {
-      return unreadable(error instanceof Error ? error.message : String(error)) as T;
+      return unreadablePayload(payload, error) as T;
     }
   },
 };

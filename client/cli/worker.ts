@@ -62,18 +62,15 @@ async function worker(session: Session<Options>): Promise<void> {
   const { shutdownGrace, startTimeout, versioning, buildId, setCurrent } = session.options;
   const { metricsPort, metricsHost, sdkMetricsPort } = session.options;
   const settings = await session.settings({ handlers: true, database: true, callback: true });
-  const [{ runWorker }, { createLogger }, { defaultBuildId }] = await Promise.all([
+  const [{ runWorker }, { createLogger }] = await Promise.all([
     import('../../workers/main.js'),
     import('../../workers/logging.js'),
-    import('../../workers/versioning.js'),
   ]);
   await runWorker(settings, {
     log: createLogger(settings.logLevel),
     shutdownGraceMs: shutdownGrace,
     startTimeoutMs: startTimeout,
-    ...(versioning === true
-      ? { versioning: { deploymentName: settings.prefix, buildId: buildId ?? defaultBuildId() } }
-      : {}),
+    ...(versioning === true ? { versioning: { deploymentName: settings.prefix, buildId: buildId ?? null } } : {}),
     setCurrent: setCurrent === true,
     ...(sdkMetricsPort === undefined ? {} : { sdkMetricsAddress: `${metricsHost}:${sdkMetricsPort}` }),
     ...(metricsPort === undefined ? {} : { metrics: { port: metricsPort, host: metricsHost } }),

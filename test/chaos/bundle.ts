@@ -4,9 +4,10 @@ import { bundleSource } from '../../workers/bundle';
 
 /** The product's workflows with the chaos interceptors, built once for all workers of a run. */
 export const bundleTo = async (file: string): Promise<string> => {
+  const source = bundleSource();
   const { code } = await bundleWorkflowCode({
-    ...bundleSource(),
-    workflowInterceptorModules: [require.resolve('./workflowInterceptors')],
+    ...source,
+    workflowInterceptorModules: [...source.workflowInterceptorModules, require.resolve('./workflowInterceptors')],
     logger: new DefaultLogger('ERROR'),
   });
   writeFileSync(file, code);

@@ -36,6 +36,8 @@ import { Pool } from 'pg';
 import { createClient } from 'muster';
 import type { BatchView, Handler, TaskView } from 'muster';
 import { submitTask } from 'muster/workflow';
+import { startWorker } from 'muster/worker';
+import type { StartedWorker } from 'muster/worker';
 import handlers, { orders } from './muster.config.js';
 
 const client = createClient({ databaseUrl: 'postgres://localhost/x', handlers });
@@ -51,6 +53,12 @@ export const typed = async (): Promise<void> => {
   // @ts-expect-error: the same among many
   await client.submit(orders, [{ id: 'a', payload: { to: 'se' } }]);
   await client.submit('orders', { id: 'a', payload: 'a name says nothing of the payload' });
+};
+export const embedded = async (): Promise<void> => {
+  const worker: StartedWorker = await startWorker({ databaseUrl: 'postgres://localhost/x', handlers, temporal: { dataConverter: { payloadCodecs: [] } } });
+  await worker.stop();
+  // @ts-expect-error: no such setting
+  await startWorker({ databaseUrl: 'postgres://localhost/x', handlers, graceMs: 1 });
 };
 export const flow = async (): Promise<string> => (await submitTask<{ double: number }>('orders', { id: 'a', payload: 1 })).id;
 `;
@@ -77,6 +85,17 @@ test('its types resolve, strictly and all of them; handlers need no cast; a wron
   const options = '--noEmit --strict --skipLibCheck false --target es2022 --module nodenext --types node program.ts';
   const told = await run(process.execPath, [tsc, ...options.split(' ')], { cwd: folder }).catch((error: { stdout: string }) => error); // prettier-ignore
   expect(told.stdout).toBe('');
+});
+
+test('muster/worker can be required and imported, and says what is wrong', async () => {
+  const wrong = "{ databaseUrl: 'x', temporal: { dataConverter: { payloadCodec: [] } } }";
+  const tell = `(error) => console.log(JSON.stringify(error.problems.map(({ path }) => path)))`;
+  const [required, imported] = await Promise.all([
+    run(process.execPath, ['--input-type=commonjs', '-e', `require('muster/worker').startWorker(${wrong}).catch(${tell})`], { cwd: folder }), // prettier-ignore
+    run(process.execPath, ['--input-type=module', '-e', `import { startWorker } from 'muster/worker'; startWorker(${wrong}).catch(${tell})`], { cwd: folder }), // prettier-ignore
+  ]);
+  expect(JSON.parse(required.stdout)).toEqual(['databaseUrl', 'temporal.dataConverter.payloadCodec']);
+  expect(imported.stdout).toBe(required.stdout);
 });
 
 test('muster dev, submit, the result', async () => {

@@ -47,7 +47,7 @@ export const startMuster = async (
     databaseUrl: database.url,
     handlers,
     prefix,
-    temporal: { address },
+    temporal: { address, dataConverter: options.dataConverter },
   });
   return {
     database,

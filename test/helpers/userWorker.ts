@@ -1,4 +1,5 @@
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import type { DataConverter } from '@temporalio/common';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { temporalAddress } from './database';
 import type { TestMuster } from './muster';
@@ -15,13 +16,14 @@ export interface UserWorker {
 
 /** The user's own worker: Muster's activities are not in it, and it replays on every workflow task. */
 export const startUserWorker = async (
-  { prefix }: TestMuster,
+  { prefix }: Pick<TestMuster, 'prefix'>,
   workflowBundle: WorkflowBundleWithSourceMap,
   activities: object = {},
+  dataConverter: DataConverter = {},
 ): Promise<UserWorker> => {
   const taskQueue = `${prefix}-user`;
   const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const worker = await Worker.create({ connection, taskQueue, workflowBundle, activities, maxCachedWorkflows: 0 });
+  const worker = await Worker.create({ connection, taskQueue, workflowBundle, activities, dataConverter, maxCachedWorkflows: 0 }); // prettier-ignore
   const running = worker.run();
   return {
     taskQueue,

@@ -5,6 +5,7 @@ import { Client } from '../../client/client';
 import { MusterError } from '../../client/errors';
 import { createPool } from '../../postgres/pool';
 import type { Settings } from '../config';
+import { clientPlugs } from '../temporalPlugs';
 import { packageVersion } from '../versioning';
 import { isLoopback } from './auth';
 import { Admission } from './limits';
@@ -45,7 +46,7 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
   const keyPool = createPool({ ...ofDatabase, applicationName: 'muster api keys' });
   const onRingFailure = (err: Error): void => log.warn({ err }, 'api: a ring failed; the sweeper repeats it');
   const { address, namespace, connection } = temporal;
-  const client = new Client({ databaseUrl: databaseUrl!, schema, prefix, handlers, pool, temporal: { address, namespace, connection }, onRingFailure }); // prettier-ignore
+  const client = new Client({ databaseUrl: databaseUrl!, schema, prefix, handlers, pool, temporal: { address, namespace, connection, ...clientPlugs(temporal) }, onRingFailure }); // prettier-ignore
   const stopping = new AbortController();
   const close = async (): Promise<void> => {
     await client.close();

@@ -28,14 +28,17 @@ export class Session<Options = object> {
   /** A client on the settings; closed when the command ends. */
   async client(needs: Needs = {}): Promise<Client> {
     const settings = await this.settings({ ...needs, database: true });
-    const { createClient } = await import('../../index.js');
+    const [{ createClient }, { clientPlugs }] = await Promise.all([
+      import('../../index.js'),
+      import('../../../workers/temporalPlugs.js'),
+    ]);
     const { address, namespace, connection } = settings.temporal;
     this.opened = createClient({
       databaseUrl: settings.databaseUrl!,
       schema: settings.schema,
       prefix: settings.prefix,
       handlers: settings.handlers,
-      temporal: { address, namespace, connection },
+      temporal: { address, namespace, connection, ...clientPlugs(settings.temporal) },
       maxConnections: 4,
       onRingFailure: (error) =>
         this.out.note(

@@ -1,0 +1,36 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Unreadable } from '../workflows/planning/unreadable';
+import { asUnreadable } from '../workflows/planning/unreadable';
+import { cutText } from './handlers/text';
+
+/** A codec may be without its key for a moment; after so many attempts (about a minute) it will not have it. */
+const CODEC_ATTEMPTS = 8;
+
+type Activity = (...args: never[]) => Promise<unknown>;
+
+/** Makes activities refuse an input that this worker cannot read, in place of working with the marker for it. */
+export const refuseUnreadable = <A extends Record<string, Activity>>(activities: A): A =>
+  Object.fromEntries(
+    Object.entries(activities).map(([name, activity]): [string, Activity] => [
+      name,
+      async (...args) => {
+        const marker = args.map(asUnreadable).find((found) => found !== null);
+        if (marker !== undefined) throw refusal(name, marker);
+        return activity(...args);
+      },
+    ]),
+  ) as A;
+
+const refusal = (activity: string, { musterUnreadable: why, encoding, byCodec }: Unreadable): ApplicationFailure => {
+  const what = activity === 'submitTasks' ? 'the task' : `what ${activity} was given`;
+  const encoded = encoding === undefined || encoding === '' ? 'in no encoding that is named' : `as ${encoding}`;
+  const message =
+    byCodec === true
+      ? `Cannot read ${what}: a codec of the worker's data converter refuses its payload, which is encoded ${encoded}: ${cutText(why, 300)}. Give the worker and whoever calls it the same data converter.`
+      : `Cannot read ${what}: its payload is encoded ${encoded}. Give the worker the same data converter: export temporal.dataConverter from muster.config.ts.`;
+  return ApplicationFailure.create({
+    type: 'MusterUnreadable',
+    message,
+    nonRetryable: byCodec !== true || Context.current().info.attempt >= CODEC_ATTEMPTS,
+  });
+};

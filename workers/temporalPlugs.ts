@@ -1,0 +1,54 @@
+import type { ClientInterceptors } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
+import type { ActivityInterceptorsFactory, WorkerInterceptors } from '@temporalio/worker';
+import { PAYLOAD_CONVERTER_PATH } from './bundle';
+import { LastResortCodec } from './lastResortCodec';
+
+/** What users plug into our use of Temporal. The names are the SDK's. */
+export interface TemporalPlugs {
+  /**
+   * How arguments and results are written and read, such as with a codec that encrypts. Every process of an installation needs the same: workers,
+   * API, command line, clients, and the workers of workflows that use `muster/workflow`.
+   */
+  dataConverter?: PluggedDataConverter | undefined;
+  interceptors?: TemporalInterceptors | undefined;
+}
+
+/** A data converter of the SDK, without external storage. */
+export type PluggedDataConverter = Pick<
+  DataConverter,
+  'payloadConverterPath' | 'failureConverterPath' | 'payloadCodecs'
+>;
+
+export interface TemporalInterceptors {
+  /** Of the calls to Temporal of every process. */
+  client?: Pick<ClientInterceptors, 'workflow'> | undefined;
+  /** Of the worker's activities, each a factory. */
+  activity?: ActivityInterceptorsFactory[] | undefined;
+  /** Modules that export `interceptors`, for the workflows: they are bundled with these when a worker starts. */
+  workflowModules?: string[] | undefined;
+}
+
+/** The data converter of a worker: the user's, and whatever that cannot read becomes a marker in place of an error. */
+export const workerDataConverter = (given: PluggedDataConverter | undefined): DataConverter => {
+  const ours = { payloadConverterPath: PAYLOAD_CONVERTER_PATH }; // it has a last resort of its own
+  if (given === undefined) return ours;
+  const { payloadConverter, payloadCodecs } = loadDataConverter(given);
+  const isOwn = given.payloadConverterPath !== undefined;
+  if (!isOwn && payloadCodecs.length === 0) return { ...given, ...ours };
+  const lastResort = new LastResortCodec(payloadCodecs, isOwn ? payloadConverter : null);
+  return { ...ours, ...given, payloadCodecs: [lastResort] };
+};
+
+/** Those of a worker but its workflows', which are in the bundle. */
+export const workerInterceptors = ({ client, activity }: TemporalInterceptors = {}): WorkerInterceptors => ({
+  ...(client === undefined ? {} : { client }),
+  ...(activity === undefined ? {} : { activity }),
+});
+
+/** What a client of the SDK gets of them. */
+export const clientPlugs = ({ dataConverter, interceptors }: TemporalPlugs) => ({
+  ...(dataConverter === undefined ? {} : { dataConverter }),
+  ...(interceptors?.client === undefined ? {} : { interceptors: interceptors.client }),
+});

@@ -1,0 +1,26 @@
+import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import type { WorkflowInterceptors } from '@temporalio/workflow';
+import { whyUnreadable } from './planning/unreadable';
+
+/** A monitor does not read its input; a completion answers that it cannot. */
+const TAKES_ANYTHING = ['monitor', 'completion'];
+
+/**
+ * Ends a run whose input this worker cannot read (it was started with another data converter, as before one was given to the workers, or by a
+ * worker that has none yet): it would work with nothing, and for ever. All is in the store, and the sweeper's next run is started by a worker.
+ */
+export const interceptors = (): WorkflowInterceptors => ({
+  inbound: [
+    {
+      execute: (input, next) => {
+        const why = whyUnreadable(input.args[0]);
+        if (why === null || TAKES_ANYTHING.includes(workflowInfo().workflowType)) return next(input);
+        const error = ApplicationFailure.nonRetryable(
+          `Cannot read the input of this run: ${why}. The sweeper begins it anew; give all workers, clients and the API the same data converter.`,
+          'MusterUnreadable',
+        );
+        return Promise.reject(error); // thrown here, it would fail the workflow task, which is repeated for ever
+      },
+    },
+  ],
+});
