@@ -16,16 +16,22 @@ export interface Unanswered {
   installation: string;
 }
 
-/** Those whose wake is older than `olderThanMs`, the oldest first. A renewed lease does not hide them. */
+/**
+ * Those whose wake is older than `olderThanMs`, the oldest first: of each handler's leaders and of the queuers at most `limit`, so that many
+ * of one handler hide no other. A renewed lease does not hide them.
+ */
 export const readUnanswered = async (db: Queryable, olderThanMs: number, limit: number): Promise<Unanswered[]> => {
   const { rows } = await db.query<Unanswered>({
     name: 'read-unanswered',
     text: `
-select x.kind, x.id, x.handler, x.name, (extract(epoch from clock() - x.woken_at) * 1000)::float8 as ms, x.holder as "runId",
-  ${INSTALLATION} as installation from (
-  select 'leader' as kind, l.id, h.name as handler, l.name, l.woken_at, l.holder from leader l join handler h on h.id = l.handler_id where l.state = 1
-  union all select 'queuer', q.id, null, null, q.woken_at, q.holder from queuer q where q.state = 1) x
-where x.woken_at < clock() - $1 * interval '1 ms' order by x.woken_at limit $2`,
+select r.kind, r.id, r.handler, r.name, (extract(epoch from clock() - r.woken_at) * 1000)::float8 as ms, r.holder as "runId",
+  ${INSTALLATION} as installation
+from (
+  select x.*, row_number() over (partition by x.handler order by x.woken_at) as place from (
+    select 'leader' as kind, l.id, h.name as handler, l.name, l.woken_at, l.holder from leader l join handler h on h.id = l.handler_id where l.state = 1
+    union all select 'queuer', q.id, null, null, q.woken_at, q.holder from queuer q where q.state = 1) x
+  where x.woken_at < clock() - $1 * interval '1 ms') r
+where r.place <= $2 order by r.woken_at`,
     values: [olderThanMs, limit],
   });
   return rows;

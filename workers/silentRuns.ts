@@ -28,6 +28,7 @@ type Who = Omit<SilentRun, 'silentMs'>;
 
 /** Shorter ones are nobody's business. */
 const SILENT_MS = 2_000;
+/** Of each handler, and of the queuers. */
 const MOST = 200;
 
 interface Overdue extends Who {

@@ -111,6 +111,17 @@ export const choiceFlag = <const T extends string>(
 export const choicesFlag = <const T extends string>(choices: readonly T[], text: string): Flag<T[]> =>
   flag((name) => new Option(`--${name} <name...>`, text).choices(choices).default(choices, 'all'));
 
+/** Several of them with commas between; all if it is not given. */
+export const listFlag = <const T extends string>(choices: readonly T[], text: string): Flag<T[]> => {
+  const parse = (given: string): T[] =>
+    given.split(',').map((one) => {
+      const found = choices.find((choice) => choice === one);
+      if (found === undefined) throw new InvalidArgumentError(`Expected some of ${choices.join(', ')}, with commas between, got '${one}'.`); // prettier-ignore
+      return found;
+    });
+  return flag((name) => new Option(`--${name} <name,name,...>`, `${text}: ${choices.join(', ')}`).argParser(parse).default(choices, 'all')); // prettier-ignore
+};
+
 /** Stands alone (`--keep`), without a value. Commander has its own mind about `--no-...`: true until it is given. */
 export const switchFlag =
   (text: string): Flag<boolean> =>

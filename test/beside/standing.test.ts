@@ -129,6 +129,19 @@ test('the same of a queuer', async () => {
   );
 });
 
+test('a queuer is named beside many leaders that have stood for longer', async () => {
+  const [{ id }] = (await database.pool.query<{ id: string }>('select id from task order by seq desc limit 1'))
+    .rows as [{ id: string }];
+  await database.pool.query(`
+insert into leader (handler_id, name, state, expires_at, woken_at)
+select h.id, 'crowd-' || i, 1, clock() + interval '1 min', clock() - interval '10 min' from handler h cross join generate_series(1, 120) i where h.name = 'items'`);
+  expect((await client.status('edits'))[0]!.standing).toMatchObject([{ kind: 'queuer', name: '0' }]);
+  expect((await client.status('items'))[0]!.standing.length).toBeGreaterThanOrEqual(100);
+  expect((await client.explain(id)).text).toMatch(/Queuer 0 stands still: /);
+  expect((await healthz()).text).toMatch(/leader \\"crowd-\d+\\" of handler \\"items\\" was woken 60\d s ago/);
+  await database.pool.query(`delete from leader where name like 'crowd-%'`);
+});
+
 /** Passes bytes on, or swallows them: a connection that is half open. */
 const proxy = async (): Promise<{ address: string; swallow: (on: boolean) => void; stop: () => void }> => {
   const [host, port] = temporalAddress().split(':') as [string, string];

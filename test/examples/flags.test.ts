@@ -19,12 +19,13 @@ const flags = {
   nest: kinds.textFlag(undefined, { text: 'where it lives', as: 'dir', unset: 'anywhere' }),
   kind: kinds.choiceFlag(['duck', 'goose'], 'duck', 'which bird'),
   lakes: kinds.choicesFlag(['como', 'garda', 'orta'], 'which lakes'),
+  winds: kinds.listFlag(['north', 'south', 'west'], 'which winds'),
   keep: kinds.switchFlag('stay up'),
   'no-landing': kinds.switchFlag('never comes down'),
 };
 const defaults = {
   wings: 2, eggs: undefined, sizes: [1, 4], port: 0, seed: expect.any(Number) as number, share: 0.2, 'beat-every': 300,
-  nest: undefined, kind: 'duck', lakes: ['como', 'garda', 'orta'], keep: false, 'no-landing': false,
+  nest: undefined, kind: 'duck', lakes: ['como', 'garda', 'orta'], winds: ['north', 'south', 'west'], keep: false, 'no-landing': false,
 }; // prettier-ignore
 
 const read = (given: readonly string[], table: Record<string, kinds.Flag<unknown>> = flags) => {
@@ -53,6 +54,7 @@ test.each<[string, object]>([
   ['--beat-every 2m', { 'beat-every': 120_000 }],
   ['--nest /tmp/x --kind goose', { nest: '/tmp/x', kind: 'goose' }],
   ['--lakes orta', { lakes: ['orta'] }],
+  ['--winds west,north', { winds: ['west', 'north'] }],
   ['--lakes orta --lakes como', { lakes: ['orta', 'como'] }],
   ['--lakes orta como --keep', { lakes: ['orta', 'como'], keep: true }],
   ['--keep --no-landing', { keep: true, 'no-landing': true }],
@@ -83,6 +85,12 @@ test.each<[string, ...string[]]>([
   ['--nest --keep', "'--nest <dir>'", "'--keep'", 'Expected <dir> before the next option.'],
   ['--kind swan', "'--kind <name>'", "'swan'", 'Allowed choices are duck, goose.'],
   ['--lakes orta iseo', "'--lakes <name...>'", "'iseo'", 'Allowed choices are como, garda, orta.'],
+  [
+    '--winds north,east',
+    "'--winds <name,name,...>'",
+    "'north,east'",
+    "Expected some of north, south, west, with commas between, got 'east'.",
+  ],
   ['--wigns 3', "unknown option '--wigns'", 'Did you mean --wings?'],
   ['3', 'expected options only', "'3'", '--'],
 ])('"%s" is refused', (line, ...parts) => {
@@ -107,6 +115,7 @@ test.each(['--help', '-h'])('%s shows the usage, every option with its meaning, 
       '--beat-every <duration> so often (500ms, 2s, 1m; a bare number is milliseconds) (default: 300ms)',
       '--nest <dir> where it lives (default: anywhere)',
       '--kind <name> which bird (choices: "duck", "goose", default: "duck")',
+      '--winds <name,name,...> which winds: north, south, west (default: all)',
       '--keep stay up (default: off)',
       '--no-landing never comes down (default: off)',
       'Feathers on stdout.',

@@ -22,6 +22,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:nodes': ['times', 'short', 'store'],
   'bench:starved': ['busy', 'seconds', 'rate'],
   'test:stops': ['stops', 'workers', 'stop-ms', 'rate', 'isolate-ms', 'within'],
+  'test:liveness': ['only', 'workers', 'rate', 'stops', 'stop-ms', 'busy', 'seconds', 'leaders', 'herd', 'away', 'half-open', 'read-only', 'within', 'calm', 'seed'],
   'bench:operations': ['tasks', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CliProcess } from '../cli/process';
 import { startCli } from '../cli/process';
 import { stopInside } from './aim';
+import { Crew } from './crew';
 import { Load } from './load';
 import { overriding } from './preload';
 
@@ -97,51 +97,3 @@ export const runStops = async (options: StopsOptions): Promise<Figures> => {
     rmSync(folder, { recursive: true, force: true });
   }
 };
-
-/** The worker processes; one that ends by itself is followed by another, as a supervisor does it. */
-class Crew {
-  deaths = 0;
-  private stopping = false;
-  private readonly places: CliProcess[];
-
-  constructor(
-    workers: number,
-    private readonly start: () => CliProcess,
-    private readonly log: (line: string) => void,
-  ) {
-    this.places = Array.from({ length: workers }, (_, place) => this.fill(place));
-  }
-
-  private fill(place: number): CliProcess {
-    const worker = this.start();
-    void worker.exit.then((how) => {
-      if (this.stopping) return;
-      this.deaths++;
-      this.log(`worker ${place} ended by itself: ${how}\n${worker.stderr().slice(-2_000)}`);
-      this.places[place] = this.fill(place);
-    });
-    return worker;
-  }
-
-  async ready(): Promise<void> {
-    await Promise.all(this.places.map((worker) => worker.says(/"msg":"ready"/)));
-  }
-
-  pid(place: number): number {
-    return this.places[place]!.child.pid!;
-  }
-
-  /** What they said on stderr. */
-  said(): string {
-    return this.places.map((worker) => worker.stderr()).join('');
-  }
-
-  async stop(): Promise<void> {
-    this.stopping = true;
-    for (const { child } of this.places) {
-      process.kill(child.pid!, 'SIGCONT');
-      process.kill(child.pid!, 'SIGKILL');
-    }
-    await Promise.all(this.places.map(({ exit }) => exit));
-  }
-}

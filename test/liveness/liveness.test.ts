@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import type { Outcome } from './run';
+
+/** The short form of `npm run test:liveness`: its own processes and servers, faults of some seconds. */
+
+const LIVENESS = path.join(__dirname, '..', '..', 'dist', 'test', 'liveness', 'liveness.js');
+
+const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome | null; said: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [LIVENESS, ...args], { maxBuffer: 1e8 }, (error, out, said) => {
+      const code = error === null ? 0 : Number(error.code ?? 1);
+      resolve({ code, outcome: out === '' ? null : (JSON.parse(out) as Outcome), said });
+    });
+  });
+
+test('a stop, a Temporal that stands still, a Postgres behind which nothing comes: it goes on, and the truth is told', async () => {
+  const { code, outcome, said } = await run(
+    '--only stops-2,temporal-stopped,half-open-held --stops 1 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1'.split(' '), // prettier-ignore
+  );
+  if (code !== 0) throw new Error(said);
+  expect(outcome).toMatchObject({
+    passed: true,
+    seed: 1,
+    verified: 'ok',
+    failures: [],
+    truth: { findings: [] },
+    balance: { lost: 0, stuck: 0, failed: 0, doubled: 0, disordered: 0, untold: 0 },
+  });
+  expect(outcome!.phases.map(({ phase }) => phase)).toEqual(['stops-2', 'temporal-stopped', 'half-open-held']);
+  for (const { goesOnMs } of outcome!.phases) expect(goesOnMs).toBeLessThan(30_000);
+  expect(outcome!.truth.calmRounds).toBeGreaterThan(0);
+  expect(outcome!.balance.succeeded).toBe(outcome!.balance.accepted);
+});
+
+test('says what is wrong with its arguments', async () => {
+  const { code, said } = await run(['--only', 'herd,weather']);
+  expect(code).toBe(2);
+  expect(said).toContain("with commas between, got 'weather'.");
+});

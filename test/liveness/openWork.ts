@@ -1,0 +1,56 @@
+import type pg from 'pg';
+
+/** What is open in the store, by plain SQL: knows the names of the tables, and imports nothing of Muster. */
+
+export interface OpenWork {
+  handler: string;
+  kind: 'call' | 'ask' | 'callback';
+  /** For how long the oldest of it has been open. */
+  ms: number;
+  /** The oldest task; null: of a callback. */
+  task: string | null;
+}
+
+/** The oldest of each handler and kind. Nothing here waits by intention for longer than a moment. */
+export const readOpenWork = async (db: pg.Pool): Promise<OpenWork[]> => {
+  const { rows } = await db.query<OpenWork>(`
+select distinct on (h.name, x.kind) h.name as handler, x.kind, t.id as task, (extract(epoch from clock() - x.since) * 1000)::float8 as ms
+from (
+  select q.target_id, q.seq, 'call' as kind, q.ready_at as since from queue q
+  union all select q.target_id, q.seq, 'call', q.ready_at from lane_queue q
+  union all select d.target_id, d.seq, 'call', d.not_before from delayed d where d.not_before <= clock()
+  union all select b.target_id, b.members[1], case when b.reference is null then 'call' else 'ask' end,
+    case when b.reference is null then b.created_at else coalesce(b.started_at, b.created_at) end from batch b where b.state in (1, 3)
+  union all select b.target_id, null, 'callback', b.finished_at from notification n join batch b on b.id = n.batch_id where n.done_at is null
+) x join target g on g.id = x.target_id join handler h on h.id = g.handler_id left join task t on t.seq = x.seq
+order by h.name, x.kind, x.since`);
+  return rows;
+};
+
+/** The newest task so far. */
+export const readNewest = async (db: pg.Pool): Promise<number> =>
+  Number((await db.query<{ seq: string | null }>('select max(seq) as seq from task')).rows[0]!.seq ?? 0);
+
+/** How many tasks up to this one have not ended; parked ones count. */
+export const countOpen = async (db: pg.Pool, upTo: number): Promise<number> => {
+  const { rows } = await db.query<{ n: string }>(
+    `
+select (select count(*) from queue where seq <= $1) + (select count(*) from lane_queue where seq <= $1) + (select count(*) from delayed where seq <= $1)
+  + (select count(*) from member m join batch b on b.id = m.batch_id where m.seq <= $1 and b.state in (1, 3)) as n`,
+    [upTo],
+  );
+  return Number(rows[0]!.n);
+};
+
+export interface StoredTask {
+  id: string;
+  handler: string;
+  state: number;
+}
+
+/** States of all tasks, by the numbers of the store. */
+export const readEnds = async (db: pg.Pool): Promise<StoredTask[]> =>
+  (
+    await db.query<StoredTask>(`
+select s.id, h.name as handler, s.state::int as state from task_state s join target t on t.id = s.target_id join handler h on h.id = t.handler_id`)
+  ).rows;

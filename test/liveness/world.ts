@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import type { Client } from '../../client';
+import { createClient } from '../../client';
+import { Cleanup } from '../../examples/support/cleanup';
+import { createStore } from '../../examples/support/database';
+import type { EmbeddedPostgres, TemporalDev } from '../../workers/embedded';
+import { startPostgres, startTemporalDev } from '../../workers/embedded';
+import { choosePorts } from '../../workers/embedded/ports';
+import { restartTemporal } from '../chaos/restart';
+import { startCli } from '../cli/process';
+import type { Proxy } from '../helpers/proxy';
+import { startProxyOf } from '../helpers/proxy';
+import { Crew } from '../stops/crew';
+import { Downstream } from './downstream';
+import { livenessHandlers, settingsEnv } from './handlers';
+import { Load } from './load';
+import { Witness } from './witness';
+
+/** The servers, the worker processes behind a proxy, the load, the downstream and the witness of a run. */
+
+const ROOT = process.cwd();
+const CONFIG = path.join(ROOT, 'dist', 'test', 'liveness', 'config.js');
+const MOST_WORKERS = 8;
+
+export interface WorldOptions {
+  workers: number;
+  rate: number;
+  leaders: number;
+  seed: number;
+  log: (line: string) => void;
+}
+
+export class World {
+  readonly cleanup = new Cleanup();
+  readonly prefix = `liveness-${randomBytes(4).toString('hex')}`;
+  readonly runDir = mkdtempSync(path.join(os.tmpdir(), 'muster-liveness-'));
+  crew!: Crew;
+  load!: Load;
+  witness!: Witness;
+  downstream!: Downstream;
+  proxy!: Proxy;
+  /** Straight to the store. */
+  store!: pg.Pool;
+  /** Of the witness and of the judge: straight to the store, too. */
+  client!: Client;
+  databaseUrl = '';
+  private postgres!: EmbeddedPostgres;
+  private temporal!: TemporalDev;
+  private ports: number[] = [];
+  passed = false;
+
+  private constructor(readonly options: WorldOptions) {}
+
+  static async start(options: WorldOptions): Promise<World> {
+    const world = new World(options);
+    try {
+      await world.startServers();
+      await world.startProcesses();
+      return world;
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+  }
+
+  private async startServers(): Promise<void> {
+    const { cleanup, runDir } = this;
+    cleanup.add('the folder of the run', async () => {
+      if (this.passed) rmSync(runDir, { recursive: true, force: true });
+      else this.options.log(`files of the run: ${runDir}`);
+    });
+    // Processes are stopped here, not the machine: without fsync the disk is left alone.
+    this.postgres = await startPostgres({ settings: { fsync: 'off' } });
+    cleanup.add('Postgres', () => this.postgres.stop());
+    this.temporal = await startTemporalDev({ dbFilename: this.temporalFile });
+    cleanup.add('Temporal', () => this.temporal.stop());
+    this.databaseUrl = await createStore(this.postgres.url, 'liveness');
+    this.proxy = await startProxyOf(this.databaseUrl);
+    cleanup.add('the proxy', () => this.proxy.stop());
+    this.store = new pg.Pool({ connectionString: this.databaseUrl, max: 4, application_name: 'liveness witness', options: '-c search_path=muster' }); // prettier-ignore
+    this.store.on('error', () => undefined);
+    cleanup.add('the connections of the witness', () => this.store.end());
+    this.downstream = await Downstream.start();
+    cleanup.add('the downstream', () => this.downstream.stop());
+  }
+
+  private async startProcesses(): Promise<void> {
+    const { cleanup, options, prefix, downstream } = this;
+    const { rate, leaders, seed, log, workers } = options;
+    const handlers = livenessHandlers({ downstream: downstream.url, leaders });
+    const temporal = { address: this.address };
+    this.client = createClient({ databaseUrl: this.databaseUrl, handlers, prefix, temporal });
+    cleanup.add('the client of the witness', () => this.client.close());
+    const submitting = createClient({ databaseUrl: this.proxy.through(this.databaseUrl), handlers, prefix, temporal });
+    cleanup.add('the submitting client', () => submitting.close());
+    const chosen = await choosePorts(Object.fromEntries(Array.from({ length: MOST_WORKERS }, (_, i) => [`p${i}`, {}])));
+    this.ports = Object.values(chosen);
+    this.crew = new Crew(workers, (place) => this.startWorker(place), log);
+    cleanup.add('the workers', () => this.crew.stop());
+    await this.crew.ready();
+    this.load = new Load({ client: submitting, rate, seed, leaders, callbackUrl: `${downstream.url}/ends` });
+    cleanup.add('the load', () => this.load.stop());
+    this.witness = new Witness({
+      client: this.client,
+      store: this.store,
+      downstream,
+      healthz: () => this.ports.slice(0, this.crew.size || workers).map((port) => `http://127.0.0.1:${port}/healthz`),
+      file: path.join(this.runDir, 'rounds.ndjson'),
+      log,
+    });
+    cleanup.add('the witness', () => this.witness.stop());
+  }
+
+  private startWorker(place: number) {
+    const env = {
+      MUSTER_DATABASE_URL: this.proxy.through(this.databaseUrl),
+      TEMPORAL_ADDRESS: this.address,
+      MUSTER_PREFIX: this.prefix,
+      ...settingsEnv({ downstream: this.downstream.url, leaders: this.options.leaders }),
+    };
+    const args = ['worker', '--config', CONFIG, '--shutdown-grace', '3s', '--metrics-port', String(this.ports[place])];
+    return startCli(args, { cwd: this.runDir, bin: path.join(ROOT, 'bin', 'muster.js'), env });
+  }
+
+  private get temporalFile(): string {
+    return path.join(this.runDir, 'temporal.db');
+  }
+  private get address(): string {
+    return this.temporal.address;
+  }
+  get temporalPid(): number {
+    return this.temporal.pid;
+  }
+
+  /** SIGKILL, away for a while, then on the same port and file. */
+  async restartTemporal(awayMs: number): Promise<void> {
+    this.temporal = await restartTemporal(this.temporal, this.temporalFile, awayMs);
+  }
+
+  async stop(): Promise<void> {
+    await this.cleanup.run();
+  }
+}
