@@ -1,7 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CheckedTask } from '../client/checkTasks';
 import { checkTask } from '../client/checkTasks';
-import { AsyncSchemaError } from '../client/errors';
 import { Behind } from '../workflows/behind';
 import { Ringer } from '../client/ringer';
 import { Submitter } from '../client/submit';
@@ -88,7 +87,8 @@ const refusing = <T>(check: () => T): T => {
   try {
     return check();
   } catch (error) {
-    throw error instanceof AsyncSchemaError ? refused('MusterInvalidTask', error.message) : error;
+    const { name: type, message } = error as Error;
+    throw type === 'AsyncSchemaError' ? refused('MusterInvalidTask', message) : error;
   }
 };
 

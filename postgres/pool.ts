@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { Doubts } from './doubts';
 import { concernsAllSessions, isConnectionError, keepsSession, typedError } from './errors';
 import type { SessionConfig } from './session';
 import { Session } from './session';
@@ -65,6 +66,8 @@ export const createPool = (options: PoolOptions): Pool => {
     throw new Error(`schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`);
   const { url, isPooler } = readUrl(options.databaseUrl);
   const settings = sessionSettings(schema, statementTimeoutMs);
+  // Behind a pooler the server knows other sessions than these.
+  const doubts = isPooler ? undefined : new Doubts(url, () => closeIdle(pool, connect));
   const config: pg.PoolConfig & SessionConfig = {
     connectionString: url,
     Client: Session,
@@ -75,6 +78,7 @@ export const createPool = (options: PoolOptions): Pool => {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     answerWithinMs: options.queryTimeoutMs ?? statementTimeoutMs + ANSWER_MS,
+    onDoubt: doubts && ((session) => doubts.add(session)),
     types,
     ...(isPooler
       ? { unnamed: true }

@@ -8,6 +8,9 @@ import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invaria
 
 const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;
 
+/** Which one: the second look must find the same task, not the next one in passing. */
+const TASK = `(select k.id from task k where k.seq = w.seq) as task`;
+
 export const flow: readonly Invariant[] = [
   {
     name: 'a ready task makes its target due',
@@ -15,8 +18,8 @@ export const flow: readonly Invariant[] = [
     ...ofTable(
       'target',
       `
-select h.name as handler, t.key as target, 'queue' as waits from looked t join handler h on h.id = t.handler_id cross join lateral (
-  select q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms' as at
+select h.name as handler, t.key as target, 'queue' as waits, ${TASK} from looked t join handler h on h.id = t.handler_id cross join lateral (
+  select q.seq, q.ready_at + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms' as at
   from (select * from queue q where q.target_id = t.id order by q.priority, q.seq limit case when h.keyed then 4 * h.max_items + 1000 else 1 end) q
   where not h.keyed or not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)
   order by q.priority, q.seq limit 1) w
@@ -29,8 +32,8 @@ where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
     ...ofTable(
       'target',
       `
-select h.name as handler, t.key as target, 'delayed' as waits from looked t join handler h on h.id = t.handler_id cross join lateral (
-  select d.not_before as at from delayed d where d.target_id = t.id order by d.not_before limit 1) w
+select h.name as handler, t.key as target, 'delayed' as waits, ${TASK} from looked t join handler h on h.id = t.handler_id cross join lateral (
+  select d.seq, d.not_before as at from delayed d where d.target_id = t.id order by d.not_before limit 1) w
 where not t.busy and ${LATE} and ${ATTENDED} order by t.id limit 20`,
     ),
   },

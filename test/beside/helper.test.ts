@@ -129,7 +129,7 @@ describe('with a whole Muster', () => {
   test('what cannot be accepted is refused at once, with the reason', async () => {
     expect(await failureOf(run('one', 'mails', 'x', { to: 'e' }))).toMatchObject({
       type: 'MusterUnknownHandler',
-      message: expect.stringMatching(/expected one of "jobs", got "mails"/),
+      message: expect.stringMatching(/expected one of "jobs", "late", got "mails"/),
     });
     expect(await failureOf(run('one', 'jobs', 'x', {}))).toMatchObject({
       type: 'MusterInvalidTask',

@@ -1,8 +1,10 @@
 import { executions as EXECUTIONS } from '../../postgres/invariants/executions';
 import { fanouts as FANOUTS } from '../../postgres/invariants/fanouts';
 import { lanes as LANES } from '../../postgres/invariants/lanes';
-import { INVARIANTS } from '../../postgres/verify';
+import { createPool } from '../../postgres/pool';
+import { INVARIANTS, verifyStore } from '../../postgres/verify';
 import { TASK_STATES } from '../../workflows/planning/states';
+import { tapPool } from '../chaos/tap';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { cut, endAlone, items, openShop } from './shop';
@@ -158,4 +160,30 @@ test('what mends itself between the two looks does not', async () => {
   connects.mockRestore();
   await shop.client.ring([rows[0]!.id]);
   expect((await verifying).ok).toBe(true);
+});
+
+test('of two tasks that pass, neither is one that stays: the second look finds the same task or none', async () => {
+  const pool = createPool({ databaseUrl: shop.database.url, max: 2, applicationName: 'verify' });
+  const first = `seq = (select seq from task where id = 'queued')`;
+  try {
+    await shop.client.submit('items', items('se', 'behind').map((task) => ({ ...task, payload: { ...task.payload, note: 'behind' } }))); // prettier-ignore
+    await shop.pool.query(`update target set due_at = null where key = 'se'`);
+    let looks = 0;
+    let left: { rows: object[] } = { rows: [] };
+    tapPool(pool, {
+      before: async ({ name }) => {
+        if (!name.startsWith('begin') || ++looks !== 2) return;
+        left = await shop.pool.query<object>(`delete from queue where ${first} returning *`);
+      },
+    });
+    const broken = (await verifyStore(pool)).filter(({ violations }) => violations.length > 0);
+    expect(looks).toBe(2);
+    expect(left.rows).toHaveLength(1);
+    expect(broken.map(({ name }) => name)).not.toContain('a ready task makes its target due');
+    await shop.pool.query({ text: `insert into queue select * from jsonb_populate_record(null::queue, $1)`, values: [JSON.stringify(left.rows[0])] }); // prettier-ignore
+  } finally {
+    await shop.pool.query(`update target set due_at = clock() where key = 'se'`);
+    await shop.client.cancel(['behind']);
+    await pool.end();
+  }
 });

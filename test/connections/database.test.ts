@@ -90,6 +90,19 @@ test('connections that are half open: a submit fails in time and says what to do
   expect(performance.now() - begun).toBeLessThan(BOUND_MS);
 });
 
+test('a lost session is found out long before its statement has had its time, one at work is waited for', async () => {
+  const pool = createPool({ databaseUrl: proxy.through(database.url), max: 4 }); // 65 s for each statement
+  await warm(pool);
+  proxy.cut();
+  const failure = await failureOf(inTransaction(pool, (tx) => tx.query('select 1')));
+  expect(failure).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+  // Neither are the others in the pool tried, one by one.
+  const begun = performance.now();
+  await expect(pool.query('select pg_sleep(7), 1 as one')).resolves.toMatchObject({ rows: [{ one: 1 }] });
+  expect(performance.now() - begun).toBeLessThan(BOUND_MS);
+  await pool.end();
+});
+
 test('a COPY is cut off in the middle: the submit fails in time, nothing is there, and the same ids are accepted', async () => {
   const { client } = clientThrough();
   proxy.cutAt('copy task');

@@ -163,6 +163,7 @@ const TABLE: [what: string, parts: Parts, waitsFor: string | null, nextStepInMs:
   ['sent again after an unknown outcome', { state: 'in-progress', batch: { attempt: 1, retryInMs: 500, error: 'timed out' } }, 'retry', 500, /^Call 1 of batch 7 had no known outcome: timed out\. The same/],
   ['refused, and the target is held', { state: 'in-progress', batch: { attempt: 1, dispatched: false, retryInMs: 900, refusals: 1 }, target: { holdInMs: 900 } }, 'hold', 900, /held back/],
   ['accepted', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000 } }, 'poll', 60_000, /accepted batch 7 as "job-9"; its status is asked again in 60 s\.$/],
+  ['accepted, not asked about in time', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: -60_000, pollEndsInMs: 90_000 } }, 'poll', -60_000, /its status was to be asked again 60 s ago\.$/],
   ['accepted, asked about', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000, pollEndsInMs: 90_000 } }, 'poll', 60_000, /asked again in 60 s\.$/],
   ['accepted, to be told', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: 60_000, pollEndsInMs: 60_000 } }, 'poll', 60_000, /accepted batch 7 as "job-9"; nobody asks about it: it is parked if its completion is not told within 60 s\.$/],
   ['accepted, nobody asks', { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9' } }, 'poll', null, /accepted batch 7 as "job-9"\.$/],

@@ -30,9 +30,15 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
   return stopped(facts) ?? explainWaiting(facts, batch, called);
 };
 
+/** A monitor that lives asks within this. */
+const LATE_QUESTION_MS = 5_000;
+
 const askedAgain = ({ pollInMs, pollEndsInMs }: BatchPart): string => {
   if (pollInMs === null) return '';
-  if (pollEndsInMs === null || pollInMs < pollEndsInMs) return `; its status is asked again in ${span(pollInMs)}`;
+  const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
+  // A question that is late by more than a look takes is no promise: nobody asks.
+  if (isAsked && pollInMs < -LATE_QUESTION_MS) return `; its status was to be asked again ${span(-pollInMs)} ago`;
+  if (isAsked) return `; its status is asked again in ${span(pollInMs)}`;
   return `; nobody asks about it: it is parked if its completion is not told within ${span(pollEndsInMs)}`;
 };
 

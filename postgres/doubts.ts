@@ -1,0 +1,74 @@
+import pg from 'pg';
+import type { Session } from './session';
+
+/** A statement may be without an answer for so long before the server is asked whether it is at work on it, and between two such questions. */
+export const DOUBT_MS = 5_000;
+/** The question is one connection and one short read. */
+const ASKING_MS = 5_000;
+
+/** Whose backend is there and has nothing to do, or is no longer there. A role sees the state of its own sessions; of others, it says nothing. */
+const LOST = `
+select d.pid from unnest($1::int[]) d (pid) left join pg_stat_activity a on a.pid = d.pid
+where a.pid is null or a.state like 'idle%' and a.state_change < clock_timestamp() - interval '1 s'`;
+
+/**
+ * Finds the sessions of one pool that are lost: their statement never reached the server, or its answer never came back, as after a way to
+ * the server that was cut without a sign. The server is asked over a connection of its own, one beyond the pool's limit: a backend that is
+ * still at work is waited for, any other session is given up at once, instead of when the statement's whole time is over.
+ */
+export class Doubts {
+  private readonly doubted = new Set<Session>();
+  private asking = false;
+
+  constructor(
+    private readonly url: string,
+    private readonly onLost: () => void,
+  ) {}
+
+  /** Takes a session whose statement has been without an answer for `DOUBT_MS`. */
+  add(session: Session): void {
+    this.doubted.add(session);
+    if (this.asking) return;
+    this.asking = true;
+    void this.ask().finally(() => {
+      this.asking = false;
+    });
+  }
+
+  private async ask(): Promise<void> {
+    for (;;) {
+      const waiting = [...this.doubted].filter((session) => session.waitsSince !== null);
+      this.doubted.clear();
+      if (waiting.length === 0) return;
+      const asked = waiting.map((session) => ({ session, since: session.waitsSince!, pid: session.pid ?? 0 }));
+      const lost = await readLost(
+        this.url,
+        asked.map(({ pid }) => pid),
+      ).catch(() => new Set<number>()); // the server is away: nobody knows
+      // What was answered meanwhile, or waits for another statement by now, was not lost.
+      const gone = asked.filter(({ session, since, pid }) => lost.has(pid) && session.waitsSince === since);
+      for (const { session, since } of gone) session.giveUp(Math.round(performance.now() - since));
+      if (gone.length > 0) this.onLost();
+      for (const { session, since } of asked) if (session.waitsSince === since) this.doubted.add(session);
+      await new Promise((resolve) => setTimeout(resolve, DOUBT_MS).unref());
+    }
+  }
+}
+
+const readLost = async (url: string, pids: readonly number[]): Promise<Set<number>> => {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'muster-doubts',
+    connectionTimeoutMillis: ASKING_MS,
+    query_timeout: ASKING_MS,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>({ text: LOST, values: [pids] });
+    return new Set(rows.map(({ pid }) => pid));
+  } finally {
+    void client.end().catch(() => undefined);
+    client.connection.stream.destroy(); // its goodbye may reach nobody, and the socket would stay
+  }
+};
