@@ -9,7 +9,7 @@ import tseslint from 'typescript-eslint';
  * (noUncheckedIndexedAccess), are this code's idiom: no rule here speaks of them.
  */
 
-const PRODUCT = ['workflows', 'activities', 'postgres', 'workers', 'client'];
+const PRODUCT = ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client'];
 /** What activities and client may use of workflows: no workflow's own code. */
 const SHARED_BY_WORKFLOWS = [
   './planning',
@@ -21,7 +21,7 @@ const SHARED_BY_WORKFLOWS = [
   './behind.ts',
 ];
 
-/** The import directions of DESIGN section 3, by resolved path; test/frame/imports.test.ts checks them again without eslint. */
+/** The import directions of DESIGN section 3, by resolved path; test/project/imports.test.ts checks them again without eslint. */
 const DIRECTIONS = [
   {
     target: './workflows/planning',
@@ -42,9 +42,14 @@ const DIRECTIONS = [
   },
   {
     target: './postgres',
+    from: './handlers',
+    except: ['./types.ts'],
+    message: 'Postgres uses the types of handlers/types only.',
+  },
+  {
+    target: './postgres',
     from: './activities',
-    except: ['./handlers/types.ts'],
-    message: 'Postgres uses the types of activities/handlers/types only.',
+    message: 'Postgres does not know who calls it.',
   },
   { target: './postgres', from: './client', message: 'Postgres does not know who calls it.' },
   {
@@ -54,54 +59,41 @@ const DIRECTIONS = [
     message: 'Of workflows, only planning, contracts, definitions, naming, wake and behind are shared.',
   },
   {
-    target: './activities/!(helperActivities).ts',
+    target: ['./activities/*.ts', './activities/!(grouping)/**', './activities/grouping/!(workflowTasks).ts'],
     from: './client',
-    message: 'Activities do not use the client (helperActivities.ts, which submits for a workflow, may).',
+    message: 'Activities do not use the client (grouping/workflowTasks.ts, which submits for a workflow, may).',
   },
   {
-    target: './activities/helperActivities.ts',
+    target: './activities/grouping/workflowTasks.ts',
     from: './client',
-    except: ['./submit.ts', './checkTasks.ts', './ringer.ts'],
-    message: 'Submitting for a workflow shares client/submit, checkTasks and ringer only.',
+    except: ['./tasks/accept.ts', './tasks/checkTasks.ts', './tasks/ringer.ts'],
+    message: 'Submitting for a workflow shares client/tasks/accept, checkTasks and ringer only.',
   },
   {
-    target: './activities/handlers',
-    from: './activities',
-    except: ['./handlers'],
-    message: 'Handlers are a leaf that all may import.',
+    target: './handlers',
+    from: ['./activities', './postgres', './client', './workers'],
+    message: 'Handlers and functions are a leaf that all may import.',
   },
   {
-    target: './activities/handlers',
+    target: './handlers',
     from: './workflows',
     except: ['./planning'],
-    message: 'Handlers are a leaf that all may import: of workflows they use planning only.',
+    message: 'Handlers and functions are a leaf that all may import: of workflows they use planning only.',
   },
   {
-    target: './activities/handlers',
-    from: ['./postgres', './client'],
-    message: 'Handlers are a leaf that all may import.',
-  },
-  {
-    target: './activities/functions',
-    from: ['./activities', './postgres', './client', './workflows'],
-    except: ['./functions', './handlers'],
-    message: 'Functions are a leaf as handlers are, and share their checks.',
-  },
-  {
-    target: ['./client/!(complete|client|index).ts', './client/cli'],
+    target: ['./client/!(client|index).ts', './client/!(operations)/**', './client/operations/!(complete).ts'],
     from: './activities',
-    except: ['./handlers', './functions'],
+    message: 'Only client/operations/complete.ts, which settles a batch, shares code with activities.',
+  },
+  {
+    target: ['./client/@(client|index).ts', './client/operations/complete.ts'],
+    from: './activities',
+    except: ['./accepted/complete.ts', './accepted/completion.ts'],
     message:
-      'Of activities, the client uses handlers and functions only (client/complete.ts, which settles a batch, also complete and completion).',
+      'A completion is settled by the same code wherever it comes from: client/operations/complete.ts shares it.',
   },
   {
-    target: './client/@(complete|client|index).ts',
-    from: './activities',
-    except: ['./handlers', './functions', './complete.ts', './completion.ts'],
-    message: 'A completion is settled by the same code wherever it comes from: client/complete.ts shares it.',
-  },
-  {
-    target: ['./workflows', './postgres', './activities', './client/!(cli)', './client/!(cli)/**'],
+    target: ['./workflows', './handlers', './postgres', './activities', './client/*.ts', './client/!(cli)/**'],
     from: './workers',
     message: 'Only client/cli starts workers.',
   },
@@ -192,7 +184,7 @@ export default defineConfig(
     ['workflows/**/*.ts'],
     [
       {
-        regex: '^\\.\\./(?:\\.\\./)?activities(?:/|$)',
+        regex: '^(?:\\.\\./)+(?:activities|handlers)(?:/|$)',
         allowTypeImports: true,
         message: 'A workflow sees the types of activities only: `import type`.',
       },
@@ -224,18 +216,18 @@ export default defineConfig(
   ),
   restrictImports(
     ['postgres/**/*.ts'],
-    [{ regex: '^\\.\\./activities/', allowTypeImports: true, message: 'Postgres uses the types of handlers only.' }],
+    [{ regex: '^(?:\\.\\./)+handlers/', allowTypeImports: true, message: 'Postgres uses the types of handlers only.' }],
   ),
   {
-    files: ['{workflows,activities,postgres,workers,client}/**/*.ts'],
-    ignores: ['workers/config.ts', 'workers/embedded/paths.ts'],
+    files: ['{workflows,handlers,activities,postgres,workers,client}/**/*.ts'],
+    ignores: ['workers/config/config.ts', 'workers/embedded/paths.ts'],
     rules: {
       'no-restricted-properties': [
         'error',
         {
           object: 'process',
           property: 'env',
-          message: 'Only workers/config.ts reads the environment; pass the value in.',
+          message: 'Only workers/config/config.ts reads the environment; pass the value in.',
         },
       ],
     },

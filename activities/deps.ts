@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from '../postgres/pool';
-import type { ExecutionMeters } from './executionMeters';
-import type { ExecutionSettings } from './executionSettings';
-import type { Handler } from './handlers/types';
-import type { Heartbeat } from './heartbeat';
-import type { NodeSettings } from './nodeSettings';
-import type { Partitions } from './partitions';
+import type { ExecutionMeters } from './executions/meters';
+import type { ExecutionSettings } from './executions/settings';
+import type { Handler } from '../handlers/types';
+import type { Heartbeat } from './nodes/heartbeat';
+import type { NodeSettings } from './nodes/settings';
+import type { Partitions } from './nodes/partitions';
 
 /** What activities close over (style.md 12): tests pass the same with their own pool and handlers. */
 export interface ActivityDeps {

@@ -1,20 +1,20 @@
-import { cancelWithChunks } from '../postgres/executionCancel';
-import { balancePartitions } from './balance';
-import { claimBatches } from './claim';
+import { cancelWithChunks } from '../postgres/executions/cancel';
+import { balancePartitions } from './nodes/balance';
+import { claimBatches } from './grouping/claim';
 import type { ActivityDeps } from './deps';
-import { createFanoutActivities } from './fanoutActivities';
-import { completeSignalled } from './completeSignalled';
-import { handOnCompletions, knowsHandler } from './handOn';
-import type { HandOnInput } from './handOn';
-import { createHelperActivities } from './helperActivities';
-import { deliverNotifications } from './notify';
-import { pollAccepted } from './poll';
+import { createFanoutActivities } from './fanouts/workflowFanouts';
+import { completeSignalled } from './accepted/completeSignalled';
+import { handOnCompletions, knowsHandler } from './accepted/handOn';
+import type { HandOnInput } from './accepted/handOn';
+import { createHelperActivities } from './grouping/workflowTasks';
+import { deliverNotifications } from './callbacks/notify';
+import { pollAccepted } from './accepted/poll';
 import { refuseUnreadable } from './refuseUnreadable';
-import { wake } from './ring';
-import { rollCall } from './rollCall';
-import { submitBatches } from './submit';
-import { grantLanes } from './grant';
-import { workOrderBatch } from './workOrder';
+import { wake } from './grouping/ring';
+import { rollCall } from './executions/rollCall';
+import { submitBatches } from './calls/dispatch';
+import { grantLanes } from './lanes/grant';
+import { workOrderBatch } from './executions/workOrder';
 import type {
   BalanceAnswer,
   BalanceInput,

@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Unreadable } from '../workflows/planning/unreadable';
 import { asUnreadable } from '../workflows/planning/unreadable';
-import { cutText } from './handlers/text';
+import { cutText } from '../handlers/text';
 
 /** A codec may be without its key for a moment; after so many attempts (about a minute) it will not have it. */
 const CODEC_ATTEMPTS = 8;

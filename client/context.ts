@@ -19,7 +19,7 @@ export interface ClientContext {
   wakeFailed(error: Error): void;
 }
 
-export { NODE_LIVE_MS } from '../postgres/node';
+export { NODE_LIVE_MS } from '../postgres/nodes/node';
 
 /** Most ids of one statement: keeps it in milliseconds and its transaction short. */
 export const IDS_PER_STATEMENT = 1_000;

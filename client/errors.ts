@@ -1,4 +1,4 @@
-import { show } from '../activities/handlers/text';
+import { show } from '../handlers/text';
 
 /** What the client throws: few classes, each with a stable `code`; messages name the field, what was expected, what came, and the remedy. */
 export class MusterError extends Error {

@@ -1,7 +1,7 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { BUNDLE_FILE, bundleSource } from './bundle';
+import { BUNDLE_FILE, bundleSource } from './temporal/bundle';
 
 /** The second half of `npm run build`, run from dist/: what tsc does not copy, and the workflow bundle. */
 const root = path.join(__dirname, '..', '..');

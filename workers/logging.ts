@@ -4,8 +4,8 @@ import type { LogMetadata, Logger as SdkLogger, RuntimeOptions as SdkRuntimeOpti
 import type { LogLevel as SdkLevel } from '@temporalio/common';
 import pino from 'pino';
 import type { DestinationStream, Logger } from 'pino';
-import { isPoisoned } from './isolate';
-import type { LogLevel } from './settingsSchema';
+import { isPoisoned } from './temporal/isolate';
+import type { LogLevel } from './config/settingsSchema';
 
 /** JSON lines on stderr (stdout is for what a program reads), written at once: the last line before a crash is the one that matters. */
 export const createLogger = (

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Settings } from './config';
+import type { Settings } from './config/config';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from './process';
 import type { RunningWorker, WorkerOptions } from './process';
 import { stopOnSignals } from './signals';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { Heartbeat } from '../activities/heartbeat';
-import { removeNode, touchNode } from '../postgres/node';
-import type { NodeRow } from '../postgres/node';
+import type { Heartbeat } from '../activities/nodes/heartbeat';
+import { removeNode, touchNode } from '../postgres/nodes/node';
+import type { NodeRow } from '../postgres/nodes/node';
 import type { Pool } from '../postgres/pool';
 
 /** A node is taken for dead after several of these without a sign of life; the sweeper and `status` say after how many. */

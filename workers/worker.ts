@@ -1,26 +1,26 @@
 import type { Logger } from 'pino';
-import { checkFunctions } from '../activities/functions';
-import type { RegisteredFunction } from '../activities/functions';
-import type { Handler, Problem } from '../activities/handlers';
-import { checkHandlers } from '../activities/handlers';
+import { checkFunctions } from '../handlers/functions';
+import type { RegisteredFunction } from '../handlers/functions';
+import type { Handler, Problem } from '../handlers';
+import { checkHandlers } from '../handlers';
 import { DEFAULT_PREFIX } from '../workflows/naming';
 import { DEFAULT_API } from './api/settings';
-import { callbackProblems, callbackSettings } from './callbackSettings';
-import type { Settings } from './config';
-import { executionSettings } from './executionConfig';
-import { DEFAULT_REAP } from './fanoutReaper';
+import { callbackProblems, callbackSettings } from './config/callbacks';
+import type { Settings } from './config/config';
+import { executionSettings } from './config/executions';
+import { DEFAULT_REAP } from './sweeper/fanoutReaper';
 import { createLogger } from './logging';
-import { nodeProblems, nodeSettings } from './nodeConfig';
+import { nodeProblems, nodeSettings } from './config/nodes';
 import { startWorker as startProcess } from './process';
 import type { WorkerOptions as ProcessOptions } from './process';
-import { SettingsError } from './settingsError';
-import { fileSchema, problemsOf, SETTING_NAMES } from './settingsSchema';
-import type { FileSettings, LogLevel } from './settingsSchema';
+import { SettingsError } from './config/settingsError';
+import { fileSchema, problemsOf, SETTING_NAMES } from './config/settingsSchema';
+import type { FileSettings, LogLevel } from './config/settingsSchema';
 
 /** `muster/worker`: a worker within a program of the user's own, in place of the process that `muster worker` is. */
 
-export type { PluggedDataConverter, TemporalInterceptors } from './temporalPlugs';
-export { SettingsError } from './settingsError';
+export type { PluggedDataConverter, TemporalInterceptors } from './temporal/plugs';
+export { SettingsError } from './config/settingsError';
 
 /** The settings of the config file, by the same names; relative paths are from the working directory. The environment is not read. */
 export interface StartOptions extends Omit<FileSettings, 'api'> {

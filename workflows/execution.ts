@@ -17,8 +17,8 @@ import { lookSignal } from './definitions';
 import { upgradedWhileWaiting } from './looking';
 import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
-import { pendingOf } from './planning/execution/states';
-import { roundPauseMs } from './planning/execution/turn';
+import { pendingOf } from './planning/executions/states';
+import { roundPauseMs } from './planning/executions/turn';
 
 setWorkflowOptions(upgradedWhileWaiting, execution);
 

@@ -3,8 +3,8 @@ import type { FanoutEnded } from './definitions';
 import { fanoutEndedSignal } from './definitions';
 import { musterActivities, orRefusal } from './musterActivities';
 import { DEFAULT_PREFIX } from './naming';
-import type { SegmentRange } from './planning/fanout/segments';
-import { itemIds, joinRanges } from './planning/fanout/segments';
+import type { SegmentRange } from './planning/fanouts/segments';
+import { itemIds, joinRanges } from './planning/fanouts/segments';
 
 /**
  * Fan-outs for a user's own workflow (part of `muster/workflow`): open, add, seal, and wait for the completion durably. The activities run
@@ -119,8 +119,8 @@ export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHan
 export const fanoutHandle = (id: string, { prefix = DEFAULT_PREFIX }: { prefix?: string } = {}): FanoutHandle =>
   new FanoutHandle(id, prefix, false);
 
-export { itemIds } from './planning/fanout/segments';
-export type { SegmentRange } from './planning/fanout/segments';
+export { itemIds } from './planning/fanouts/segments';
+export type { SegmentRange } from './planning/fanouts/segments';
 export type { FanoutEnded } from './definitions';
 
 type FanoutActivities = Pick<

@@ -12,8 +12,8 @@ import type { Activities } from '../activities';
 import type { LeaderInput, TurnAnswer } from './contracts';
 import { leaderStatusQuery, lookSignal } from './definitions';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
-import type { Backlog } from './planning/leaderDetails';
-import { leaderDetails } from './planning/leaderDetails';
+import type { Backlog } from './planning/grouping/leaderDetails';
+import { leaderDetails } from './planning/grouping/leaderDetails';
 import type { Turn } from './turnLoop';
 import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 

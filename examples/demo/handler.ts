@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  defineHandler,
-  type Batch,
-  type CallContext,
-  type Handler,
-  type SubmitAnswer,
-} from '../../activities/handlers';
+import { defineHandler, type Batch, type CallContext, type Handler, type SubmitAnswer } from '../../handlers';
 import { call } from '../support/call';
 
 export const cityPayload = z.object({

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readDevFile, removeDevFile, writeDevFile } from '../../workers/devFile';
+import { readDevFile, removeDevFile, writeDevFile } from '../../workers/dev/file';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
 import type { Stack } from './stack';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandler, LaterError, neverSent } from '../../activities/handlers';
+import { defineHandler, LaterError, neverSent } from '../../handlers';
 
 export const HANDLER = 'fleet';
 

@@ -1,4 +1,4 @@
-import type { NodeSettings } from '../../activities/nodeSettings';
+import type { NodeSettings } from '../../activities/nodes/settings';
 
 /** Shorter than the default (10 s), so that much happens in two minutes. */
 export const LEASE_MS = 3_000;

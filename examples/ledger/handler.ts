@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineHandler, LaterError } from '../../activities/handlers';
-import type { Handler, ItemResult, LaneRules, ReferenceStatus } from '../../activities/handlers';
+import { defineHandler, LaterError } from '../../handlers';
+import type { Handler, ItemResult, LaneRules, ReferenceStatus } from '../../handlers';
 import { editSchema, readsOf, writesOf } from './edits';
 
 /** What is submitted: an edit of a service (a purchase order). The ledger knows it by the task's id. */

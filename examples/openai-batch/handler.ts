@@ -9,7 +9,7 @@ import {
   type ItemResult,
   type ReconcileAnswer,
   type SubmitAnswer,
-} from '../../activities/handlers';
+} from '../../handlers';
 import { isFetchFailure } from '../support/call';
 import type { ResponseLine } from './batchTypes';
 import { OpenaiClient, type OpenaiOptions } from './openaiClient';

@@ -1,4 +1,4 @@
-import type { ItemResult, ReferenceStatus } from '../../activities/handlers';
+import type { ItemResult, ReferenceStatus } from '../../handlers';
 import type { BatchObject, ResponseLine } from './batchTypes';
 
 /** Not executed, or by a service that was not well: worth another batch. */

@@ -1,5 +1,5 @@
 import type { SendMessageBatchCommandOutput, SendMessageBatchRequestEntry } from '@aws-sdk/client-sqs';
-import type { BatchTask, ItemResult } from '../../activities/handlers';
+import type { BatchTask, ItemResult } from '../../handlers';
 import type { MessagePayload } from './message';
 
 /** An entry's Id is its place in the batch: SQS takes 80 characters of a-z, 0-9, `-` and `_` there, a task's id may be anything. */

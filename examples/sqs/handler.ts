@@ -6,7 +6,7 @@ import {
   type CallContext,
   type Handler,
   type SubmitAnswer,
-} from '../../activities/handlers';
+} from '../../handlers';
 import { entriesOf, outcomes } from './entries';
 import { messageBytes, messagePayload, type MessagePayload } from './message';
 import { refusal } from './refusal';

@@ -1,4 +1,4 @@
-import { HaltError, LaterError, neverSent, RejectedError } from '../../activities/handlers';
+import { HaltError, LaterError, neverSent, RejectedError } from '../../handlers';
 
 /** Nothing succeeds until somebody acts. */
 const HALT = new Set([

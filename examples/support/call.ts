@@ -1,4 +1,4 @@
-import { HaltError, LaterError, neverSent, RejectedError } from '../../activities/handlers';
+import { HaltError, LaterError, neverSent, RejectedError } from '../../handlers';
 
 /** May come after the work was done: a timeout, or a key or version that an earlier attempt holds. */
 const UNKNOWN = new Set([408, 409, 499]);

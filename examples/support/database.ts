@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { migrate } from '../../postgres/migrating/migrate';
 
 /** A new database of this server; its address. */
 export const createDatabase = async (server: string, name: string): Promise<string> => {

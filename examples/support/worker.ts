@@ -1,11 +1,11 @@
 import type { CallbackPolicy } from '../../activities/deps';
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
-import type { NodeSettings } from '../../activities/nodeSettings';
-import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
-import type { ExecutionSettings } from '../../activities/executionSettings';
-import type { Handler } from '../../activities/handlers';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
+import type { NodeSettings } from '../../activities/nodes/settings';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
+import type { ExecutionSettings } from '../../activities/executions/settings';
+import type { Handler } from '../../handlers';
 import { DEFAULT_API } from '../../workers/api/settings';
-import { NO_CALLBACK } from '../../workers/callbackSettings';
+import { NO_CALLBACK } from '../../workers/config/callbacks';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
 import { DEFAULT_PREFIX } from '../../workflows/naming';

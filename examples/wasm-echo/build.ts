@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import wabt = require('wabt');
-import { contentIdsOf } from '../../activities/executors/wasm/store';
+import { contentIdsOf } from '../../activities/executions/executors/wasm/store';
 
 /** The bytes of a module from its text. */
 export const assemble = async (name: string, source: string): Promise<Uint8Array> => {

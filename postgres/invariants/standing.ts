@@ -1,4 +1,4 @@
-import { STANDING_EXECUTIONS, STANDING_MONITORS, STANDING_NOTIFIER, STANDING_PARTITIONS } from '../overdueWork';
+import { STANDING_EXECUTIONS, STANDING_MONITORS, STANDING_NOTIFIER, STANDING_PARTITIONS } from '../sweeper/overdueWork';
 import type { Invariant } from './invariant';
 
 /** Whoever has due work moves: each reads what is overdue, by an index, and names what stands still. */

@@ -1,7 +1,7 @@
 -- Up Migration
 -- The submission queuer: lanes, and the batches that stand in them (README, "Lanes").
 -- A batch of a lane has leader_id 0: no leader formed it, and none adopts, counts or sends it.
--- Statuses are numbers: workflows/planning/queuer/statuses.ts is the one list of them; from 10 on a submission is over.
+-- Statuses are numbers: workflows/planning/lanes/statuses.ts is the one list of them; from 10 on a submission is over.
 
 create table queuer (                                -- one a partition: ring state, lease and rules of who is granted next
   id smallint primary key,
@@ -84,7 +84,7 @@ create table dependency (                            -- only of batches that are
   primary key (batch_id, needs), check (batch_id <> needs));
 create index dependency_needs on dependency (needs);
 
--- The state of the tasks of an open batch, by its status in its lane (H9): workflows/planning/queuer/statuses.ts has the names.
+-- The state of the tasks of an open batch, by its status in its lane (H9): workflows/planning/lanes/statuses.ts has the names.
 create function lane_task_state(status smallint) returns smallint immutable language sql as
   $$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $$;
 

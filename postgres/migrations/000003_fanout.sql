@@ -3,7 +3,7 @@
 -- Lock order: rows of segment in (fanout_id, no) order, then rows of fanout in id order. An add writes the fanout's row first and only new segments after it.
 
 -- Bit i of a segment is worth 2 ^ (i % 8) in byte i / 8, which is how Postgres counts the bits of a bytea (get_bit, set_bit), and
--- workflows/planning/fanout/bits.ts too. Bits past the size are 0.
+-- workflows/planning/fanouts/bits.ts too. Bits past the size are 0.
 create function ones(n int) returns bytea immutable strict parallel safe language sql as
   $$ select decode(repeat('ff', n / 8) || case when n % 8 = 0 then '' else lpad(to_hex((1 << n % 8) - 1), 2, '0') end, 'hex') $$;
 create function put_bits(bits bytea, indexes int[], value int) returns bytea immutable strict parallel safe language plpgsql as $$

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import type { ApiWorld } from './world';
 import { openWorld } from './world';
 

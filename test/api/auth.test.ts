@@ -1,6 +1,6 @@
 import { Agent, get as httpGet } from 'node:http';
-import type { Scope } from '../../postgres/apiToken';
-import { revokeToken, SCOPES } from '../../postgres/apiToken';
+import type { Scope } from '../../postgres/api/token';
+import { revokeToken, SCOPES } from '../../postgres/api/token';
 import { startApi } from '../../workers/api/api';
 import type { Route } from '../../workers/api/route';
 import { findCaller, hashToken, newToken } from '../../workers/api/tokens';

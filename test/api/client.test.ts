@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../frame/project';
+import { ROOT } from '../project/project';
 import type { ApiWorld } from './world';
 import { openWorld } from './world';
 

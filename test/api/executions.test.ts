@@ -1,5 +1,5 @@
-import type { Fleet } from '../execution/helpers';
-import { openFleet } from '../execution/helpers';
+import type { Fleet } from '../executions/helpers';
+import { openFleet } from '../executions/helpers';
 import { follow } from './events';
 import type { ApiWorld } from './world';
 import { openWorld } from './world';

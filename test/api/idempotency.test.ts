@@ -1,4 +1,4 @@
-import { Retention } from '../../postgres/retention';
+import { Retention } from '../../postgres/sweeper/retention';
 import { eventually } from '../helpers/eventually';
 import type { ApiWorld } from './world';
 import { items, openWorld } from './world';

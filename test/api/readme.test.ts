@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { read } from '../frame/project';
+import { read } from '../project/project';
 import type { ApiHome, ApiProcess } from './child';
 import { createHome } from './child';
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
-import { defineHandler } from '../../activities/handlers';
-import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
+import type { Handler } from '../../handlers';
+import { defineHandler } from '../../handlers';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
-import type { Scope } from '../../postgres/apiToken';
-import { insertToken } from '../../postgres/apiToken';
+import type { Scope } from '../../postgres/api/token';
+import { insertToken } from '../../postgres/api/token';
 import type { RunningApi } from '../../workers/api/api';
 import { startApi } from '../../workers/api/api';
 import type { ApiLimits } from '../../workers/api/limits';
@@ -15,8 +15,8 @@ import { DEFAULT_API } from '../../workers/api/settings';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
-import type { Settings } from '../../workers/config';
-import { NO_CALLBACK } from '../../workers/callbackSettings';
+import type { Settings } from '../../workers/config/config';
+import { NO_CALLBACK } from '../../workers/config/callbacks';
 
 export interface Answered {
   status: number;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import Table from 'cli-table3';
 import { numberFlag, processFlags, switchFlag } from '../../examples/support/flags';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { createClient, itemIds } from '../../client';
 import type { Client } from '../../client';
 import { startServers } from '../api/servers';

@@ -1,7 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
-import { defineFunction } from '../../activities/functions';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
+import { defineFunction } from '../../handlers/functions';
 import { createClient } from '../../client';
 import { createStore } from '../../examples/support/database';
 import { numberFlag, numbersFlag, processFlags, switchFlag } from '../../examples/support/flags';

@@ -1,4 +1,4 @@
-import { addItems, openFanout } from '../../client/fanout';
+import { addItems, openFanout } from '../../client/fanouts/fanout';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';

@@ -1,6 +1,6 @@
-import { ackItems } from '../../client/ackItems';
-import { addItems, openFanout, sealFanout } from '../../client/fanout';
-import { waitForFanout } from '../../client/waitForFanout';
+import { ackItems } from '../../client/fanouts/ackItems';
+import { addItems, openFanout, sealFanout } from '../../client/fanouts/fanout';
+import { waitForFanout } from '../../client/fanouts/waitFor';
 import type { Pool } from '../../postgres/pool';
 import { seededRandom } from '../../examples/support/random';
 

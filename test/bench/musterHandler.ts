@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
 import { callDownstream } from './callDownstream';
 import { CALLS_IN_FLIGHT } from './cases';
 import type { BenchTask } from './tasks';

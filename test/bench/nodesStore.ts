@@ -1,7 +1,7 @@
 import { createStore } from '../../examples/support/database';
-import { touchNode, readNodeFacts } from '../../postgres/node';
-import { assignPartitions, readPartitions } from '../../postgres/partition';
-import { nextSilenceInMs, readHeldPartitions, renewPartitions } from '../../postgres/partitionLease';
+import { touchNode, readNodeFacts } from '../../postgres/nodes/node';
+import { assignPartitions, readPartitions } from '../../postgres/nodes/partition';
+import { nextSilenceInMs, readHeldPartitions, renewPartitions } from '../../postgres/nodes/partitionLease';
 import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { startPostgres } from '../../workers/embedded';

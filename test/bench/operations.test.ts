@@ -1,5 +1,5 @@
-import type { Counts } from '../../postgres/statusCounts';
-import { countTasks } from '../../postgres/statusCounts';
+import type { Counts } from '../../postgres/operations/statusCounts';
+import { countTasks } from '../../postgres/operations/statusCounts';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';

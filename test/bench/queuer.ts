@@ -1,6 +1,6 @@
-import { grantNext } from '../../activities/grant';
-import { defineHandler } from '../../activities/handlers';
-import type { LaneRules } from '../../activities/handlers';
+import { grantNext } from '../../activities/lanes/grant';
+import { defineHandler } from '../../handlers';
+import type { LaneRules } from '../../handlers';
 import { createClient } from '../../client';
 import type { Client, StrategyName } from '../../client';
 import { createStore } from '../../examples/support/database';

@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
 
 export const LANE_PREFIX = 'bench-queuer';
 /** Answers at once; or accepts at once, and is done when it is first asked. */

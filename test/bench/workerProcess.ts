@@ -1,6 +1,6 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import type { Node } from '../../workers/node';

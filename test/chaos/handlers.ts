@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Batch, CallContext, Handler, SubmitAnswer } from '../../activities/handlers';
-import { defineHandler } from '../../activities/handlers';
+import type { Batch, CallContext, Handler, SubmitAnswer } from '../../handlers';
+import { defineHandler } from '../../handlers';
 import { DISTINCT, KEYED, PLAIN } from './points';
 
 const schema = z.object({ n: z.number().int(), from: z.string() });

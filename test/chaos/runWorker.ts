@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import { createPool } from '../../postgres/pool';
 import type { NodeOptions } from '../../workers/node';
 import { createNode } from '../../workers/node';

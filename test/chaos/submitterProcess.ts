@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client as TemporalClient, Connection } from '@temporalio/client';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
 import { createPool } from '../../postgres/pool';

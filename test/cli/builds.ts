@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ROOT } from '../frame/project';
+import { ROOT } from '../project/project';
 
 /** A program in a folder of its own. */
 export interface Build {
@@ -17,6 +17,7 @@ export const makeBuild = (migrations: Readonly<Record<string, string>>): Build =
     'package.json',
     'dist/activities',
     'dist/client',
+    'dist/handlers',
     'dist/postgres',
     'dist/workers',
     'dist/workflows',

@@ -1,5 +1,5 @@
 import { readInstallation } from '../../postgres/installation';
-import { callbackToken } from '../../workers/callbackToken';
+import { callbackToken } from '../../workers/callbacks/token';
 import { eventually } from '../helpers/eventually';
 import type { CallbackWorld } from './callbackWorld';
 import { createCallbackWorld, SECRET } from './callbackWorld';

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Flags } from '../../workers/config';
-import { loadSettings } from '../../workers/config';
-import { readDevFile, removeDevFile, writeDevFile } from '../../workers/devFile';
+import type { Flags } from '../../workers/config/config';
+import { loadSettings } from '../../workers/config/config';
+import { readDevFile, removeDevFile, writeDevFile } from '../../workers/dev/file';
 import { makeFolder } from './world';
 
 /** Build 7: flag, then environment, then config file, then a `muster dev` of the folder, then the default. */

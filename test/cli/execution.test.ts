@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executionSettings';
-import { loadSettings } from '../../workers/config';
+import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
+import { loadSettings } from '../../workers/config/config';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import type { TestDatabase } from '../helpers/database';
 import { runCli, startCli } from './process';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from '../frame/project';
+import { ROOT } from '../project/project';
 import { killLeftovers, runCli, startCli } from './process';
 import { makeFolder } from './world';
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../frame/project';
+import { ROOT } from '../project/project';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import type { Build } from './builds';

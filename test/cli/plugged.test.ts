@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { startWorker } from '../../workers/worker';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';

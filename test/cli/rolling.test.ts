@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Client, Handler } from '../../client';
 import { createClient, defineHandler } from '../../client';
-import { compose } from '../frame/compose';
+import { compose } from '../project/compose';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { dumpSchema } from '../postgres/schemaDump';

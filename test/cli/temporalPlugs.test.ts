@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadSettings } from '../../workers/config';
+import { loadSettings } from '../../workers/config/config';
 import { startWorker } from '../../workers/worker';
 import { makeFolder } from './world';
 

@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import { setCurrentVersion } from '../../workers/versioning';
+import { setCurrentVersion } from '../../workers/temporal/versioning';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { CliProcess } from './process';

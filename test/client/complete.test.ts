@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Batch, Handler, HandlerOptions, ItemResult, SubmitAnswer } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Batch, Handler, HandlerOptions, ItemResult, SubmitAnswer } from '../../handlers';
 import { lateAnswer } from '../helpers/lateAnswer';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';

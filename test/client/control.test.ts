@@ -1,5 +1,5 @@
 import { createClient } from '../../client';
-import { WAKE_LEASE_MS } from '../../postgres/ring';
+import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { broken, items, openShop } from './shop';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
 import type { TaskProblem } from '../../client/errors';

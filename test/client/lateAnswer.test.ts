@@ -1,5 +1,5 @@
 import { inTransaction } from '../../postgres/pool';
-import { finishBatch, freeKeys, insertOutcomes, lockAttempt, settleSucceeded } from '../../postgres/settle';
+import { finishBatch, freeKeys, insertOutcomes, lockAttempt, settleSucceeded } from '../../postgres/calls/settle';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';

@@ -1,7 +1,7 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { createClient } from '../../client';
-import { removeNode, touchNode } from '../../postgres/node';
-import { hasLostPartitions, pinPartition } from '../../postgres/partition';
+import { removeNode, touchNode } from '../../postgres/nodes/node';
+import { hasLostPartitions, pinPartition } from '../../postgres/nodes/partition';
 import { eventually } from '../helpers/eventually';
 import type { Fleet, FleetNode } from '../nodes/fleet';
 import { startFleet } from '../nodes/fleet';

@@ -1,5 +1,5 @@
 import { TASK_STATES } from '../../workflows/planning/states';
-import { settleSucceeded } from '../../postgres/settle';
+import { settleSucceeded } from '../../postgres/calls/settle';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, items, openShop } from './shop';
 

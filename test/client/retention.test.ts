@@ -1,5 +1,5 @@
 import { createClient } from '../../client';
-import { deleteExpired, Retention } from '../../postgres/retention';
+import { deleteExpired, Retention } from '../../postgres/sweeper/retention';
 import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
 import { broken, cut, endAlone, itemHandler, items, openShop } from './shop';

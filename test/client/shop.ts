@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { defineHandler } from '../../activities/handlers';
-import type { Handler, HandlerOptions } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler, HandlerOptions } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Pool } from '../../postgres/pool';

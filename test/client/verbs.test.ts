@@ -1,5 +1,5 @@
-import { defineHandler, HaltError } from '../../activities/handlers';
-import type { Batch, SubmitAnswer } from '../../activities/handlers';
+import { defineHandler, HaltError } from '../../handlers';
+import type { Batch, SubmitAnswer } from '../../handlers';
 import type { TaskView } from '../../client';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';

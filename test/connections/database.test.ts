@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import type { Client, ClientOptions } from '../../client';
 import { createClient } from '../../client';
 import type { Pool } from '../../postgres/pool';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Transport } from '../../activities/handlers/http/transport';
-import { sendWebhook } from '../../activities/webhook';
+import { Transport } from '../../handlers/http/transport';
+import { sendWebhook } from '../../activities/callbacks/webhook';
 import type { Proxy } from '../helpers/proxy';
 import { startProxy } from '../helpers/proxy';
 

@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import { migrate } from '../../postgres/migrate';
+import { defineHandler } from '../../handlers';
+import { migrate } from '../../postgres/migrating/migrate';
 import { createPool, inTransaction } from '../../postgres/pool';
 import { createClient } from '../../client';
 import { temporalAddress } from '../helpers/database';

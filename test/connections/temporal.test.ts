@@ -1,13 +1,13 @@
 import { Client as TemporalClient, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import { wakeLeaderWorkflows } from '../../workflows/wake';
 import type { TemporalDev } from '../../workers/embedded';
 import { startTemporalDev } from '../../workers/embedded';
-import { warnOfCoarseTimers } from '../../workers/timerProbe';
+import { warnOfCoarseTimers } from '../../workers/temporal/timerProbe';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';

@@ -1,5 +1,5 @@
-import type { Handler, HandlerOptions, SubmitAnswer } from '../../activities/handlers';
-import { defineHandler } from '../../activities/handlers';
+import type { Handler, HandlerOptions, SubmitAnswer } from '../../handlers';
+import { defineHandler } from '../../handlers';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';

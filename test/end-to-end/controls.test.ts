@@ -1,5 +1,5 @@
-import type { Handler, HandlerOptions } from '../../activities/handlers';
-import { defineHandler } from '../../activities/handlers';
+import type { Handler, HandlerOptions } from '../../handlers';
+import { defineHandler } from '../../handlers';
 import type { TaskInput } from '../../client';
 import { flushReasonName } from '../../workflows/planning/states';
 import { eventually } from '../helpers/eventually';

@@ -1,5 +1,5 @@
-import type { Handler } from '../../activities/handlers';
-import { httpHandler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
+import { httpHandler } from '../../handlers';
 import type { Answer, Downstream, Seen } from '../handlers/downstream';
 import { json, startDownstream } from '../handlers/downstream';
 import { eventually } from '../helpers/eventually';

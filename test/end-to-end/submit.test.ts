@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { z } from 'zod';
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
 import type { Client, InvalidTaskError } from '../../client';
 import { createClient } from '../../client';
 import { eventually } from '../helpers/eventually';

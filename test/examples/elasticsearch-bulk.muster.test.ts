@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Handler } from '../../activities/handlers';
-import { loadConfig } from '../../workers/configFile';
+import type { Handler } from '../../handlers';
+import { loadConfig } from '../../workers/config/configFile';
 import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson, sampleTasks } from './helpers';
 import { sourcePath } from './paths';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { checkHandlers, type Handler } from '../../activities/handlers';
+import { checkHandlers, type Handler } from '../../handlers';
 import type { ExampleProcess } from '../../examples/support/child';
 import {
   buildBatch,

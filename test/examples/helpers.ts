@@ -7,7 +7,7 @@ import {
   type ItemResult,
   type Results,
   type SubmitAnswer,
-} from '../../activities/handlers';
+} from '../../handlers';
 import { type ChildOptions, type ExampleProcess, startChild } from '../../examples/support/child';
 import { distPath, sourcePath } from './paths';
 

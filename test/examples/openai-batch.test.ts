@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import { type ChatPayload, chatBatchHandler } from '../../examples/openai-batch/handler';
 import { OpenaiClient } from '../../examples/openai-batch/openaiClient';
 import type { ExampleProcess } from '../../examples/support/child';

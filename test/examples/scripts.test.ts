@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { read } from '../frame/project';
+import { read } from '../project/project';
 import { distPath } from './paths';
 
 /**

@@ -1,5 +1,5 @@
 import { endedIn, type StateCounts, statesOf } from '../../examples/demo/states';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import { TASK_STATES, type TaskState } from '../../workflows/planning/states';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';

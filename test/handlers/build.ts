@@ -1,6 +1,6 @@
-import type { Batch, CallContext, HandlerOptions, ResultSink, SubmitAnswer } from '../../activities/handlers';
-import { ConfigError } from '../../activities/handlers';
-import type { CallOutcome } from '../../workflows/planning/plans';
+import type { Batch, CallContext, HandlerOptions, ResultSink, SubmitAnswer } from '../../handlers';
+import { ConfigError } from '../../handlers';
+import type { CallOutcome } from '../../workflows/planning/calls/plans';
 
 /** A batch of tasks `t0`, `t1`, ... with these payloads. */
 export const buildBatch = <P>(payloads: readonly P[], target = 'A'): Batch<P> => ({

@@ -1,4 +1,4 @@
-import { callHandler, httpHandler } from '../../activities/handlers';
+import { callHandler, httpHandler } from '../../handlers';
 import { buildBatch, buildContext, errorIn, remember } from './build';
 import type { Downstream, Seen } from './downstream';
 import { json, startDownstream } from './downstream';

@@ -1,5 +1,5 @@
-import type { HandlerOptions, ItemResult, ResultSink } from '../../activities/handlers';
-import { callHandler, defineHandler, HaltError, LaterError, RejectedError } from '../../activities/handlers';
+import type { HandlerOptions, ItemResult, ResultSink } from '../../handlers';
+import { callHandler, defineHandler, HaltError, LaterError, RejectedError } from '../../handlers';
 import { batchOf, buildContext, errorIn, options, remember } from './build';
 
 const batch = batchOf(2);

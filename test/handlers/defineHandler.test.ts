@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { checkHandlers, ConfigError, defineHandler, httpHandler, isHandler } from '../../activities/handlers';
-import type { HandlerOptions } from '../../activities/handlers';
+import { checkHandlers, ConfigError, defineHandler, httpHandler, isHandler } from '../../handlers';
+import type { HandlerOptions } from '../../handlers';
 import { options, problemsIn } from './build';
 
 const good = options(() => ({ results: [] }));

@@ -1,4 +1,4 @@
-import { callHandler, httpHandler } from '../../activities/handlers';
+import { callHandler, httpHandler } from '../../handlers';
 import { buildContext, remember } from './build';
 import { json } from './downstream';
 import { httpConfig } from './httpConfig';

@@ -1,6 +1,6 @@
-import type { Batch, ResultSink } from '../../activities/handlers';
-import { callHandler, httpHandler } from '../../activities/handlers';
-import type { CallOutcome } from '../../workflows/planning/plans';
+import type { Batch, ResultSink } from '../../handlers';
+import { callHandler, httpHandler } from '../../handlers';
+import type { CallOutcome } from '../../workflows/planning/calls/plans';
 import { batchOf, buildContext, remember } from './build';
 import type { Answer, Downstream } from './downstream';
 import { startDownstream } from './downstream';

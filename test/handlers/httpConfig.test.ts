@@ -1,4 +1,4 @@
-import { httpHandler } from '../../activities/handlers';
+import { httpHandler } from '../../handlers';
 import { buildBatch, problemsIn } from './build';
 import { httpConfig } from './httpConfig';
 

@@ -5,7 +5,7 @@ import {
   pollReferences,
   readReference,
   reconcileOutcome,
-} from '../../activities/handlers';
+} from '../../handlers';
 import { batchOf, buildContext, errorIn, remember } from './build';
 import type { Answer, Downstream } from './downstream';
 import { json, raw, startDownstream } from './downstream';

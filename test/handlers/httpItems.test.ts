@@ -1,4 +1,4 @@
-import { callHandler, httpHandler } from '../../activities/handlers';
+import { callHandler, httpHandler } from '../../handlers';
 import { batchOf, buildContext, errorIn, remember } from './build';
 import type { Answer } from './downstream';
 import { json, raw } from './downstream';

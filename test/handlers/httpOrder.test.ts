@@ -1,4 +1,4 @@
-import { httpHandler } from '../../activities/handlers';
+import { httpHandler } from '../../handlers';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { problemsIn } from './build';

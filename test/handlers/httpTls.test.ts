@@ -1,6 +1,6 @@
 import type { Server, Socket, AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { callHandler, httpHandler } from '../../activities/handlers';
+import { callHandler, httpHandler } from '../../handlers';
 import { batchOf, buildContext, errorIn, remember } from './build';
 import { httpConfig } from './httpConfig';
 

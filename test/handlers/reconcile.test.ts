@@ -1,4 +1,4 @@
-import type { HandlerOptions, ItemResult } from '../../activities/handlers';
+import type { HandlerOptions, ItemResult } from '../../handlers';
 import {
   defineHandler,
   HaltError,
@@ -8,7 +8,7 @@ import {
   readReference,
   reconcileOutcome,
   RejectedError,
-} from '../../activities/handlers';
+} from '../../handlers';
 import { batchOf, buildContext, options, remember } from './build';
 
 const batch = batchOf(2);

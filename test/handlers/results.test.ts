@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { ItemResult, Results } from '../../activities/handlers';
-import { readResults, ResultsInterrupted } from '../../activities/handlers';
+import type { ItemResult, Results } from '../../handlers';
+import { readResults, ResultsInterrupted } from '../../handlers';
 import { batchOf, errorIn, remember } from './build';
 
 const { tasks } = batchOf(3);

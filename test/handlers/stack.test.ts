@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { HaltError, LaterError, RejectedError, stackOf } from '../../activities/handlers';
-import { userFrame } from '../../activities/handlers/stack';
-import { ThrownLog } from '../../activities/thrownLog';
+import { HaltError, LaterError, RejectedError, stackOf } from '../../handlers';
+import { userFrame } from '../../handlers/stack';
+import { ThrownLog } from '../../activities/calls/thrownLog';
 
-const own = path.resolve(__dirname, '../../activities/handlers/call.ts');
+const own = path.resolve(__dirname, '../../handlers/call.ts');
 const withStack = (frames: string[], cause?: unknown): Error =>
   Object.assign(new Error('a message'), { stack: ['Error: a message', 'of two lines', ...frames.map((frame) => `    at ${frame}`)].join('\n') }, cause === undefined ? {} : { cause }); // prettier-ignore
 

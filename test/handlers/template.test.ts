@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { Findings } from '../../activities/handlers/configError';
-import { isBad, parsePath, readPath } from '../../activities/handlers/http/path';
-import { compileTemplate, MissingValue } from '../../activities/handlers/http/template';
-import { compileUrl } from '../../activities/handlers/http/urlTemplate';
+import { Findings } from '../../handlers/configError';
+import { isBad, parsePath, readPath } from '../../handlers/http/path';
+import { compileTemplate, MissingValue } from '../../handlers/http/template';
+import { compileUrl } from '../../handlers/http/urlTemplate';
 
 const ROOTS = ['id', 'payload', 'target'];
 const render = (template: unknown, scope: Record<string, unknown>): unknown => {

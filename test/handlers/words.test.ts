@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { linkedSignal } from '../../activities/handlers/deadline';
-import { parseHttpDate } from '../../activities/handlers/http/retryAfter';
-import { didYouMean, editDistance } from '../../activities/handlers/suggest';
-import { cutText, describeThrown, show } from '../../activities/handlers/text';
+import { linkedSignal } from '../../handlers/deadline';
+import { parseHttpDate } from '../../handlers/http/retryAfter';
+import { didYouMean, editDistance } from '../../handlers/suggest';
+import { cutText, describeThrown, show } from '../../handlers/text';
 
 describe('error texts', () => {
   test('are cut, whole in characters, and storable', () => {

@@ -1,5 +1,5 @@
 import { startTemporalDev } from '../../workers/embedded';
-import { setCurrentVersion } from '../../workers/versioning';
+import { setCurrentVersion } from '../../workers/temporal/versioning';
 import * as product from '../../workflows';
 import { eventually } from '../helpers/eventually';
 import { ONE_SHOT, otherVersion, TypeWorld, TYPES } from './typeWorld';

@@ -1,6 +1,6 @@
-import { isOwn } from '../../activities/reserve';
-import type { RunFacts } from '../../workers/stuckRun';
-import { STUCK_LIMITS, whyStuck } from '../../workers/stuckRun';
+import { isOwn } from '../../activities/grouping/reserve';
+import type { RunFacts } from '../../workers/sweeper/stuckRun';
+import { STUCK_LIMITS, whyStuck } from '../../workers/sweeper/stuckRun';
 
 /** Which silent run is stuck, and which is only slow; and whose turn a run may take. */
 

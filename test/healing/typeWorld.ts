@@ -4,9 +4,9 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import pino from 'pino';
 import { deploymentOptions } from '../../workers/node';
-import type { SilentRun } from '../../workers/stuckRuns';
-import { StuckRuns } from '../../workers/stuckRuns';
-import { WORKFLOW_FAILURES } from '../../workers/workflowFailures';
+import type { SilentRun } from '../../workers/sweeper/stuckRuns';
+import { StuckRuns } from '../../workers/sweeper/stuckRuns';
+import { WORKFLOW_FAILURES } from '../../workers/temporal/workflowFailures';
 import type * as product from '../../workflows';
 import {
   balancerWorkflowId,

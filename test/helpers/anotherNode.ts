@@ -1,6 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import { createNode } from '../../workers/node';
 import { temporalAddress } from './database';
 import type { TestMuster } from './muster';

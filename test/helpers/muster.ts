@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Node, NodeOptions } from '../../workers/node';

@@ -1,7 +1,7 @@
 import pino from 'pino';
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
-import type { NodeSettings } from '../../activities/nodeSettings';
-import { Partitions } from '../../activities/partitions';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
+import type { NodeSettings } from '../../activities/nodes/settings';
+import { Partitions } from '../../activities/nodes/partitions';
 import type { Pool } from '../../postgres/pool';
 
 /** For activities of a process that serves no partitions. */

@@ -2,7 +2,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import { createPool } from '../../postgres/pool';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ItemResult, ReferenceStatus, SubmitAnswer } from '../../activities/handlers';
+import type { ItemResult, ReferenceStatus, SubmitAnswer } from '../../handlers';
 import { ACCEPTED, asksOf, CALLBACKS, LANE, LANE_ACCEPTED } from './movers';
 
 /** The other side, in this process: takes, accepts and finishes batches, is told of ends, and keeps when each of that happened last. */

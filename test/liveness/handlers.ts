@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Batch, CallContext, Handler, HandlerOptions, ItemResult, ReferenceStatus, SubmitAnswer } from '../../activities/handlers'; // prettier-ignore
-import { defineHandler } from '../../activities/handlers';
+import type { Batch, CallContext, Handler, HandlerOptions, ItemResult, ReferenceStatus, SubmitAnswer } from '../../handlers'; // prettier-ignore
+import { defineHandler } from '../../handlers';
 import { ACCEPTED, HERD, LANE, LANE_ACCEPTED, PLACED, PLAIN } from './movers';
 
 /** The handlers of the workers and of the clients: each kind of thing that has to go on. Nothing of them waits long by itself. */

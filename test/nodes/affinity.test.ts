@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Batch } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Batch } from '../../handlers';
 import type { Fleet, FleetNode } from './fleet';
 import { startFleet } from './fleet';
 

@@ -1,8 +1,8 @@
-import { defineHandler } from '../../activities/handlers';
-import { registerHandler } from '../../postgres/handler';
-import { drainNode, touchNode, undrainNode } from '../../postgres/node';
-import { pinPartition } from '../../postgres/partition';
-import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/partitionLease';
+import { defineHandler } from '../../handlers';
+import { registerHandler } from '../../postgres/grouping/handler';
+import { drainNode, touchNode, undrainNode } from '../../postgres/nodes/node';
+import { pinPartition } from '../../postgres/nodes/partition';
+import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/nodes/partitionLease';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 import type { BalancerStatus } from '../../workflows/definitions';

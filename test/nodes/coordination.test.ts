@@ -1,10 +1,10 @@
-import { balancePartitions } from '../../activities/balance';
-import { defineHandler } from '../../activities/handlers';
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
-import { registerHandler } from '../../postgres/handler';
-import { touchNode } from '../../postgres/node';
-import { readPartitions } from '../../postgres/partition';
-import { Balancing } from '../../workers/balancing';
+import { balancePartitions } from '../../activities/nodes/balance';
+import { defineHandler } from '../../handlers';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
+import { registerHandler } from '../../postgres/grouping/handler';
+import { touchNode } from '../../postgres/nodes/node';
+import { readPartitions } from '../../postgres/nodes/partition';
+import { Balancing } from '../../workers/sweeper/balancing';
 import { noPartitions } from '../helpers/noPartitions';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';

@@ -1,11 +1,11 @@
 import pino from 'pino';
-import { defineHandler } from '../../activities/handlers';
-import { nowNs, toNs } from '../../activities/heartbeat';
-import { Partitions } from '../../activities/partitions';
-import { fenceOf, isStale, prepare } from '../../activities/submission';
-import { markFenced } from '../../postgres/batch';
-import { assignPartitions, partitionResource, readPartitions, revokePartitions } from '../../postgres/partition';
-import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/partitionLease';
+import { defineHandler } from '../../handlers';
+import { nowNs, toNs } from '../../activities/nodes/heartbeat';
+import { Partitions } from '../../activities/nodes/partitions';
+import { fenceOf, isStale, prepare } from '../../activities/calls/attempt';
+import { markFenced } from '../../postgres/calls/batch';
+import { assignPartitions, partitionResource, readPartitions, revokePartitions } from '../../postgres/nodes/partition';
+import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/nodes/partitionLease';
 import type { TurnAnswer } from '../../workflows/contracts';
 import { eventually } from '../helpers/eventually';
 import type { Bench } from '../workflows/bench';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import type { NodeSettings } from '../../activities/nodeSettings';
-import type { Handler } from '../../activities/handlers';
+import type { NodeSettings } from '../../activities/nodes/settings';
+import type { Handler } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import type { Node } from '../../workers/node';

@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import type { Fleet } from './fleet';
 import { startFleet } from './fleet';
 

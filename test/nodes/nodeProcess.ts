@@ -1,7 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import { defineHandler } from '../../activities/handlers';
-import type { NodeSettings } from '../../activities/nodeSettings';
+import { defineHandler } from '../../handlers';
+import type { NodeSettings } from '../../activities/nodes/settings';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';

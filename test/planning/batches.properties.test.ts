@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { cutBatches } from '../../workflows/planning/batches';
-import type { CutInput, WaitingTask } from '../../workflows/planning/plans';
+import { cutBatches } from '../../workflows/planning/grouping/batches';
+import type { CutInput, WaitingTask } from '../../workflows/planning/calls/plans';
 import { afterCut, buildCut, buildTask, buildTasks, seqsOf } from './builders';
 
 const NOW_MS = 2_000;

@@ -1,4 +1,4 @@
-import { cutBatches } from '../../workflows/planning/batches';
+import { cutBatches } from '../../workflows/planning/grouping/batches';
 import { buildCut, buildTask, buildTasks, seqsOf } from './builders';
 
 const NONE = { batches: [], blocked: null, readMore: false };

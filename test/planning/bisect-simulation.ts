@@ -1,5 +1,5 @@
-import { countsAttempt, decideSettlement } from '../../workflows/planning/settlement';
-import type { Settlement, SettlementContext } from '../../workflows/planning/plans';
+import { countsAttempt, decideSettlement } from '../../workflows/planning/calls/settlement';
+import type { Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import { buildContext } from './builders';
 
 interface Part {

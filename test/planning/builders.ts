@@ -1,4 +1,10 @@
-import type { BatchLimits, CutInput, CutPlan, SettlementContext, WaitingTask } from '../../workflows/planning/plans';
+import type {
+  BatchLimits,
+  CutInput,
+  CutPlan,
+  SettlementContext,
+  WaitingTask,
+} from '../../workflows/planning/calls/plans';
 
 /** Valid values with defaults, so that a test shows only what it is about. */
 export const buildTask = (task: Partial<WaitingTask> & { seq: number }): WaitingTask => ({

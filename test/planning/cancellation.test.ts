@@ -5,9 +5,9 @@ import {
   givesUp,
   sendNothingAgain,
   shownCancellation,
-} from '../../workflows/planning/cancellation';
-import type { CancellationFacts } from '../../workflows/planning/cancellation';
-import type { CallOutcome, Settlement } from '../../workflows/planning/plans';
+} from '../../workflows/planning/calls/cancellation';
+import type { CancellationFacts } from '../../workflows/planning/calls/cancellation';
+import type { CallOutcome, Settlement } from '../../workflows/planning/calls/plans';
 
 const finish = (
   ends: Extract<Settlement, { kind: 'finish' }>['ends'],

@@ -1,9 +1,9 @@
-import { contentId } from '../../client/contentId';
-import { attemptsLimit, stateAfter } from '../../workflows/planning/execution/attempts';
-import { chooseNodes, chunkSizes, nodesWanted, placeOf } from '../../workflows/planning/execution/chunks';
-import { resultKey } from '../../workflows/planning/execution/contentText';
-import { planTurn, roundPauseMs } from '../../workflows/planning/execution/turn';
-import type { TurnFacts } from '../../workflows/planning/execution/turn';
+import { contentId } from '../../client/executions/contentId';
+import { attemptsLimit, stateAfter } from '../../workflows/planning/executions/attempts';
+import { chooseNodes, chunkSizes, nodesWanted, placeOf } from '../../workflows/planning/executions/chunks';
+import { resultKey } from '../../workflows/planning/executions/contentText';
+import { planTurn, roundPauseMs } from '../../workflows/planning/executions/turn';
+import type { TurnFacts } from '../../workflows/planning/executions/turn';
 
 const candidates = (...ids: string[]) => ids.map((id) => ({ id, serves: true, holds: 0 }));
 

@@ -1,6 +1,6 @@
 import { explain } from '../../workflows/planning/explain';
-import type { BatchPart, ExplainFacts, QueuedPart } from '../../workflows/planning/explainFacts';
-import { span } from '../../workflows/planning/explainWords';
+import type { BatchPart, ExplainFacts, QueuedPart } from '../../workflows/planning/explain/facts';
+import { span } from '../../workflows/planning/explain/words';
 
 type Parts = {
   [K in keyof ExplainFacts]?: ExplainFacts[K] extends object | null

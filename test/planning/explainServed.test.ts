@@ -1,6 +1,6 @@
-import type { Explanation } from '../../workflows/planning/explainFacts';
-import type { ServedFacts } from '../../workflows/planning/explainServed';
-import { servedBy, withServedBy } from '../../workflows/planning/explainServed';
+import type { Explanation } from '../../workflows/planning/explain/facts';
+import type { ServedFacts } from '../../workflows/planning/explain/served';
+import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
 
 /** Which node serves a task of a handler with affinity, in words (B5, G13). */
 const HELD: ServedFacts = {

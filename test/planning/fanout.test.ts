@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { groupItems, splitWants } from '../../workflows/planning/fanout/acks';
-import { itemIdOf, parseItemId } from '../../workflows/planning/fanout/itemId';
-import type { SegmentRange } from '../../workflows/planning/fanout/segments';
-import { itemIds, joinRanges, segmentCount, segmentsOf, splitAdd } from '../../workflows/planning/fanout/segments';
+import { groupItems, splitWants } from '../../workflows/planning/fanouts/acks';
+import { itemIdOf, parseItemId } from '../../workflows/planning/fanouts/itemId';
+import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
+import { itemIds, joinRanges, segmentCount, segmentsOf, splitAdd } from '../../workflows/planning/fanouts/segments';
 
 const A = '0190f6a0-0000-4000-8000-000000000001';
 const B = '0190f6a0-0000-4000-8000-00000000000b';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { leaderIndex, stableHash } from '../../workflows/planning/hash';
+import { leaderIndex, stableHash } from '../../workflows/planning/grouping/hash';
 
 describe('stableHash: FNV-1a, 32 bits, over UTF-8', () => {
   /** The first four are of the reference implementation; all were computed apart from this code. */

@@ -1,5 +1,5 @@
-import type { LeaderFacts } from '../../workflows/planning/leaderDetails';
-import { leaderDetails } from '../../workflows/planning/leaderDetails';
+import type { LeaderFacts } from '../../workflows/planning/grouping/leaderDetails';
+import { leaderDetails } from '../../workflows/planning/grouping/leaderDetails';
 
 const NOW = Date.parse('2026-01-02T03:04:05.000Z');
 const facts: LeaderFacts = {

@@ -1,4 +1,4 @@
-import { decideNext } from '../../workflows/planning/next';
+import { decideNext } from '../../workflows/planning/grouping/next';
 
 const leader = { paused: false, handlerHoldMs: null, nowMs: 1_000 };
 const nothing = { plan: null, slotsLeft: true };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { takePaced } from '../../workflows/planning/pacing';
-import type { Pace } from '../../workflows/planning/plans';
+import { takePaced } from '../../workflows/planning/grouping/pacing';
+import type { Pace } from '../../workflows/planning/calls/plans';
 
 const NOW_MS = 1_760_000_000_000;
 const pace = (limit: number, nextAtMs = 0, perMs = 1_000): Pace => ({ limit, perMs, nextAtMs });

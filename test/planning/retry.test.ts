@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { backoffMs, IN_PLACE_BELOW_MS, inPlaceMs, withFullJitter } from '../../workflows/planning/retry';
+import { backoffMs, IN_PLACE_BELOW_MS, inPlaceMs, withFullJitter } from '../../workflows/planning/calls/retry';
 
 const policy = { baseMs: 500, maxMs: 30_000 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { countsAttempt, decideSettlement } from '../../workflows/planning/settlement';
-import type { CallOutcome, Deviant, SettlementContext } from '../../workflows/planning/plans';
+import { countsAttempt, decideSettlement } from '../../workflows/planning/calls/settlement';
+import type { CallOutcome, Deviant, SettlementContext } from '../../workflows/planning/calls/plans';
 import { bisect } from './bisect-simulation';
 import { buildContext } from './builders';
 

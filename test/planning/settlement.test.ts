@@ -1,5 +1,5 @@
-import { countsAttempt, decideSettlement } from '../../workflows/planning/settlement';
-import type { CallOutcome, Deviant, Settlement, SettlementContext } from '../../workflows/planning/plans';
+import { countsAttempt, decideSettlement } from '../../workflows/planning/calls/settlement';
+import type { CallOutcome, Deviant, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import { buildContext } from './builders';
 
 const finish = (state: 'succeeded' | 'failed', more: object = {}): Settlement => ({

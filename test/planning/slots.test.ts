@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { grantSlots, shareSlots } from '../../workflows/planning/slots';
+import { grantSlots, shareSlots } from '../../workflows/planning/grouping/slots';
 
 const ask = (request: Partial<Parameters<typeof grantSlots>[0]>) =>
   grantSlots({ limit: 8, granted: [], leader: 'me', activeLeaders: 1, othersBlocked: false, wanted: 99, ...request });

@@ -1,8 +1,8 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { defineHandler } from '../../activities/handlers';
-import type { ItemResult } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { ItemResult } from '../../handlers';
 import { createClient } from '../../client';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';

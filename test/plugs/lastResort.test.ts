@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { asUnreadable } from '../../workflows/planning/unreadable';
-import { LastResortCodec } from '../../workers/lastResortCodec';
+import { LastResortCodec } from '../../workers/temporal/lastResortCodec';
 import { EncryptionCodec } from './codec';
 
 const json = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);

@@ -1,5 +1,5 @@
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { temporalAddress } from '../helpers/database';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { plannedMigrations } from '../../postgres/migrate';
+import { plannedMigrations } from '../../postgres/migrating/migrate';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { breakingChanges, readCatalog } from './compatible';

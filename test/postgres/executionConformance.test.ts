@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { storeExecution } from '../../client/execute';
-import * as chunks from '../../postgres/chunk';
-import { cancelExecution, deleteAbandonedStaging, dueExecutions } from '../../postgres/execution';
-import { takeTurn } from '../../postgres/executionTurn';
-import { readExecution } from '../../postgres/executionView';
-import { checkSchema, migrate } from '../../postgres/migrate';
+import { storeExecution } from '../../client/executions/execute';
+import * as chunks from '../../postgres/executions/chunk';
+import { cancelExecution, deleteAbandonedStaging, dueExecutions } from '../../postgres/executions/execution';
+import { takeTurn } from '../../postgres/executions/turn';
+import { readExecution } from '../../postgres/executions/view';
+import { checkSchema, migrate } from '../../postgres/migrating/migrate';
 import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { createStore } from '../../examples/support/database';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { storeExecution } from '../../client/execute';
-import * as chunks from '../../postgres/chunk';
-import * as turns from '../../postgres/executionTurn';
-import { readExecution } from '../../postgres/executionView';
+import { storeExecution } from '../../client/executions/execute';
+import * as chunks from '../../postgres/executions/chunk';
+import * as turns from '../../postgres/executions/turn';
+import { readExecution } from '../../postgres/executions/view';
 import { inTransaction } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
-import type { ItemResult } from '../../postgres/workItem';
-import { recordResults } from '../../postgres/workItem';
+import type { ItemResult } from '../../postgres/executions/workItem';
+import { recordResults } from '../../postgres/executions/workItem';
 
 /** The store of executions as a workflow and its nodes use it, without either. */
 export class Scene {

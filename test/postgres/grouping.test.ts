@@ -1,7 +1,7 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
-import { makeCall, prepare, settleOutcome } from '../../activities/submission';
-import { readDispatch } from '../../postgres/batch';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
+import { makeCall, prepare, settleOutcome } from '../../activities/calls/attempt';
+import { readDispatch } from '../../postgres/calls/batch';
 import type { TurnAnswer } from '../../workflows/contracts';
 import { tapPool } from '../chaos/tap';
 import type { Bench } from '../workflows/bench';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { checkSchema, migrate, migrateDown, plannedDown, plannedMigrations } from '../../postgres/migrate';
-import { knownMigrations } from '../../postgres/migrationFiles';
-import { parseMigrationName, unknownMigrations } from '../../postgres/migrationName';
+import { checkSchema, migrate, migrateDown, plannedDown, plannedMigrations } from '../../postgres/migrating/migrate';
+import { knownMigrations } from '../../postgres/migrating/files';
+import { parseMigrationName, unknownMigrations } from '../../postgres/migrating/name';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';

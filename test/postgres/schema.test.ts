@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { migrate } from '../../postgres/migrating/migrate';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { dumpSchema } from './schemaDump';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { grantLanes } from '../../activities/grant';
-import { defineHandler } from '../../activities/handlers';
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
-import * as leaders from '../../postgres/leader';
-import { wakeExpiredQueuers, wakeQueuers } from '../../postgres/queuer';
-import { wakeLeaders } from '../../postgres/ring';
+import { grantLanes } from '../../activities/lanes/grant';
+import { defineHandler } from '../../handlers';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
+import * as leaders from '../../postgres/grouping/leader';
+import { wakeExpiredQueuers, wakeQueuers } from '../../postgres/lanes/queuer';
+import { wakeLeaders } from '../../postgres/grouping/ring';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../postgres/migrate';
+import { migrate } from '../../postgres/migrating/migrate';
 import { startPostgres } from '../../workers/embedded';
 import { dumpSchema } from './schemaDump';
 

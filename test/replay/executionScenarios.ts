@@ -1,5 +1,5 @@
 import { executionWorkflowId } from '../../workflows/naming';
-import { functionsOf } from '../execution/functions';
+import { functionsOf } from '../executions/functions';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import type { Scenario } from './scenarios';
@@ -73,7 +73,7 @@ export const executionScenarios: Scenario[] = [
     handler: {},
     executions,
     run: async (muster) => {
-      const { storeExecution } = await import('../../client/execute.js');
+      const { storeExecution } = await import('../../client/executions/execute.js');
       const lists = Array.from({ length: 2 }, (_, i) => [`can-${i}`]);
       const { id } = await storeExecution(muster.database.pool, { functionId: 'twice', method: 'run' }, lists, {});
       await (

@@ -1,4 +1,4 @@
-import { touchNode } from '../../postgres/node';
+import { touchNode } from '../../postgres/nodes/node';
 import { balancerWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { wakeBalancer } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';

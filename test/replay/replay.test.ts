@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
-import { bundleSource } from '../../workers/bundle';
+import { bundleSource } from '../../workers/temporal/bundle';
 import { executionScenarios } from './executionScenarios';
 import { laneScenarios } from './laneScenarios';
 import { nodeScenarios } from './nodeScenarios';

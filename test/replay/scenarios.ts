@@ -1,5 +1,5 @@
-import type { Handler, HandlerOptions } from '../../activities/handlers';
-import { defineHandler } from '../../activities/handlers';
+import type { Handler, HandlerOptions } from '../../handlers';
+import { defineHandler } from '../../handlers';
 import { leaderWorkflowId, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import type { CompletionSignal } from '../../workflows/definitions';
 import { completeSignal, lookSignal } from '../../workflows/definitions';

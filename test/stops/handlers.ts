@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
 
 /** What the workers are busy with, as a config file of `muster worker`: `orders` keep 16 leaders going, `edits` the queuer. */
 

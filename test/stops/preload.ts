@@ -3,7 +3,7 @@ import path from 'node:path';
 import { WorkflowClient } from '@temporalio/client';
 import type { WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
-import { Silence } from '../../workers/patience';
+import { Silence } from '../../workers/sweeper/backOff';
 
 /** Loaded before `muster worker` (`node --require`), to see what a setting is for: other values in place of the product's. */
 export interface Overrides {

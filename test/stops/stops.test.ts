@@ -3,7 +3,7 @@ import { NativeConnection } from '@temporalio/worker';
 import type { LogMetadata } from '@temporalio/worker';
 import pino from 'pino';
 import { createWorkers } from '../../workers/node';
-import { isPoisoned } from '../../workers/isolate';
+import { isPoisoned } from '../../workers/temporal/isolate';
 import { FOREIGN_SCOPE } from '../../workflows/ownScope';
 import { killLeftovers, startCli } from '../cli/process';
 import type { TestDatabase } from '../helpers/database';

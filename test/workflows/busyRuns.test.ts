@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { lookSignal } from '../../workflows/definitions';
 import { queuerWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';

@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import type { CompletionSignal } from '../../workflows/definitions';
 import { completeSignal } from '../../workflows/definitions';
 import { monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';

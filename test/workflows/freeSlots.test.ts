@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import type { Bench, Run } from './bench';
 import { openBench } from './bench';
 

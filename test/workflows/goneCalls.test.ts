@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { lookSignal } from '../../workflows/definitions';
 import { eventually } from '../helpers/eventually';
 import type { Bench, Run } from './bench';

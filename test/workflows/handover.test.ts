@@ -1,6 +1,6 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
-import { wakeExpiredLeaders } from '../../postgres/leader';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
+import { wakeExpiredLeaders } from '../../postgres/grouping/leader';
 import { lookSignal } from '../../workflows/definitions';
 import { workflowTaskQueue } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';

@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
 import { eventually } from '../helpers/eventually';
 import { actionsOf, countOf } from './histories';
 import type { OwnMuster } from './ownNode';

@@ -1,7 +1,7 @@
-import { pauseHandler, resumeHandler } from '../../postgres/handler';
-import { wakeResumedLeaders } from '../../postgres/leader';
+import { pauseHandler, resumeHandler } from '../../postgres/grouping/handler';
+import { wakeResumedLeaders } from '../../postgres/grouping/leader';
 import type { Pool } from '../../postgres/pool';
-import { flushTargets, setTargetOverrides, setTargetPaused, targetIds } from '../../postgres/target';
+import { flushTargets, setTargetOverrides, setTargetPaused, targetIds } from '../../postgres/grouping/target';
 import type { Client } from '../../client';
 import { wakeLeaderWorkflows } from '../../workflows/wake';
 

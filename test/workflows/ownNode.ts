@@ -1,6 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import pino from 'pino';
-import type { Handler } from '../../activities/handlers';
+import type { Handler } from '../../handlers';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import { createPool } from '../../postgres/pool';

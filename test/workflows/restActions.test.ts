@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { leaderWorkflowId, notifierWorkflowId } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
@@ -57,7 +57,7 @@ const jobs = defineHandler<Work>({
 let muster: TestMuster;
 let worker: UserWorker;
 beforeAll(async () => {
-  const workflowBundle = await bundleWorkflows(require.resolve('../beside/workflows/user'));
+  const workflowBundle = await bundleWorkflows(require.resolve('../services/workflows/user'));
   muster = await startMuster([slow, zoned, jobs], { nodes: { attributes: { zone: 'us' } } });
   worker = await startUserWorker(muster, workflowBundle);
 });

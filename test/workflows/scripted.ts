@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Batch, Handler, HandlerOptions, SubmitAnswer } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Batch, Handler, HandlerOptions, SubmitAnswer } from '../../handlers';
 
 export interface Errand {
   to: string;

@@ -1,6 +1,6 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
-import { Allowance } from '../../activities/allowance';
-import { defineHandler } from '../../activities/handlers';
-import { Schedule } from '../../activities/schedule';
+import { Allowance } from '../../activities/calls/allowance';
+import { defineHandler } from '../../handlers';
+import { Schedule } from '../../activities/calls/schedule';
 import { createClient } from '../../client';
-import { keepLeader } from '../../postgres/leader';
+import { keepLeader } from '../../postgres/grouping/leader';
 import { createNode } from '../../workers/node';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';

@@ -1,5 +1,5 @@
-import { defineHandler } from '../../activities/handlers';
-import type { Handler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
+import type { Handler } from '../../handlers';
 import { tapPool } from '../chaos/tap';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';

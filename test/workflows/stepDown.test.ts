@@ -1,4 +1,4 @@
-import { defineHandler } from '../../activities/handlers';
+import { defineHandler } from '../../handlers';
 import { eventually } from '../helpers/eventually';
 import { leaderStory } from '../helpers/leaderStory';
 import type { TestMuster } from '../helpers/muster';

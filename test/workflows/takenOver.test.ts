@@ -1,6 +1,6 @@
-import { prepare } from '../../activities/submission';
-import { defineHandler } from '../../activities/handlers';
-import { readDispatch } from '../../postgres/batch';
+import { prepare } from '../../activities/calls/attempt';
+import { defineHandler } from '../../handlers';
+import { readDispatch } from '../../postgres/calls/batch';
 import type { Bench } from './bench';
 import { openBench } from './bench';
 

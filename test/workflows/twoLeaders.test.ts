@@ -1,9 +1,9 @@
-import { DEFAULT_NODE_SETTINGS } from '../../activities/nodeSettings';
-import { claimBatches } from '../../activities/claim';
-import { makeCall, prepare, settleOutcome } from '../../activities/submission';
-import type { CallerDeps, CallEnd } from '../../activities/submission';
-import { defineHandler } from '../../activities/handlers';
-import { readDispatch } from '../../postgres/batch';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
+import { claimBatches } from '../../activities/grouping/claim';
+import { makeCall, prepare, settleOutcome } from '../../activities/calls/attempt';
+import type { CallerDeps, CallEnd } from '../../activities/calls/attempt';
+import { defineHandler } from '../../handlers';
+import { readDispatch } from '../../postgres/calls/batch';
 import { createPool } from '../../postgres/pool';
 import { TASK_STATES } from '../../workflows/planning/states';
 import { tapPool } from '../chaos/tap';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Scope } from '../../postgres/apiToken';
-import { SCOPES } from '../../postgres/apiToken';
+import type { Scope } from '../../postgres/api/token';
+import { SCOPES } from '../../postgres/api/token';
 import { ApiProblem } from './problem';
 import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';

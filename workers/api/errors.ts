@@ -8,7 +8,7 @@ import {
   MusterError,
   NotCancellableError,
 } from '../../client/errors';
-import { InvalidItemError } from '../../client/fanoutErrors';
+import { InvalidItemError } from '../../client/fanouts/errors';
 import { codeOf, isConnectionError, isRetryable } from '../../postgres/errors';
 import type { ProblemExtras, ProblemName } from './problem';
 import { ApiProblem } from './problem';

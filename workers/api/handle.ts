@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Client } from '../../client/client';
-import type { KeyedRequest } from '../../postgres/idempotencyKey';
+import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
 import type { Pool, Queryable } from '../../postgres/pool';
 import { checkKey, idOfKey, once, requestHash } from './idempotency';
 import type { Caller } from './tokens';

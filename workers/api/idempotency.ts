@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { telling } from '../../client/telling';
+import { telling } from '../../client/tasks/telling';
 import { withRetries } from '../../postgres/errors';
-import type { KeyedRequest } from '../../postgres/idempotencyKey';
-import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/idempotencyKey';
+import type { KeyedRequest } from '../../postgres/api/idempotencyKey';
+import { findKeptAnswer, keepAnswer, lockKey } from '../../postgres/api/idempotencyKey';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { ApiProblem } from './problem';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { Pool } from '../../postgres/pool';
-import { StoreMetrics } from '../storeMetrics';
+import { StoreMetrics } from '../metrics/storeMetrics';
 import type { Admission } from './limits';
 
 /** The store's metrics and this process's own, labelled by operation and status: never by what callers send. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Client } from '../../client/client';
-import type { Scope } from '../../postgres/apiToken';
+import type { Scope } from '../../postgres/api/token';
 import type { Queryable } from '../../postgres/pool';
 import type { ProblemName } from './problem';
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { FileSettings } from '../settingsSchema';
-import * as schemas from '../settingsSchema';
+import type { FileSettings } from '../config/settingsSchema';
+import * as schemas from '../config/settingsSchema';
 import type { ApiLimits } from './limits';
 import { DEFAULT_LIMITS } from './limits';
 

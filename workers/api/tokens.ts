@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { ApiTokenRow, Scope } from '../../postgres/apiToken';
-import { readTokens } from '../../postgres/apiToken';
+import type { ApiTokenRow, Scope } from '../../postgres/api/token';
+import { readTokens } from '../../postgres/api/token';
 import type { Pool } from '../../postgres/pool';
 
 /** 256 random bits; the word before them is for people and for scanners of leaked secrets. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../planning/cancellation';
-import { STATUSES } from '../planning/queuer/statuses';
+import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../planning/calls/cancellation';
+import { STATUSES } from '../planning/lanes/statuses';
 import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
 import { taskInput, taskState } from './task';
 import { batchId, count, namesOf, plainName, service, time } from './words';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_SEGMENT_SIZE, MAX_ACK_IDS, MAX_ADD_ITEMS } from '../planning/fanout/segments';
-import { MAX_SEGMENT_SIZE } from '../planning/fanout/itemId';
+import { DEFAULT_SEGMENT_SIZE, MAX_ACK_IDS, MAX_ADD_ITEMS } from '../planning/fanouts/segments';
+import { MAX_SEGMENT_SIZE } from '../planning/fanouts/itemId';
 import { callback, count, plainName, time } from './words';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { LANE_STATES } from '../planning/queuer/laneState';
-import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/queuer/types';
+import { LANE_STATES } from '../planning/lanes/laneState';
+import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/lanes/types';
 import { LEADER_STATES } from '../planning/states';
 import { submissionStatus } from './batch';
 import { taskInput } from './task';

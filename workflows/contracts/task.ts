@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ExplainFacts, ServedBy } from '../planning/explainFacts';
-import { WAITS_FOR } from '../planning/explainFacts';
+import type { ExplainFacts, ServedBy } from '../planning/explain/facts';
+import { WAITS_FOR } from '../planning/explain/facts';
 import { TASK_STATES } from '../planning/states';
 import { batchId, callback, count, namesOf, taskId, time } from './words';
 

@@ -1,5 +1,5 @@
-import type { ChunkView, ExecutionView } from '../../executionViews';
-import type { Execution } from '../../executions';
+import type { ChunkView, ExecutionView } from '../../executions/views';
+import type { Execution } from '../../executions/handle';
 import { EXIT } from './exitCodes';
 import { fields, plural, table } from './output';
 import { progressBar } from './progress';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Flags, Needs, Settings } from '../../../workers/config';
+import type { Flags, Needs, Settings } from '../../../workers/config/config';
 import type { Client } from '../../client';
 import { EXIT } from './exitCodes';
 import { Output } from './output';
@@ -21,7 +21,7 @@ export class Session<Options = object> {
 
   /** `more`: flags of this command under the names that settings have. */
   async settings(needs: Needs = {}, more: Flags = {}): Promise<Settings> {
-    const { loadSettings } = await import('../../../workers/config.js');
+    const { loadSettings } = await import('../../../workers/config/config.js');
     return loadSettings({ ...this.options, ...more }, needs);
   }
 
@@ -30,7 +30,7 @@ export class Session<Options = object> {
     const settings = await this.settings({ ...needs, database: true });
     const [{ createClient }, { clientPlugs }] = await Promise.all([
       import('../../index.js'),
-      import('../../../workers/temporalPlugs.js'),
+      import('../../../workers/temporal/plugs.js'),
     ]);
     const { address, namespace, connection } = settings.temporal;
     this.opened = createClient({

@@ -1,13 +1,13 @@
-import type { Handler } from '../../../activities/handlers';
+import type { Handler } from '../../../handlers';
 import type { Client as Tx } from '../../../postgres/pool';
 import { inTransaction } from '../../../postgres/pool';
-import type { TaskInput } from '../../checkTasks';
-import { checkTask } from '../../checkTasks';
+import type { TaskInput } from '../../tasks/checkTasks';
+import { checkTask } from '../../tasks/checkTasks';
 import type { Client } from '../../client';
 import type { TaskProblem } from '../../errors';
 import { InvalidTaskError, MusterError } from '../../errors';
-import type { Telling } from '../../telling';
-import { telling } from '../../telling';
+import type { Telling } from '../../tasks/telling';
+import { telling } from '../../tasks/telling';
 import { lineGroups } from './lines';
 import { plural } from './output';
 import { progressBar } from './progress';

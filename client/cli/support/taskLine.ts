@@ -1,8 +1,8 @@
-import { didYouMean } from '../../../activities/handlers/suggest';
-import { show } from '../../../activities/handlers/text';
+import { didYouMean } from '../../../handlers/suggest';
+import { show } from '../../../handlers/text';
 import { lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
-import type { TaskInput } from '../../checkTasks';
-import { TASK_FIELDS } from '../../checkTasks';
+import type { TaskInput } from '../../tasks/checkTasks';
+import { TASK_FIELDS } from '../../tasks/checkTasks';
 import type { TaskProblem } from '../../errors';
 import type { Line } from './lines';
 import { INVALID_UTF8 } from './lines';

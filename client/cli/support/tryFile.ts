@@ -1,6 +1,6 @@
-import type { Handler } from '../../../activities/handlers';
-import type { WaitingTask } from '../../../workflows/planning/plans';
-import { checkTask } from '../../checkTasks';
+import type { Handler } from '../../../handlers';
+import type { WaitingTask } from '../../../workflows/planning/calls/plans';
+import { checkTask } from '../../tasks/checkTasks';
 import type { TaskProblem } from '../../errors';
 import { lineGroups } from './lines';
 import type { Staged } from './spool';

@@ -1,6 +1,6 @@
-import type { Handler } from '../../../activities/handlers';
-import { cutBatches } from '../../../workflows/planning/batches';
-import type { CutBatch, WaitingTask } from '../../../workflows/planning/plans';
+import type { Handler } from '../../../handlers';
+import { cutBatches } from '../../../workflows/planning/grouping/batches';
+import type { CutBatch, WaitingTask } from '../../../workflows/planning/calls/plans';
 
 /** A batch as it would be formed, its tasks by line number. */
 export interface TryBatch extends CutBatch {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readTaskStates } from '../../../postgres/taskView';
+import { readTaskStates } from '../../../postgres/operations/taskView';
 import { isTerminal, taskStateName } from '../../../workflows/planning/states';
 import type { Client } from '../../client';
 import type { TaskView } from '../../views';

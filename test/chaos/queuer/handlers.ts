@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Batch, CallContext, Handler, ItemResult, LaneRules, ReferenceStatus, SubmitAnswer } from '../../../activities/handlers'; // prettier-ignore
-import { defineHandler, LaterError } from '../../../activities/handlers';
+import type { Batch, CallContext, Handler, ItemResult, LaneRules, ReferenceStatus, SubmitAnswer } from '../../../handlers'; // prettier-ignore
+import { defineHandler, LaterError } from '../../../handlers';
 
 const schema = z.object({ service: z.string(), n: z.number().int() });
 type Payload = z.infer<typeof schema>;

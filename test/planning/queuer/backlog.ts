@@ -1,6 +1,6 @@
-import { planGrants } from '../../../workflows/planning/queuer/grants';
-import { newLaneServed } from '../../../workflows/planning/queuer/strategies';
-import type { GrantPlan, Lane, StrategyName } from '../../../workflows/planning/queuer/types';
+import { planGrants } from '../../../workflows/planning/lanes/grants';
+import { newLaneServed } from '../../../workflows/planning/lanes/strategies';
+import type { GrantPlan, Lane, StrategyName } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane } from './builders';
 
 interface Service {

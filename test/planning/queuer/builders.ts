@@ -1,4 +1,4 @@
-import type { Accounting, GrantPlan, Lane, QueuedBatch, QueuerState } from '../../../workflows/planning/queuer/types';
+import type { Accounting, GrantPlan, Lane, QueuedBatch, QueuerState } from '../../../workflows/planning/lanes/types';
 
 /** Valid values with defaults, so that a test shows only what it is about. */
 export const buildBatch = (batch: Partial<QueuedBatch> & { id: number }): QueuedBatch => ({

@@ -1,8 +1,8 @@
-import { checkPendingLimit, isSaturated, PENDING_LIMIT } from '../../../workflows/planning/queuer/backPressure';
-import { decidePending, OVERDUE_MAX } from '../../../workflows/planning/queuer/pendingDeadline';
-import { DELAY_MS, nextTry, TRIES_MAX } from '../../../workflows/planning/queuer/tries';
-import { checkWeight } from '../../../workflows/planning/queuer/weights';
-import { decideUnknown, LOOK_UPS_MAX, type UnknownFacts } from '../../../workflows/planning/queuer/unknown';
+import { checkPendingLimit, isSaturated, PENDING_LIMIT } from '../../../workflows/planning/lanes/backPressure';
+import { decidePending, OVERDUE_MAX } from '../../../workflows/planning/lanes/pendingDeadline';
+import { DELAY_MS, nextTry, TRIES_MAX } from '../../../workflows/planning/lanes/tries';
+import { checkWeight } from '../../../workflows/planning/lanes/weights';
+import { decideUnknown, LOOK_UPS_MAX, type UnknownFacts } from '../../../workflows/planning/lanes/unknown';
 
 describe('table: 503, 503, 200', () => {
   test('waits 250 ms and 500 ms more each, at most 10 tries, then is delayed for 15 s', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { checkSets, conflictOn, SET_KEYS_MAX } from '../../../workflows/planning/queuer/conflicts';
-import { checkDependencies, failureClosure, type NewBatch } from '../../../workflows/planning/queuer/dependencies';
-import type { SubmissionStatus } from '../../../workflows/planning/queuer/statuses';
+import { checkSets, conflictOn, SET_KEYS_MAX } from '../../../workflows/planning/lanes/conflicts';
+import { checkDependencies, failureClosure, type NewBatch } from '../../../workflows/planning/lanes/dependencies';
+import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
 
 const lane = (service: string, approach: NewBatch['lane']['approach'] = 'unconstrained'): NewBatch['lane'] => ({
   service,

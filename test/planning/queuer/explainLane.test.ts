@@ -1,7 +1,7 @@
-import { explainLane, type LaneFacts } from '../../../workflows/planning/queuer/explainLane';
-import { laneStateOf } from '../../../workflows/planning/queuer/laneState';
-import { placeInWords } from '../../../workflows/planning/queuer/laneWords';
-import type { Lane } from '../../../workflows/planning/queuer/types';
+import { explainLane, type LaneFacts } from '../../../workflows/planning/lanes/explainLane';
+import { laneStateOf } from '../../../workflows/planning/lanes/laneState';
+import { placeInWords } from '../../../workflows/planning/lanes/laneWords';
+import type { Lane } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane } from './builders';
 
 const open = [

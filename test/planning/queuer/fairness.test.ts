@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { ROUND } from '../../../workflows/planning/queuer/strategies';
-import type { StrategyName } from '../../../workflows/planning/queuer/types';
+import { ROUND } from '../../../workflows/planning/lanes/strategies';
+import type { StrategyName } from '../../../workflows/planning/lanes/types';
 import { Backlog, jainOf, sharesOf } from './backlog';
 
 const FAIR: StrategyName[] = ['per-service', 'one-round', 'multi-round'];

@@ -1,8 +1,8 @@
-import { checkApproachChange, windowOf } from '../../../workflows/planning/queuer/approaches';
-import { PENDING_LIMIT } from '../../../workflows/planning/queuer/backPressure';
-import { planGrants, readinessOf } from '../../../workflows/planning/queuer/grants';
-import { newLaneServed, ROUND } from '../../../workflows/planning/queuer/strategies';
-import type { Lane } from '../../../workflows/planning/queuer/types';
+import { checkApproachChange, windowOf } from '../../../workflows/planning/lanes/approaches';
+import { PENDING_LIMIT } from '../../../workflows/planning/lanes/backPressure';
+import { planGrants, readinessOf } from '../../../workflows/planning/lanes/grants';
+import { newLaneServed, ROUND } from '../../../workflows/planning/lanes/strategies';
+import type { Lane } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane, buildState, idsOf, waiting } from './builders';
 
 const planOf = (lanes: Lane[], slots = 10) => planGrants(buildState({ lanes }), slots);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SubmissionStatus } from '../../../workflows/planning/queuer/statuses';
+import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
 import { queuerProperty } from './model/property';
 import { REAL } from './model/simulation';
 

@@ -1,7 +1,7 @@
-import { planGrants } from '../../../workflows/planning/queuer/grants';
-import type { SubmissionStatus } from '../../../workflows/planning/queuer/statuses';
-import { isEnded } from '../../../workflows/planning/queuer/statuses';
-import type { Lane, QueuedBatch } from '../../../workflows/planning/queuer/types';
+import { planGrants } from '../../../workflows/planning/lanes/grants';
+import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
+import { isEnded } from '../../../workflows/planning/lanes/statuses';
+import type { Lane, QueuedBatch } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane, buildState, idsOf } from './builders';
 
 /** The store of the spec; `head` is what its rows add to abcd-1234, ended statuses leave nothing behind but the halt. */

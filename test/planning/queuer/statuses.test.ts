@@ -7,7 +7,7 @@ import {
   STATUSES,
   TRANSITIONS,
   type SubmissionStatus,
-} from '../../../workflows/planning/queuer/statuses';
+} from '../../../workflows/planning/lanes/statuses';
 
 const all = Object.keys(STATUSES) as SubmissionStatus[];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Pool } from '../../../postgres/pool';
-import { lowerDue, wakeLeaders } from '../../../postgres/ring';
-import { registerTargets } from '../../../postgres/target';
-import { insertTasks } from '../../../postgres/task';
+import { lowerDue, wakeLeaders } from '../../../postgres/grouping/ring';
+import { registerTargets } from '../../../postgres/grouping/target';
+import { insertTasks } from '../../../postgres/grouping/task';
 import type { Scene } from './scene';
 import { beforePublishing, introduce, inTransaction } from './steps';
 

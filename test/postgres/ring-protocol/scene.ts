@@ -1,5 +1,5 @@
-import type { Batch, HandlerOptions, SubmitAnswer } from '../../../activities/handlers';
-import { defineHandler } from '../../../activities/handlers';
+import type { Batch, HandlerOptions, SubmitAnswer } from '../../../handlers';
+import { defineHandler } from '../../../handlers';
 import { createDatabase } from '../../helpers/database';
 import type { TestDatabase } from '../../helpers/database';
 import type { Finding } from './checker';

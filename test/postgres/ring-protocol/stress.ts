@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Batch, Handler, SubmitAnswer } from '../../../activities/handlers';
-import { defineHandler, HaltError } from '../../../activities/handlers';
+import type { Batch, Handler, SubmitAnswer } from '../../../handlers';
+import { defineHandler, HaltError } from '../../../handlers';
 import { isRetryable } from '../../../postgres/errors';
 import { randomOf } from '../../chaos/random';
 import type { TestDatabase } from '../../helpers/database';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NotFoundError } from '../../../client/errors';
-import { MAX_BATCHES } from '../../../client/submitBatch';
+import { MAX_BATCHES } from '../../../client/lanes/submitBatch';
 import * as contracts from '../../../workflows/contracts/batch';
 import { laneBatchView } from '../../../workflows/contracts/lane';
 import { batchId, count, handlerName } from '../../../workflows/contracts/words';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ExecutionConfig } from '../../../client/checkExecution';
+import type { ExecutionConfig } from '../../../client/executions/check';
 import type { ExecuteRequest } from '../../../workflows/contracts/execution';
 import * as contracts from '../../../workflows/contracts/execution';
 import { count, pageLimit } from '../../../workflows/contracts/words';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAX_ACK_IDS } from '../../../workflows/planning/fanout/segments';
-import { isFanoutOver } from '../../../workflows/planning/fanout/states';
+import { MAX_ACK_IDS } from '../../../workflows/planning/fanouts/segments';
+import { isFanoutOver } from '../../../workflows/planning/fanouts/states';
 import type { Client } from '../../../client/client';
 import { NotFoundError } from '../../../client/errors';
 import type { FanoutView } from '../../../workflows/contracts/fanout';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Fix } from '../../../client/laneControl';
+import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
 import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/words';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Client } from '../../../client/client';
-import { findLanesOfTargets } from '../../../postgres/lane';
+import { findLanesOfTargets } from '../../../postgres/lanes/lane';
 import { MAX_WAIT_S } from '../limits';
 
 /** What several routes have in common. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { verification } from '../../../workflows/contracts/handler';
 import { count } from '../../../workflows/contracts/words';
-import { readWakes } from '../../../postgres/unanswered';
+import { readWakes } from '../../../postgres/sweeper/unanswered';
 import { UNANSWERED_MS } from '../../../workflows/planning/liveness';
-import { answers } from '../../health';
+import { answers } from '../../metrics/health';
 import type { ApiMetrics } from '../metrics';
 import { ApiProblem } from '../problem';
 import type { Route } from '../route';

@@ -1,6 +1,6 @@
-import { planGrants } from '../../../../workflows/planning/queuer/grants';
-import { isEnded, type SubmissionStatus } from '../../../../workflows/planning/queuer/statuses';
-import type { Lane, QueuedBatch } from '../../../../workflows/planning/queuer/types';
+import { planGrants } from '../../../../workflows/planning/lanes/grants';
+import { isEnded, type SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
+import type { Lane, QueuedBatch } from '../../../../workflows/planning/lanes/types';
 import { type Planner, REAL, type SimulatedBatch } from './simulation';
 
 /** Planners with one planted bug each: what the invariants are for. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { isEnded } from '../../../../workflows/planning/queuer/statuses';
-import { STRATEGIES, type StrategyName } from '../../../../workflows/planning/queuer/types';
+import { isEnded } from '../../../../workflows/planning/lanes/statuses';
+import { STRATEGIES, type StrategyName } from '../../../../workflows/planning/lanes/types';
 import { KEYS } from './downstream';
 import { answer, ANSWERS, applyNow, cancel, crash, operate, refuseNow, restart, tell } from './happenings';
 import { checkAlways } from './invariants';

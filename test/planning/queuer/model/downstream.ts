@@ -1,4 +1,4 @@
-import { isUndeclared } from '../../../../workflows/planning/queuer/conflicts';
+import { isUndeclared } from '../../../../workflows/planning/lanes/conflicts';
 
 /** What the downstream of the model really has, whatever the queuer believes. */
 export type Truth = 'absent' | 'in-air' | 'accepted' | 'applied' | 'refused';

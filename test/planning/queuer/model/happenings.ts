@@ -1,5 +1,5 @@
-import { isEnded } from '../../../../workflows/planning/queuer/statuses';
-import { DELAY_MS } from '../../../../workflows/planning/queuer/tries';
+import { isEnded } from '../../../../workflows/planning/lanes/statuses';
+import { DELAY_MS } from '../../../../workflows/planning/lanes/tries';
 import type { SimulatedBatch, SimulatedLane, Simulation } from './simulation';
 
 /** What the world does to a simulation: answers, losses, restarts, operators. */

@@ -1,6 +1,6 @@
-import { approachOf } from '../../../../workflows/planning/queuer/approaches';
-import { conflictOn } from '../../../../workflows/planning/queuer/conflicts';
-import { isEnded } from '../../../../workflows/planning/queuer/statuses';
+import { approachOf } from '../../../../workflows/planning/lanes/approaches';
+import { conflictOn } from '../../../../workflows/planning/lanes/conflicts';
+import { isEnded } from '../../../../workflows/planning/lanes/statuses';
 import { sequentially } from './downstream';
 import { answer, applyNow, operate, tell } from './happenings';
 import type { SimulatedBatch, SimulatedLane, Simulation } from './simulation';

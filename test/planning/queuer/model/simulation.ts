@@ -1,17 +1,17 @@
-import { windowOf } from '../../../../workflows/planning/queuer/approaches';
-import { planGrants, readinessOf } from '../../../../workflows/planning/queuer/grants';
-import { checkTransition, isEnded, isInFlight } from '../../../../workflows/planning/queuer/statuses';
-import type { SubmissionStatus } from '../../../../workflows/planning/queuer/statuses';
-import { newLaneServed } from '../../../../workflows/planning/queuer/strategies';
+import { windowOf } from '../../../../workflows/planning/lanes/approaches';
+import { planGrants, readinessOf } from '../../../../workflows/planning/lanes/grants';
+import { checkTransition, isEnded, isInFlight } from '../../../../workflows/planning/lanes/statuses';
+import type { SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
+import { newLaneServed } from '../../../../workflows/planning/lanes/strategies';
 import type {
   GrantPlan,
   Lane,
   PlanGrants,
   QueuedBatch,
   StrategyName,
-} from '../../../../workflows/planning/queuer/types';
-import { whyNotCancelled } from '../../../../workflows/planning/queuer/cancel';
-import { decideUnknown, type UnknownDecision, type UnknownFacts } from '../../../../workflows/planning/queuer/unknown';
+} from '../../../../workflows/planning/lanes/types';
+import { whyNotCancelled } from '../../../../workflows/planning/lanes/cancel';
+import { decideUnknown, type UnknownDecision, type UnknownFacts } from '../../../../workflows/planning/lanes/unknown';
 import { ServiceState, type Truth } from './downstream';
 
 /** What is planted into the simulation to see it caught: the real functions, or broken ones. */

@@ -1,0 +1,89 @@
+import * as store from '../../postgres/accepted/cancellation';
+import { CANCELLATION_CAUSES, CANCELLATION_STATES, cancelAgainMs } from '../../workflows/planning/calls/cancellation';
+import { BATCH_STATES } from '../../workflows/planning/states';
+import type { ActivityDeps } from '../deps';
+import { cancelReference } from '../../handlers';
+import type { Handler } from '../../handlers/types';
+
+/** Calls side by side. */
+const AT_ONCE = 8;
+const TICK_MS = 1_000;
+/** Beyond the handler's own timeout: a call that has not been answered by then belongs to whoever takes it next. */
+const LEASE_MARGIN_MS = 5_000;
+
+type CancelDeps = Pick<ActivityDeps, 'pool' | 'draining' | 'log'>;
+
+/**
+ * Asks the downstream of one handler to stop the accepted batches that were given up, at least once each, beside the questions of its monitor.
+ * What was not answered stays in the store and is asked again, by whichever process looks next.
+ */
+export class Cancellations {
+  private ending = false;
+  private wake: () => void = () => undefined;
+
+  constructor(
+    private readonly deps: CancelDeps,
+    private readonly handler: Handler,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Works until `end` was called and nothing is due; answers in how many ms the next call is, null: there is none. */
+  async run(): Promise<number | null> {
+    const { pool } = this.deps;
+    for (;;) {
+      const leaseMs = this.handler.timeoutMs + LEASE_MARGIN_MS;
+      const due = this.isStopping() ? [] : await store.takeDueCancellations(pool, this.handler.name, AT_ONCE, leaseMs);
+      if (due.length > 0) await Promise.all(due.map((one) => this.conclude(one)));
+      else if (this.ending || this.isStopping()) return store.nextCancellationInMs(pool, this.handler.name);
+      else await this.tick();
+    }
+  }
+
+  end(): void {
+    this.ending = true;
+    this.wake();
+  }
+
+  private isStopping(): boolean {
+    return this.signal.aborted || this.deps.draining.aborted;
+  }
+
+  private async tick(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.wake = resolve;
+      timer = setTimeout(resolve, TICK_MS);
+    });
+    clearTimeout(timer);
+  }
+
+  private async conclude(one: store.TakenCancellation): Promise<void> {
+    const { pool, log } = this.deps;
+    const byCaller = one.cause === CANCELLATION_CAUSES.caller;
+    const end = (state: keyof typeof CANCELLATION_STATES, error: string | null = null): Promise<void> =>
+      store.endCancellation(pool, one, CANCELLATION_STATES[state], error);
+    if (byCaller && one.batchState !== BATCH_STATES.open && one.batchState !== BATCH_STATES.unknown)
+      return end('late', 'the batch had ended before the downstream was asked');
+    if (!byCaller && one.awaited) return end('withdrawn');
+    const outcome = await cancelReference(this.handler, one.reference, { signal: this.signal });
+    switch (outcome.kind) {
+      case 'confirmed':
+      case 'unsupported':
+        return end(outcome.kind);
+      case 'late':
+      case 'refused':
+        log.info({ batch: one.batchId, ...outcome }, 'the downstream did not cancel a batch');
+        return end(outcome.kind, outcome.error);
+      case 'unanswered': {
+        // The next process asks at once; the answer to this one, if there is any, is lost.
+        const inMs = this.isStopping() ? 0 : Math.max(cancelAgainMs(one.tries), outcome.retryAfterMs ?? 0);
+        if (inMs > 0)
+          log.warn(
+            { batch: one.batchId, error: outcome.error, tries: one.tries },
+            'a batch could not be cancelled yet',
+          );
+        return store.putOffCancellation(pool, one, inMs, outcome.error);
+      }
+    }
+  }
+}

@@ -1,0 +1,216 @@
+import { recoverAllowed } from '../../postgres/calls/backPressure';
+import type { CompletionNote, ToldBatch } from '../../postgres/accepted/completion';
+import { findToldById, findToldByReference, isCalling, takeCompletion } from '../../postgres/accepted/completion';
+import { withRetries } from '../../postgres/errors';
+import { putOffPolls, readMemberIds, stopPolling } from '../../postgres/accepted/poll';
+import type { CallOutcome } from '../../workflows/planning/calls/plans';
+import type { BatchState } from '../../workflows/planning/states';
+import { BATCH_STATES, batchStateName } from '../../workflows/planning/states';
+import type { Completion, CompletionProblem } from './completion';
+import { checkCompletion, CompletionReader } from './completion';
+import type { ActivityDeps } from '../deps';
+import { freeTargets } from '../grouping/freeTargets';
+import { cutText, readResults, ResultsInterrupted } from '../../handlers';
+import type { Handler } from '../../handlers/types';
+import type { RingDeps } from '../grouping/ring';
+import { ringLanes } from '../lanes/ring';
+import type { Call, Settled } from '../calls/call';
+import { settleOutcome, toCall } from '../calls/attempt';
+import { SuccessWriter } from '../calls/successWriter';
+
+/** What came of a completion. Only `completed` changed anything (a repeat of one nothing more). */
+export type CompletionEnd =
+  | {
+      kind: 'completed';
+      batch: number;
+      reference: string | null;
+      state: BatchState;
+      results: CompletionNote['results'];
+      repeated: boolean;
+      rings: CompletionRings | null;
+    }
+  | { kind: 'unknown-batch' }
+  | { kind: 'several' }
+  /** Nothing is wrong with it but its time: to be told again. */
+  | { kind: 'later'; retryAfterMs: number; error: string }
+  | { kind: 'stale'; batch: number; state: BatchState; error: string }
+  | ({ kind: 'unreadable' } & CompletionProblem);
+
+/** Who is to be told after the commit. */
+export interface CompletionRings {
+  handler: string;
+  targetId: number;
+  lanes: number[];
+  inLane: boolean;
+  notices: boolean;
+}
+
+/** The monitor asks again after it, should this process die; renewed while reading. */
+const LEASE_MS = 15_000;
+const RETRY_AFTER_MS = 1_000;
+
+type CompleteDeps = Pick<ActivityDeps, 'pool'>;
+
+/**
+ * Completion from outside (H7): the downstream, or somebody for it, tells what became of a batch, and nobody need ask. In the shapes of H1: a
+ * member without a result is unknown (H2). Guarded like any settlement by (batch, attempt), so it counts once; the same told again is known
+ * by its digest and answered the same. A batch of unknown outcome, parked or waiting to be sent again, may be completed too. Before the
+ * acceptance is written here: `later`, to be told again. Nothing is settled by what cannot be read: the batch is asked about as before.
+ * Rejects if the results break off (then too nothing is settled) or the store is away. The caller rings: `ringCompleted`.
+ */
+export const completeAccepted = async (
+  { pool }: CompleteDeps,
+  handler: Handler,
+  told: Completion,
+): Promise<CompletionEnd> => {
+  const wrong = checkCompletion(told);
+  if (wrong !== null) return { kind: 'unreadable', ...wrong };
+  let [batch, other] = await find(pool, handler.name, told);
+  if (batch === undefined && told.reference !== undefined) {
+    if (await isCalling(pool, handler.name))
+      return later('no batch was accepted under this reference yet, and calls are under way');
+    // No call is under way, so its acceptance is written if it ever will be; it may have been so since the first look.
+    [batch, other] = await find(pool, handler.name, told);
+  }
+  if (batch === undefined) return { kind: 'unknown-batch' };
+  if (other !== undefined && isLive(other)) return { kind: 'several' };
+  const reader = new CompletionReader(told);
+  if (!batch.open) return repeatOrRefusal(batch, await digestFor(batch, reader));
+  const attempt = await takeCompletion(pool, batch.id, batch.attempt, LEASE_MS);
+  if (attempt === null) return later('somebody else is concluding this batch right now');
+  return settle(pool, handler, { ...batch, attempt }, told, reader);
+};
+
+const find = async (pool: ActivityDeps['pool'], handler: string, told: Completion): Promise<ToldBatch[]> => {
+  if (told.reference !== undefined) return findToldByReference(pool, handler, told.reference);
+  const batch = await findToldById(pool, handler, told.batchId!);
+  return batch === null ? [] : [batch];
+};
+
+/** After `completed`: whoever waited for it goes on. */
+export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
+  if (rings === null) return;
+  if (rings.inLane) await ringLanes(deps, rings.lanes);
+  await freeTargets(deps, rings.handler, [rings.targetId], rings.notices);
+};
+
+const settle = async (
+  pool: ActivityDeps['pool'],
+  handler: Handler,
+  batch: ToldBatch,
+  told: Completion,
+  reader: CompletionReader,
+): Promise<CompletionEnd> => {
+  const { attempt } = batch;
+  const members = await readMemberIds(pool, batch.id);
+  const call = toCall({ pool, handler }, { batch, members, attempt });
+  const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);
+  const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+  const outcome = await readOutcome(call, told, reader)
+    .catch(async (error: unknown) => {
+      await putOff(handler.poll.everyMs);
+      throw error instanceof ResultsInterrupted && error.side === 'source' ? error.cause : error;
+    })
+    .finally(() => clearInterval(renewal));
+  const wrong = reader.problem ?? (outcome.kind === 'unknown' ? { field: 'results', message: outcome.error } : null);
+  if (wrong !== null) {
+    await putOff(handler.poll.everyMs);
+    return { kind: 'unreadable', ...wrong };
+  }
+  const digest = reader.digest();
+  if (digest === batch.note?.digest) {
+    await putOff(handler.poll.everyMs);
+    return repeatOrRefusal(batch, digest);
+  }
+  call.completion = { digest, results: countsOf(outcome, members.length) };
+  const settled = await settleOutcome({ pool, handler, successes: new SuccessWriter(pool) }, call, outcome);
+  return concluded(pool, handler, call, settled, outcome);
+};
+
+const readOutcome = async (
+  call: Call,
+  { status, error }: Completion,
+  reader: CompletionReader,
+): Promise<CallOutcome> => {
+  if (status === 'failed')
+    return { kind: 'rejected', error: cutText(error ?? 'the downstream failed the batch and gave no reason') };
+  if (status !== 'expired') return readResults(reader.results(), call.members, call.pages);
+  const why = cutText(`not done when its batch expired${error === undefined ? '' : `: ${error}`}`);
+  return readResults(reader.results(), call.members, call.pages, { status: 'retry', error: why });
+};
+
+const concluded = async (
+  pool: ActivityDeps['pool'],
+  handler: Handler,
+  { batch, completion, attempt }: Call,
+  settled: Settled,
+  outcome: CallOutcome,
+): Promise<CompletionEnd> => {
+  const found = await findToldById(pool, handler.name, batch.id);
+  if (found === null) return { kind: 'unknown-batch' }; // its retention ended at this very moment
+  if (!settled.written)
+    return found.open && found.attempt !== attempt
+      ? later('somebody else is concluding this batch right now')
+      : repeatOrRefusal(found, completion!.digest);
+  // Refused in a first split: its other half decides. Nothing more to ask.
+  if (settled.kind === 'await-sibling') await stopPolling(pool, batch.id, attempt);
+  if (batch.reduced && outcome.kind === 'results' && outcome.deviants.length === 0)
+    await withRetries(() => recoverAllowed(pool, batch));
+  return {
+    ...toldAgain(found, false),
+    rings: {
+      handler: handler.name,
+      targetId: batch.targetId,
+      lanes: settled.lanes,
+      inLane: batch.inLane,
+      notices: settled.notices,
+    },
+  };
+};
+
+const countsOf = (outcome: CallOutcome, members: number): CompletionNote['results'] => {
+  if (outcome.kind !== 'results') return null;
+  const counts = { ok: members - outcome.deviants.length, retry: 0, failed: 0, unknown: 0 };
+  for (const { status } of outcome.deviants) counts[status]++;
+  return counts;
+};
+
+const isLive = ({ state }: ToldBatch): boolean => state === BATCH_STATES.open || state === BATCH_STATES.unknown;
+
+const digestFor = async ({ note, n }: ToldBatch, reader: CompletionReader): Promise<string | null> =>
+  note === null ? null : reader.readDigest(n);
+
+const toldAgain = (
+  { id, reference, state, note }: ToldBatch,
+  repeated: boolean,
+): Extract<CompletionEnd, { kind: 'completed' }> => ({
+  kind: 'completed',
+  batch: id,
+  reference,
+  state: batchStateName(state),
+  results: note?.results ?? null,
+  repeated,
+  rings: null,
+});
+
+const repeatOrRefusal = (batch: ToldBatch, digest: string | null): CompletionEnd => {
+  if (digest !== null && digest === batch.note?.digest) return toldAgain(batch, true);
+  if (batch.calling) return later('the call that sends this batch has not ended yet: its acceptance is not written');
+  return { kind: 'stale', batch: batch.id, state: batchStateName(batch.state), error: whyNot(batch) };
+};
+
+const whyNot = ({ state, attempt, open, reference, n }: ToldBatch): string => {
+  const name = batchStateName(state);
+  if (state === BATCH_STATES.unknown)
+    return open
+      ? 'it is parked as unknown: only results can still conclude it, or resolve'
+      : 'some of its tasks were resolved by hand; resolve the others';
+  if (state !== BATCH_STATES.open)
+    return `it is over (${name}, ${n} ${n === 1 ? 'task' : 'tasks'}), by an answer other than this one`;
+  if (attempt === 0) return 'it was not sent yet';
+  return reference === null
+    ? 'the downstream refused it for now, and it waits to be sent again'
+    : 'it was refused already, and waits for the other half of its split';
+};
+
+const later = (error: string): CompletionEnd => ({ kind: 'later', retryAfterMs: RETRY_AFTER_MS, error });

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { isReference } from '../../handlers/call';
+import { show } from '../../handlers/text';
+import type { ItemResult, Results } from '../../handlers/types';
+import { RESULT_BYTES_MAX } from '../../handlers/storable';
+
+/** What somebody outside tells of a batch that the downstream has (H7): the same words in the client, the signal and the HTTP callback. */
+
+export const COMPLETION_STATUSES = ['done', 'expired', 'failed'] as const;
+
+/** Exactly one of `reference` (what the downstream answered when it accepted) and `batchId`. */
+export interface CompletionWhat {
+  reference?: string;
+  batchId?: number;
+}
+
+/**
+ * `done` (default): results as H1 has them, a member without one is unknown (H2). `expired`: those that there are, the rest is tried again.
+ * `failed`: refused for its content, nothing of it was applied (H4).
+ */
+export interface CompletionTold<R = Results> {
+  status?: (typeof COMPLETION_STATUSES)[number];
+  results?: R;
+  /** With `expired` and `failed`: why. */
+  error?: string;
+}
+
+export type Completion = CompletionWhat & CompletionTold;
+
+/** What is wrong, by field. */
+export interface CompletionProblem {
+  field: string;
+  message: string;
+}
+
+/** The first thing wrong with the shape, or null. The results themselves are checked while they are read. */
+export const checkCompletion = (told: Completion): CompletionProblem | null => {
+  if (typeof told !== 'object' || told === null)
+    return problem('completion', 'an object with results, or with a status', told);
+  const { reference, batchId } = told;
+  if ((reference === undefined) === (batchId === undefined))
+    return problem('reference', 'either a reference or a batchId', reference === undefined ? undefined : 'both');
+  if (reference !== undefined && !isReference(reference))
+    return problem('reference', 'the text that the downstream answered when it accepted the batch', reference);
+  if (batchId !== undefined && (!Number.isSafeInteger(batchId) || batchId < 1))
+    return problem('batchId', 'the number of a batch', batchId);
+  return checkTold(told);
+};
+
+const checkTold = ({ status = 'done', results, error }: CompletionTold): CompletionProblem | null => {
+  if (!(COMPLETION_STATUSES as readonly unknown[]).includes(status))
+    return problem('status', COMPLETION_STATUSES.join(', '), status);
+  if (error !== undefined && typeof error !== 'string') return problem('error', 'a text', error);
+  if (status === 'done' && error !== undefined)
+    return problem('error', 'none with status done (errors stand in results)', error);
+  if (status === 'failed' && results !== undefined)
+    return problem('results', 'none with status failed; with results it is done or expired', results);
+  const iterable =
+    typeof results === 'object' && results !== null && (Symbol.iterator in results || Symbol.asyncIterator in results);
+  if (!iterable && (status === 'done' || (status === 'expired' && results !== undefined)))
+    return problem('results', 'an array or (async) iterable of {id or index, status, result?, error?}', results);
+  return null;
+};
+
+const problem = (field: string, expected: string, got: unknown): CompletionProblem => ({
+  field,
+  message: `expected ${expected}, got ${show(got)}`,
+});
+
+/** Reads what is told once, and computes its digest on the way: a repeat is known by it. */
+export class CompletionReader {
+  /** Set while reading; then the reading ended there. */
+  problem: CompletionProblem | null = null;
+  private readonly hash = createHash('sha256');
+
+  constructor(private readonly told: CompletionTold) {
+    this.hash.update(JSON.stringify([told.status ?? 'done', told.error ?? null]));
+  }
+
+  /** Once, and before `digest`. */
+  async *results(): AsyncGenerator<ItemResult> {
+    let place = 0;
+    for await (const item of this.told.results ?? []) {
+      const json = jsonOf(item);
+      const bytes = json === null ? 0 : Buffer.byteLength(json);
+      if (json === null) this.problem = problem(`results[${place}]`, 'a value that can be written as JSON', item);
+      if (bytes > RESULT_BYTES_MAX)
+        this.problem = problem(`results[${place}]`, `at most ${RESULT_BYTES_MAX} bytes of JSON`, bytes);
+      if (this.problem !== null) return;
+      this.hash.update(json!).update('\n');
+      place++;
+      yield item;
+    }
+  }
+
+  digest(): string {
+    return this.hash.digest('base64url');
+  }
+
+  /** The digest of all that is told, read for it alone; null: more than `most` results, so not what settled the batch. */
+  async readDigest(most: number): Promise<string | null> {
+    let read = 0;
+    for await (const item of this.results()) if (item !== undefined && ++read > most) return null;
+    return this.problem === null ? this.digest() : null;
+  }
+}
+
+const jsonOf = (item: unknown): string | null => {
+  try {
+    return JSON.stringify(item) ?? 'null';
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,266 @@
+import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../../postgres/accepted/poll';
+import { Gather } from '../../postgres/sharing/coalesce';
+import { takeReadings } from '../../postgres/accepted/reading';
+import type { ActivityDeps } from '../deps';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import type { Handler } from '../../handlers/types';
+import type { Missing } from '../../handlers';
+import { readReference } from '../../handlers';
+import { freeTargets } from '../grouping/freeTargets';
+import { ringLanes } from '../lanes/ring';
+import { lookUpAccepted } from './lookUp';
+import type { AskAgain } from './lookUp';
+import { settleOutcome, toCall } from '../calls/attempt';
+import type { CallEnd, CallerDeps } from '../calls/attempt';
+import { SuccessWriter } from '../calls/successWriter';
+import type { Call } from '../calls/call';
+
+/** `deadlinesPassed`: before this one, of a batch in a lane; null: in none. */
+export type AcceptedBatch = CarriedBatch & {
+  reference: string;
+  overdue: boolean;
+  leaderId: number;
+  deadlinesPassed: number | null;
+};
+
+/** What a downstream said of a batch that it had accepted, so far as it is no longer simply pending. */
+export type Conclusion =
+  /** Results are to be read; `missing`: what becomes of members without one (H7: of an expired batch, a retry). */
+  | { kind: 'read'; missing?: Missing }
+  /**
+   * The downstream refused the batch after all, for its content (a validation of the whole input, say), and applied nothing of it: as a
+   * refusal at submit, so it is bisected (H4). A downstream that fails half-way must say `expired` or `done`, with results.
+   */
+  | { kind: 'rejected'; error: string }
+  | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' }
+  /** In a lane: pending for ever (C9); an operator's. */
+  | { kind: 'park'; reason: string };
+
+/** Nothing is known: to be looked up, where the handler can. */
+interface LookUp {
+  kind: 'look-up';
+  error: string;
+  knownStatus: 'pending' | 'lost';
+  overdue: boolean;
+}
+
+/** Longer than a few ticks; whoever takes over from a dead monitor waits this long. */
+const LEASE_MS = 6_000;
+/** Files read at once: each holds a page and its members' ids. */
+const LANES = 4;
+/** In hand at most: more questions are put only while there is room. */
+const MOST = 100;
+const GRACE_ROUNDS = 10;
+
+/** Concludes accepted batches beside the questions: a few at a time, each settled by itself, their targets rung. */
+export class Conclusions {
+  settled = 0;
+  private readonly added: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
+  private readonly waiting: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
+  /** Batches in hand, with the attempt number under which they are. */
+  private readonly inHand = new Map<number, number>();
+  /** Of those that wait, the attempt number under which each is to be read. */
+  private readonly taken = new Map<number, number>();
+  private readonly running = new Set<Promise<void>>();
+  private readonly freed = new Set<number>();
+  /** Lanes that moved on: one ring in flight, those that gather meanwhile share the next. */
+  private readonly rings = new Gather<number>((lanes) => ringLanes(this.deps, lanes));
+  private notices = false;
+  private failure: unknown;
+  private changed: () => void = () => undefined;
+  private readonly callers: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly handler: Handler,
+    private readonly signal: AbortSignal,
+  ) {
+    this.callers = { pool: deps.pool, handler, successes: new SuccessWriter(deps.pool) };
+  }
+
+  hasRoom(): boolean {
+    return this.inHand.size < MOST;
+  }
+
+  isEmpty(): boolean {
+    if (this.failure !== undefined && this.running.size === 0) throw this.failure;
+    return this.inHand.size === 0;
+  }
+
+  add(batch: AcceptedBatch, conclusion: Conclusion): void {
+    this.added.push({ batch, conclusion });
+    this.inHand.set(batch.id, batch.attempt);
+  }
+
+  /** Takes what was added, so that it is not asked about again, in one statement; and begins. */
+  async start(): Promise<void> {
+    const added = this.added.splice(0);
+    if (added.length > 0) await this.takeAll(added);
+    while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
+  }
+
+  /** Every few seconds: keeps the leases, rings what was settled. */
+  tick(): void {
+    this.launch(this.renew().then(() => this.flush()));
+  }
+
+  /** Until something ended, at most `ms`. */
+  async nextChange(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.changed = resolve;
+      timer = setTimeout(resolve, ms);
+    });
+    clearTimeout(timer);
+  }
+
+  /** Nothing runs on after this. What was settled is rung even if something else failed. */
+  async end(): Promise<void> {
+    await Promise.allSettled(this.running);
+    await this.rings.idle();
+    await this.flush();
+  }
+
+  /** Targets whose batches ended take part again: weight and slots that those held are free (H6), tasks may have come back. */
+  async flush(): Promise<void> {
+    const targets = [...this.freed];
+    this.freed.clear();
+    const notices = this.notices;
+    this.notices = false;
+    await freeTargets(this.deps, this.handler.name, targets, notices);
+  }
+
+  private async renew(): Promise<void> {
+    const held = [...this.inHand].map(([id, attempt]) => ({ id, attempt, error: null }));
+    if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
+  }
+
+  private async lane(): Promise<void> {
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      const { batch, conclusion } = next;
+      try {
+        if (this.signal.aborted || this.deps.draining.aborted || this.failure !== undefined)
+          await this.postpone(batch, this.taken.get(batch.id) ?? batch.attempt, 0, null);
+        else await this.conclude(batch, conclusion);
+      } finally {
+        this.inHand.delete(batch.id);
+        this.taken.delete(batch.id);
+        this.changed();
+      }
+    }
+  }
+
+  private async conclude(batch: AcceptedBatch, conclusion: Conclusion): Promise<void> {
+    let call = await this.take(batch, batch.attempt);
+    if (call === null) return;
+    let outcome: CallEnd | AskAgain | LookUp;
+    // Asked, and not done in time: counted where it stands in a lane, whatever a look-up finds.
+    call.overdue = batch.overdue && (conclusion.kind === 'unknown' || conclusion.kind === 'park');
+    if (conclusion.kind === 'park') {
+      call.park = conclusion.reason;
+      return this.settle(call, { kind: 'unknown', error: conclusion.reason });
+    }
+    if (conclusion.kind === 'read') outcome = await this.read(call, batch, conclusion.missing);
+    else if (conclusion.kind === 'unknown') outcome = { ...conclusion, kind: 'look-up', overdue: batch.overdue };
+    else outcome = { kind: 'rejected', error: conclusion.error };
+    if (outcome.kind === 'look-up') {
+      // Under an attempt of its own: pages of an answer that broke off must not stand beside those of the look-up's.
+      const { overdue } = call;
+      call = await this.take(batch, call.attempt);
+      if (call === null) return;
+      call.overdue = overdue ?? false;
+      outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
+    }
+    if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // it says nothing then
+    if (outcome.kind === 'ask-again') return this.postpone(batch, call.attempt, outcome.inMs, outcome.error);
+    await this.settle(call, outcome);
+  }
+
+  private async takeAll(added: readonly { batch: AcceptedBatch; conclusion: Conclusion }[]): Promise<void> {
+    const taken = await takeReadings(this.deps.pool, added.map(({ batch }) => batch), LEASE_MS); // prettier-ignore
+    for (const one of added) {
+      const attempt = taken.get(one.batch.id);
+      if (attempt === undefined) {
+        this.inHand.delete(one.batch.id); // somebody else has it, or it is over
+        continue;
+      }
+      this.taken.set(one.batch.id, attempt);
+      this.inHand.set(one.batch.id, attempt);
+      this.waiting.push(one);
+    }
+  }
+
+  /** Null: completed from outside, or another monitor has it. */
+  private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
+    const { pool } = this.deps;
+    const known = this.taken.get(batch.id);
+    this.taken.delete(batch.id);
+    const attempt = known ?? (await takeReading(pool, batch.id, expected, LEASE_MS));
+    if (attempt === null) return null;
+    this.inHand.set(batch.id, attempt);
+    const members = await readMemberIds(pool, batch.id);
+    return toCall({ pool, handler: this.handler }, { batch: { ...batch, attempt }, members, attempt });
+  }
+
+  private async read(
+    call: Call,
+    batch: AcceptedBatch,
+    missing: Missing | undefined,
+  ): Promise<CallEnd | AskAgain | LookUp> {
+    const { everyMs } = this.handler.poll;
+    const { reference } = batch;
+    const read = await readReference(
+      this.handler,
+      reference,
+      call.members,
+      { signal: this.signal },
+      call.pages,
+      missing,
+    );
+    if (read.kind === 'results') return read;
+    const past = await pastDeadline(this.deps.pool, [batch.id], GRACE_ROUNDS * everyMs);
+    const error = `its results could not be read: ${read.error}`;
+    if (read.kind === 'unread' && !past.has(batch.id)) return { kind: 'ask-again', inMs: everyMs, error };
+    return { kind: 'look-up', error, knownStatus: 'pending', overdue: true };
+  }
+
+  private async settle(call: Call, outcome: CallEnd): Promise<void> {
+    const { batch } = call;
+    const settled = await settleOutcome(this.callers, call, outcome);
+    if (!settled.written) {
+      this.deps.log.info(
+        { batch: batch.id, attempt: call.attempt },
+        'an accepted batch was concluded by somebody else',
+      );
+      return;
+    }
+    this.settled++;
+    this.notices ||= settled.notices;
+    // Refused in a first split: its other half decides. Nothing more to ask.
+    if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
+    // Beside the next one's results: a ring may wait for the Temporal server.
+    if (batch.inLane) void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
+    else this.freed.add(batch.targetId);
+  }
+
+  private postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {
+    this.inHand.delete(batch.id); // or a tick could lease it again
+    return putOffPolls(this.deps.pool, [{ id: batch.id, attempt, error }], inMs);
+  }
+
+  private launch(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.failure ??= error;
+        for (const { batch } of this.waiting.splice(0)) {
+          this.inHand.delete(batch.id); // their leases pass
+          this.taken.delete(batch.id);
+        }
+      })
+      .finally(() => {
+        this.running.delete(tracked);
+        this.changed();
+      });
+    this.running.add(tracked);
+  }
+}

@@ -1,0 +1,37 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { isRegisteredHandler } from '../../postgres/grouping/handler';
+import type { CompletionSignal, MonitorInput } from '../../workflows/definitions';
+import { workflowTaskQueue } from '../../workflows/naming';
+import type { ActivityDeps } from '../deps';
+import { isStorableText } from '../../handlers/text';
+
+/** Signalled completions, with the id of the workflow that is to take them. */
+export interface HandOnInput extends MonitorInput {
+  id: string;
+  told: CompletionSignal[];
+}
+
+const DEADLINE_MS = 10_000;
+
+/** Starts that workflow, once: a repeat finds it started. */
+export const handOnCompletions = async (
+  { temporal, prefix }: Pick<ActivityDeps, 'temporal' | 'prefix'>,
+  { handler, id, told }: HandOnInput,
+): Promise<void> => {
+  const options = {
+    workflowId: id,
+    taskQueue: workflowTaskQueue(prefix),
+    args: [{ handler }, ...told],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+    staticSummary: `What became of ${told.length === 1 ? 'a batch' : `${told.length} batches`} of ${handler}`,
+  };
+  try {
+    await temporal.withDeadline(Date.now() + DEADLINE_MS, () => temporal.workflow.start('completion', options));
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+};
+
+/** Some worker of this installation has, or had, a handler of this name. */
+export const knowsHandler = async ({ pool }: Pick<ActivityDeps, 'pool'>, { handler }: MonitorInput): Promise<boolean> =>
+  isStorableText(handler) && isRegisteredHandler(pool, handler);

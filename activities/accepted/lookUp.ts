@@ -1,0 +1,55 @@
+import { readMembers } from '../../postgres/calls/batch';
+import type { ActivityDeps } from '../deps';
+import { reconcileOutcome } from '../../handlers';
+import type { Call } from '../calls/call';
+import { idempotencyKey, toBatch } from '../calls/attempt';
+import type { CallEnd } from '../calls/attempt';
+
+/** The downstream may still come to an end with it: ask again. */
+export interface AskAgain {
+  kind: 'ask-again';
+  inMs: number;
+  error: string;
+}
+
+/**
+ * H3 and H7 for an accepted batch whose reference leads nowhere: lost, or past its deadline. Looked up first, where the handler can;
+ * else unknown: sent again with idempotency or if it is absent, parked otherwise (`decideSettlement`).
+ */
+export const lookUpAccepted = async (
+  deps: ActivityDeps,
+  call: Call,
+  batch: { reference: string; overdue: boolean },
+  known: { error: string; knownStatus: 'pending' | 'lost' },
+  signal: AbortSignal,
+): Promise<CallEnd | AskAgain> => {
+  const { handler } = call;
+  const { everyMs } = handler.poll;
+  if (handler.reconcile === undefined) return { kind: 'unknown', error: known.error };
+  const members = await readMembers(deps.pool, [call.batch.id]);
+  const context = {
+    signal,
+    idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
+    deadline: Date.now() + handler.timeoutMs,
+  };
+  const found = await reconcileOutcome(handler, toBatch(handler, { ...call, members }), context, call.pages);
+  switch (found.kind) {
+    case 'accepted':
+      if (found.reference !== batch.reference) return found;
+      // The look-up knows the very reference that the status does not: they disagree, so wait; at the deadline nothing is known.
+      return known.knownStatus === 'lost' && !batch.overdue
+        ? { kind: 'ask-again', inMs: everyMs, error: `${known.error}; a look-up still finds it` }
+        : { kind: 'unknown', error: known.error };
+    case 'absent': {
+      const tooYoungMs = handler.absentAfterMs - (call.batch.ageMs ?? 0);
+      if (tooYoungMs > 0)
+        return { kind: 'ask-again', inMs: tooYoungMs, error: `${known.error}; a look-up finds nothing yet` };
+      call.absent = true;
+      return { kind: 'unknown', error: `${known.error}; the downstream does not have it` };
+    }
+    case 'unsure':
+      return { kind: 'unknown', error: found.error === undefined ? known.error : `${known.error}; ${found.error}` };
+    default:
+      return found;
+  }
+};

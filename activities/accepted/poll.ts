@@ -1,0 +1,201 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { MonitorInput, PollAnswer } from '../../workflows/definitions';
+import { readAccepted } from '../../postgres/calls/batch';
+import { monitorLook } from '../../postgres/sweeper/overdueWork';
+import { haltHandler, haltTarget, nextPollInMs, pastDeadline, putOffPolls } from '../../postgres/accepted/poll';
+import { Cancellations } from './cancellations';
+import { Conclusions } from './conclusions';
+import type { AcceptedBatch } from './conclusions';
+import type { ActivityDeps } from '../deps';
+import type { PollOutcome } from '../../handlers';
+import { pollReferences } from '../../handlers';
+import { LookSign } from './lookSign';
+import { decidePending } from '../../workflows/planning/lanes/pendingDeadline';
+import type { Handler, ReferenceStatus } from '../../handlers/types';
+
+/** References in one question. */
+const ASK = 100;
+const TICK_MS = 1_000;
+/** Waits up to this long for the next question about a batch of a lane are spent in the activity. */
+const HERE_MS = 250;
+/** So that those that become due meanwhile share the question. */
+const GATHER_MS = 20;
+/** No new question after this: the next look begins a fresh activity. Results that are being read may take longer. */
+const SOFT_LIMIT_MS = 10 * 60_000;
+/** A question that was not answered is no answer: past its deadline a batch is asked about for this many rounds more. */
+const GRACE_ROUNDS = 10;
+
+/**
+ * One look at the batches that the downstream of a handler accepted (H7): asks about those whose time has come, many in one call, and
+ * concludes those that ended while it goes on asking about the others. Ends when nothing is due and nothing is being read.
+ */
+export const pollAccepted = async (deps: ActivityDeps, { handler: name }: MonitorInput): Promise<PollAnswer> => {
+  const handler = deps.handlers.get(name);
+  if (handler === undefined)
+    throw ApplicationFailure.create({
+      type: 'UnknownHandler',
+      message: `this worker has no handler ${name}; it has ${[...deps.handlers.keys()].join(', ')}`,
+    });
+  const context = Context.current();
+  const conclusions = new Conclusions(deps, handler, context.cancellationSignal);
+  const run = new PollRun(deps, handler, conclusions, context.cancellationSignal);
+  const cancellations = new Cancellations(deps, handler, context.cancellationSignal);
+  const cancelling = cancellations.run();
+  cancelling.catch(() => undefined); // awaited below
+  // The leases of batches in hand are renewed and what was settled is rung, however long a file takes.
+  const sign = new LookSign(deps.pool, monitorLook(name));
+  sign.give();
+  const ticker = setInterval(() => {
+    sign.give();
+    context.heartbeat();
+    conclusions.tick();
+  }, TICK_MS);
+  try {
+    const answer = await run.run();
+    cancellations.end();
+    return { ...answer, dueInMs: sooner(answer.dueInMs, await cancelling) };
+  } finally {
+    cancellations.end();
+    await cancelling.catch(() => undefined);
+    clearInterval(ticker);
+    await conclusions.end();
+  }
+};
+
+const sooner = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
+
+const groupByTarget = (batches: readonly AcceptedBatch[]): AcceptedBatch[][] => {
+  const groups = new Map<number, AcceptedBatch[]>();
+  for (const batch of batches) groups.set(batch.targetId, [...(groups.get(batch.targetId) ?? []), batch]);
+  return [...groups.values()];
+};
+
+class PollRun {
+  private asked = 0;
+  private inLanes = false;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly handler: Handler,
+    private readonly conclusions: Conclusions,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async run(): Promise<PollAnswer> {
+    const until = performance.now() + SOFT_LIMIT_MS;
+    for (;;) {
+      const mayAsk =
+        !this.signal.aborted && !this.deps.draining.aborted && performance.now() < until && this.conclusions.hasRoom();
+      const due = mayAsk ? await readAccepted(this.deps.pool, this.handler.name, ASK) : [];
+      this.asked += due.length;
+      if (due.length > 0) await this.ask(due);
+      else if (!this.conclusions.isEmpty())
+        await this.conclusions.nextChange(mayAsk && this.inLanes ? GATHER_MS : TICK_MS);
+      else {
+        await this.conclusions.flush();
+        const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
+        // A lane stands still meanwhile; a timer of the workflow and an activity take longer than that.
+        if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
+          await this.conclusions.nextChange(dueInMs + GATHER_MS);
+        else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
+      }
+    }
+  }
+
+  private async ask(due: readonly AcceptedBatch[]): Promise<void> {
+    this.inLanes ||= due.some((batch) => batch.inLane);
+    const outcome = await pollReferences(this.handler, due.map((batch) => batch.reference), { signal: this.signal }); // prettier-ignore
+    if (outcome.kind === 'statuses') {
+      const pending: { batch: AcceptedBatch; error: string | null }[] = [];
+      for (const [i, status] of outcome.statuses.entries())
+        if (!this.take(due[i]!, status)) pending.push({ batch: due[i]!, error: status.error ?? null });
+      await this.putOff(pending, this.handler.poll.everyMs);
+      await this.conclusions.start();
+      return;
+    }
+    if (this.signal.aborted) return; // not asked: they stay due
+    const targets = groupByTarget(due);
+    // Which target cannot be asked about is known only of a question about one.
+    if (outcome.kind === 'halted' && outcome.scope === 'target' && targets.length > 1)
+      for (const ofTarget of targets) await this.ask(ofTarget);
+    else await this.unanswered(due, outcome);
+  }
+
+  /** False: it is pending, and within its deadline. */
+  private take(batch: AcceptedBatch, { status, error }: ReferenceStatus): boolean {
+    const why = error === undefined ? '' : `: ${error}`;
+    switch (status) {
+      case 'pending':
+        if (!batch.overdue) return false;
+        this.passDeadline(batch, `pending at its deadline (poll.deadlineMs)${why}`);
+        return true;
+      case 'done':
+        this.conclusions.add(batch, { kind: 'read' });
+        return true;
+      case 'expired':
+        this.conclusions.add(batch, {
+          kind: 'read',
+          missing: { status: 'retry', error: `not done when its batch expired${why}` },
+        });
+        return true;
+      case 'failed':
+        this.conclusions.add(batch, {
+          kind: 'rejected',
+          error: error ?? 'the downstream failed the batch and gave no reason',
+        });
+        return true;
+      case 'lost':
+        this.conclusions.add(batch, {
+          kind: 'unknown',
+          error: `the downstream does not know ${batch.reference}${why}`,
+          knownStatus: 'lost',
+        });
+        return true;
+    }
+  }
+
+  /** Asked for after its deadline, and not done. In a lane it is unknown a few times, then its lane is parked (C9); elsewhere H7. */
+  private passDeadline(batch: AcceptedBatch, error: string): void {
+    const { deadlinesPassed } = batch;
+    const decision =
+      deadlinesPassed === null
+        ? null
+        : decidePending({ deadlineInMs: 0, askedSince: true, overdue: deadlinesPassed + 1, overdueMax: this.handler.lane.deadlines }); // prettier-ignore
+    if (decision?.kind === 'park')
+      this.conclusions.add(batch, { kind: 'park', reason: `${decision.reason} (${error})` });
+    else this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
+  }
+
+  /** Nothing was said about any of them: later again, with why; a batch whose grace has passed too is given to the unknown ones. */
+  private async unanswered(
+    due: readonly AcceptedBatch[],
+    outcome: Exclude<PollOutcome, { kind: 'statuses' }>,
+  ): Promise<void> {
+    const { everyMs } = this.handler.poll;
+    if (outcome.kind === 'halted') await this.halt(due[0]!.targetId, outcome);
+    const overdue = due.filter((batch) => batch.overdue).map((batch) => batch.id);
+    const past =
+      overdue.length === 0 ? new Set<number>() : await pastDeadline(this.deps.pool, overdue, GRACE_ROUNDS * everyMs);
+    const error = `its status could not be asked: ${outcome.error}`;
+    for (const batch of due) if (past.has(batch.id)) this.passDeadline(batch, error);
+    const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
+    await this.putOff(due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })), waitMs); // prettier-ignore
+    await this.conclusions.start();
+  }
+
+  /** `targetId`: of all that was asked about, where it is one target's. */
+  private halt(targetId: number, { scope, error }: Extract<PollOutcome, { kind: 'halted' }>): Promise<void> {
+    return scope === 'target'
+      ? haltTarget(this.deps.pool, targetId, error)
+      : haltHandler(this.deps.pool, this.handler.name, error);
+  }
+
+  private async putOff(
+    batches: readonly { batch: AcceptedBatch; error: string | null }[],
+    inMs: number,
+  ): Promise<void> {
+    if (batches.length === 0) return;
+    await putOffPolls(this.deps.pool, batches.map(({ batch, error }) => ({ id: batch.id, attempt: batch.attempt, error })), inMs); // prettier-ignore
+  }
+}

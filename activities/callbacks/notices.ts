@@ -1,0 +1,30 @@
+import type { MemberEnd } from '../../workflows/planning/calls/plans';
+import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
+import type { Notice } from '../../postgres/calls/settle';
+import type { Call } from '../calls/call';
+
+/** One message a batch and initiator (A17), about those of its members that came to an end in this call. */
+export const noticesOf = (
+  call: Call,
+  rest: readonly number[],
+  ends: readonly MemberEnd[],
+  state: 'succeeded' | 'failed' | 'unknown',
+  error: string | null,
+): Notice[] => {
+  const byInitiator = new Map<number, TaskEnd[]>();
+  const add = (index: number, end: Omit<TaskEnd, 'id'>): void => {
+    const member = call.members[index]!;
+    if (member.initiatorId === null) return;
+    const tasks = byInitiator.get(member.initiatorId) ?? [];
+    tasks.push({ id: member.id, ...end });
+    byInitiator.set(member.initiatorId, tasks);
+  };
+  for (const index of rest) add(index, error === null ? { state } : { state, error });
+  for (const end of ends) if (end.to !== 'retry') add(end.index, { state: end.to, error: end.error });
+  return [...byInitiator].map(([initiator_id, tasks]) => ({
+    batch_id: call.batch.id,
+    attempt: call.attempt,
+    initiator_id,
+    body: { handler: call.handler.name, target: call.batch.target, batch: call.batch.id, tasks } satisfies TasksEnded,
+  }));
+};

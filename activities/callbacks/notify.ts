@@ -1,0 +1,191 @@
+import { setMaxListeners } from 'node:events';
+import { Context } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { DeliveryAnswer, FanoutEnded, TasksEnded } from '../../workflows/definitions';
+import { fanoutEndedSignal, tasksEndedSignal } from '../../workflows/definitions';
+import {
+  endNotification,
+  nextNotificationInMs,
+  putOffNotification,
+  readBody,
+  takeDueNotifications,
+} from '../../postgres/callbacks/notification';
+import type { TakenNotification } from '../../postgres/callbacks/notification';
+import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
+import type { ActivityDeps } from '../deps';
+import { cutText, describeThrown } from '../../handlers/text';
+import { LookSign } from '../accepted/lookSign';
+import { partsOf, withResults } from './message';
+import { sendWebhook } from './webhook';
+import type { Delivery } from './webhook';
+
+/** Taken at once, and delivered side by side. Four rounds of the longest delivery end well within the lease. */
+const TAKE = 64;
+const LANES = 16;
+const LEASE_MS = 60_000;
+const BEAT_MS = 5_000;
+
+const FIRST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 3_600_000;
+const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+
+/** Most bytes of one signal or request: a server refuses payloads of 2 MB, receivers larger bodies. A larger message goes in parts. */
+const SIGNAL_BYTES = 400_000;
+/** A signal without an answer for so long is sent again later. */
+const SIGNAL_MS = 10_000;
+const WEBHOOK_BYTES = 1_000_000;
+
+/**
+ * The wait after that many attempts, without jitter: 2 s, doubled up to an hour; null once the waits before it are 24 h in all. Counted
+ * by attempts: how long a receiver was away is then the same whether or not anybody tried.
+ */
+export const deliveryWaitMs = (attempts: number): number | null => {
+  const waitOf = (attempt: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 20));
+  let waited = 0;
+  for (let attempt = 1; attempt < attempts; attempt++) waited += waitOf(attempt);
+  return waited >= GIVE_UP_AFTER_MS ? null : waitOf(attempts);
+};
+
+/** One look at the outbox (DESIGN section 4.6): delivers what is due until nothing is, or for the soft deadline. At least once each. */
+export const deliverNotifications = async (deps: ActivityDeps): Promise<DeliveryAnswer> => {
+  const context = Context.current();
+  setMaxListeners(0, context.cancellationSignal); // each delivery under way listens
+  const sign = new LookSign(deps.pool, NOTIFIER_LOOK);
+  sign.give();
+  const beat = setInterval(() => {
+    sign.give();
+    context.heartbeat();
+  }, BEAT_MS);
+  try {
+    return await new DeliveryRun(deps, context.cancellationSignal).run();
+  } finally {
+    clearInterval(beat);
+  }
+};
+
+/** What is said, however it is carried. */
+interface Message {
+  type: string;
+  timestamp: string;
+  /** Where the receiver named none of its own. */
+  signal: string;
+  /** Never empty, and the same in every attempt. */
+  partsOf(maxBytes: number): object[];
+}
+
+const fanoutMessage = (body: FanoutEnded): Message => ({
+  type: body.type,
+  timestamp: body.endedAt,
+  signal: fanoutEndedSignal.name,
+  partsOf: () => [body],
+});
+
+class DeliveryRun {
+  private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
+  /** Hosts that did not answer at all in this look: what else goes there is put off untried, or they would hold up everybody. */
+  private readonly down = new Map<string, string>();
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async run(): Promise<DeliveryAnswer> {
+    const until = performance.now() + this.deps.softDeadlineMs;
+    while (!this.isStopping() && performance.now() < until) {
+      const taken = await takeDueNotifications(this.deps.pool, TAKE, LEASE_MS);
+      const queue = [...taken];
+      const lane = async (): Promise<void> => {
+        for (let next = queue.shift(); next !== undefined; next = queue.shift()) await this.settle(next);
+      };
+      const lanes = await Promise.allSettled(Array.from({ length: Math.min(LANES, taken.length) }, lane));
+      for (const { status, reason } of lanes as { status: string; reason?: unknown }[])
+        if (status === 'rejected') throw reason;
+      if (taken.length < TAKE) break;
+    }
+    return { ...this.answer, dueInMs: await nextNotificationInMs(this.deps.pool) };
+  }
+
+  private isStopping(): boolean {
+    return this.signal.aborted || this.deps.draining.aborted;
+  }
+
+  /** Rejects only if the store does: the notification then comes back when its lease has passed. */
+  private async settle(one: TakenNotification): Promise<void> {
+    const { pool, log } = this.deps;
+    // The next process begins at once, not after the lease.
+    if (this.isStopping())
+      return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
+    const delivery = await this.deliver(one);
+    if (delivery.kind === 'delivered') {
+      this.answer.delivered++;
+      return endNotification(pool, one.id, one.attempts, null);
+    }
+    const waitMs = delivery.kind === 'given-up' ? null : deliveryWaitMs(one.attempts);
+    if (waitMs === null) {
+      this.answer.givenUp++;
+      const error =
+        delivery.kind === 'given-up' ? delivery.error : `given up after ${one.attempts} attempts: ${delivery.error}`;
+      log.warn({ notification: one.id, batch: one.batchId, error }, 'a callback was not delivered');
+      return endNotification(pool, one.id, one.attempts, cutText(error));
+    }
+    this.answer.putOff++;
+    const asked = delivery.kind === 'retry' ? (delivery.afterMs ?? 0) : 0;
+    const jitter = 0.9 + 0.2 * Math.random();
+    await putOffNotification(
+      pool,
+      one.id,
+      one.attempts,
+      Math.max(waitMs * jitter, Math.min(asked, LONGEST_WAIT_MS)),
+      cutText(delivery.error),
+    );
+  }
+
+  private async deliver(one: TakenNotification): Promise<Delivery> {
+    const body = (one.body ?? (await readBody(this.deps.pool, one.id))) as TasksEnded | FanoutEnded;
+    const message = 'fanout' in body ? fanoutMessage(body) : await this.tasksMessage(one, body);
+    return one.kind === 'workflow' ? this.signalWorkflow(one, message) : this.callWebhook(one, message);
+  }
+
+  private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {
+    const whole = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
+    const timestamp = one.endedAt ?? new Date().toISOString();
+    return { type: 'tasks.ended', timestamp, signal: tasksEndedSignal.name, partsOf: (maxBytes) => partsOf(whole, maxBytes) }; // prettier-ignore
+  }
+
+  private async signalWorkflow(one: TakenNotification, message: Message): Promise<Delivery> {
+    const { workflowId, runId, signal } = one.address as { workflowId: string; runId?: string; signal?: string };
+    try {
+      const handle = this.deps.temporal.workflow.getHandle(workflowId, runId);
+      for (const part of message.partsOf(SIGNAL_BYTES))
+        await this.deps.temporal.withDeadline(Date.now() + SIGNAL_MS, () =>
+          handle.signal(signal ?? message.signal, part),
+        );
+      return { kind: 'delivered' };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError)
+        return { kind: 'given-up', error: `workflow ${workflowId}: not found, or it has ended` };
+      return { kind: 'retry', error: `workflow ${workflowId}: ${describeThrown(error)}` };
+    }
+  }
+
+  private async callWebhook(one: TakenNotification, message: Message): Promise<Delivery> {
+    const { url } = one.address as { url: string };
+    const host = URL.canParse(url) ? new URL(url).host : url;
+    const down = this.down.get(host);
+    if (down !== undefined) return { kind: 'retry', error: `not tried, its host did not answer another one: ${down}` };
+    const { type, timestamp } = message;
+    const id = `msg_${this.deps.installation}_${one.id}`;
+    const parts = message.partsOf(WEBHOOK_BYTES);
+    for (const [no, data] of parts.entries()) {
+      const part = parts.length === 1 ? {} : { part: { no: no + 1, of: parts.length } };
+      const body = JSON.stringify({ type, timestamp, data: { ...data, ...part } });
+      const sent = { id: parts.length === 1 ? id : `${id}_${no + 1}`, url, body };
+      const delivery = await sendWebhook(this.deps.callbacks, sent, { signal: this.signal });
+      if (delivery.kind === 'retry' && delivery.unreachable === true && !this.signal.aborted)
+        this.down.set(host, delivery.error);
+      if (delivery.kind !== 'delivered') return delivery;
+    }
+    return { kind: 'delivered' };
+  }
+}

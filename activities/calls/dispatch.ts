@@ -1,0 +1,52 @@
+import { setMaxListeners } from 'node:events';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { DispatchAnswer, DispatchInput } from '../../workflows/contracts';
+import type { ActivityDeps } from '../deps';
+import { DispatchRun } from './dispatchRun';
+import { interruption } from '../executions/interruption';
+import { LaneSubmission } from '../lanes/submitter';
+import { successWriterOf } from './successWriter';
+
+/**
+ * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at once as its slots allow, and settles each
+ * by itself. After the soft deadline, when stopped, or when another leader waits for its slots, it hands unstarted batches back.
+ */
+export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): Promise<DispatchAnswer> => {
+  const signal = abortOf(deps);
+  const gone = signalOf();
+  if (input.queuerId !== undefined)
+    return new LaneSubmission(deps, { ...input, queuerId: input.queuerId }, signal, gone).run();
+  const handler = deps.handlers.get(input.handler);
+  if (handler === undefined)
+    throw ApplicationFailure.create({
+      type: 'UnknownHandler',
+      message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
+    });
+  const callers = { ...deps, handler, input, signal, successes: successWriterOf(deps.pool) };
+  if (input.partition === undefined) return new DispatchRun({ ...callers, use: null }, gone).run();
+  const stopped = new AbortController();
+  setMaxListeners(0, stopped.signal);
+  const { id, epoch } = input.partition;
+  const use = await deps.partitions.use(id, epoch, () => stopped.abort());
+  // Not ours, or not any more: nothing of it is sent, and the next turn asks who holds it.
+  if (use === null) stopped.abort();
+  try {
+    return await new DispatchRun({ ...callers, use }, gone, stopped.signal).run();
+  } finally {
+    use?.end();
+  }
+};
+
+/** Ends the calls: cancelled, or this process stops. Not when the run is gone (ended, begun anew): their true answers count, and end by themselves. */
+const abortOf = ({ draining }: Pick<ActivityDeps, 'draining'>): AbortSignal => {
+  const signal = interruption(Context.current(), draining);
+  setMaxListeners(0, signal); // one a call
+  return signal;
+};
+
+/** Nothing more is begun. */
+const signalOf = (): AbortSignal => {
+  const { cancellationSignal } = Context.current();
+  setMaxListeners(0, cancellationSignal);
+  return cancellationSignal;
+};

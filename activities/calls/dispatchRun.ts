@@ -1,0 +1,281 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { DispatchAnswer } from '../../workflows/contracts';
+import { findStarvedLeader, isDueEarlier, keepLeader, wakeBlockedLeaders } from '../../postgres/grouping/leader';
+import {
+  endDispatch,
+  handBack,
+  readDispatch,
+  releaseLeader,
+  releaseTargets,
+  unmarkAttempt,
+} from '../../postgres/calls/batch';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import { Gather } from '../../postgres/sharing/coalesce';
+import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
+import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
+import { Allowance } from './allowance';
+import { TURNS_PER_EPOCH } from '../grouping/reserve';
+import { awaitBriefly, ring, wake } from '../grouping/ring';
+import { Schedule } from './schedule';
+import { concludeEarlier, isStale, makeCall, mayStart, prepare, settleOutcome } from './attempt';
+import type { CallerDeps, CallEnd, Carried } from './attempt';
+import type { Call } from './call';
+
+/** How often the limits are looked at; every other time with a sign of life. */
+const LOOK_MS = 500;
+/** So long a submission vouches for its leader. */
+const KEEP_FOR_MS = 60_000;
+
+/** What another handler's tasks are is none of this one's business: the leader's row must have changed hands. Nothing was sent; the next turn takes it back. */
+const assertOwn = (carried: readonly CarriedBatch[], handler: string): void => {
+  const other = carried.find((batch) => batch.handler !== handler);
+  if (other !== undefined)
+    throw ApplicationFailure.create({
+      type: 'OtherHandler',
+      message: `Cannot send batch ${other.id}: it is of handler ${other.handler}, and this submission is of ${handler}.`,
+      nonRetryable: true,
+    });
+};
+
+/** Carries the batches of one submission to their ends: which goes next, within which limits, and when the rest is handed back. */
+export class DispatchRun {
+  private readonly schedule: Schedule;
+  private readonly allowance: Allowance;
+  /** Signs of life and looks at the limits: one at a time. */
+  private readonly beats = new Gather<'touch' | 'look'>((kinds) => this.beat(kinds));
+  /** Targets with new work: one ring in flight, those that gather meanwhile share the next. */
+  private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
+  private readonly startedAt = performance.now();
+  private stopping = false;
+  private batches = 0;
+  private tasks = 0;
+  private handedBack = 0;
+  private notices = false;
+  private accepted = false;
+  private failure: unknown;
+  private offered: number;
+  private changed: () => void = () => undefined;
+  private readonly running = new Set<Promise<void>>();
+
+  constructor(
+    private readonly deps: CallerDeps,
+    private readonly gone: AbortSignal,
+    /** Aborted when its partition is to be given up. */
+    private readonly revoked: AbortSignal = new AbortController().signal,
+  ) {
+    this.schedule = new Schedule(deps.input.slots);
+    this.allowance = new Allowance(deps, this.schedule);
+    this.offered = deps.input.slots;
+  }
+
+  async run(): Promise<DispatchAnswer> {
+    const { pool, input } = this.deps;
+    const [carried, own] = await Promise.all([readDispatch(pool, input.leaderId, input.no), this.allowance.begin()]);
+    assertOwn(carried, input.handler);
+    this.allowance.know(carried);
+    for (const batch of carried) this.schedule.add(batch, performance.now() + batch.startInMs);
+    let ticks = 0;
+    const ticker = setInterval(() => this.tick(++ticks % 2 === 0), LOOK_MS);
+    const stop = (): void => this.stop();
+    const stops = [this.deps.signal, this.gone, this.deps.draining, this.revoked];
+    for (const signal of stops) signal.addEventListener('abort', stop);
+    try {
+      if (!own || stops.some(({ aborted }) => aborted)) this.stop();
+      while (!this.isOver()) {
+        const now = performance.now();
+        this.start(now);
+        if (this.isOver()) break;
+        await this.nextChange(now);
+        if (performance.now() - this.startedAt > this.deps.softDeadlineMs) this.stop();
+        if (this.failure !== undefined && this.running.size === 0) throw this.failure;
+      }
+    } finally {
+      clearInterval(ticker);
+      for (const signal of stops) signal.removeEventListener('abort', stop);
+      await Promise.allSettled(this.running);
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return this.end();
+  }
+
+  private isOver(): boolean {
+    return this.running.size === 0 && (this.schedule.isEmpty() || this.failure !== undefined);
+  }
+
+  /** Starts what may start: concludes earlier attempts, prepares a group ahead, fills free slots with prepared calls. */
+  private start(now: number): void {
+    if (this.failure !== undefined || this.stopping) {
+      const rest = this.schedule.takeUnstarted();
+      if (rest.length > 0) this.launch(this.giveBack(rest));
+    } else {
+      const group = this.schedule.takeForPreparation(now);
+      if (group.length > 0) this.launch(this.prepareGroup(group));
+    }
+    if (!this.allowance.mayCall(now)) return;
+    for (let carried = this.schedule.takeForCall(now); carried !== null; carried = this.schedule.takeForCall(now))
+      this.launch(this.call(carried));
+  }
+
+  private async prepareGroup(group: CarriedBatch[]): Promise<void> {
+    const unconcluded = group.filter((batch) => batch.unconcluded);
+    const fresh = group.filter((batch) => !batch.unconcluded);
+    for (const batch of unconcluded) this.launch(this.conclude(batch));
+    const prepared = fresh.length === 0 ? [] : await prepare(this.deps, fresh);
+    this.schedule.prepared(fresh, prepared);
+    // Not marked: paused, or taken over meanwhile. What is still ours goes back.
+    const left = fresh.filter((batch) => !prepared.some((carried) => carried.batch.id === batch.id));
+    if (left.length > 0) await this.giveBack(left);
+  }
+
+  private async conclude(batch: CarriedBatch): Promise<void> {
+    this.schedule.prepared([batch], []);
+    const { call, outcome } = await concludeEarlier(this.deps, batch);
+    await this.settle(call, outcome);
+  }
+
+  private async call(prepared: Carried): Promise<void> {
+    const carried = { ...prepared, batch: this.allowance.stamp(prepared.batch) };
+    const { batch } = carried;
+    let freed = false;
+    const free = (): void => {
+      if (freed) return;
+      freed = true;
+      this.schedule.callEnded(batch.targetId);
+      this.changed();
+    };
+    try {
+      const givesUp = (): boolean => this.stopping || isStale(this.deps, carried);
+      if (isStale(this.deps, carried) || !(await mayStart(this.deps, batch, givesUp)))
+        return await this.unmark([carried]);
+      const { call, outcome } = await makeCall(this.deps, carried);
+      const isRefused = outcome.kind === 'later';
+      if (!isRefused) free();
+      await this.settle(call, outcome);
+      // Its slot is free once everybody here knows of the refusal, or the next call would begin in spite of it.
+      if (isRefused) await this.beats.add(['look']);
+    } finally {
+      free();
+    }
+  }
+
+  private async unmark(carried: readonly Carried[]): Promise<void> {
+    for (const { batch, attempt } of carried) {
+      await unmarkAttempt(this.deps.pool, batch.id, attempt);
+      this.schedule.add({ ...batch, attempt }, 0);
+    }
+  }
+
+  private async settle(call: Call, outcome: CallEnd): Promise<void> {
+    const settled = await settleOutcome(this.deps, call, outcome);
+    this.batches++;
+    this.tasks += call.members.length;
+    this.notices ||= settled.notices;
+    this.accepted ||= settled.accepted;
+    if (!settled.written)
+      this.deps.log.info(
+        { batch: call.batch.id, attempt: call.attempt },
+        'the answer came too late: a newer attempt exists',
+      );
+    if (settled.againInMs !== null && settled.written) {
+      const { counted, refusals } = call.batch;
+      const counts = settled.kind === 'resend' ? 1 : 0;
+      const again = {
+        ...call.batch,
+        attempt: call.attempt,
+        unconcluded: false,
+        counted: counted + counts,
+        unsure: call.batch.unsure || counts === 1,
+        refusals: counts === 1 ? 0 : refusals + 1,
+        ageMs: (call.batch.ageMs ?? 0) + 1,
+      };
+      if (settled.kind === 'wait') this.schedule.holdTarget(call.batch.targetId, performance.now() + settled.againInMs);
+      this.schedule.add(again, performance.now() + settled.againInMs);
+    } else if (settled.ring) {
+      await this.rings.add([call.batch.targetId]);
+    }
+  }
+
+  private async giveBack(batches: readonly CarriedBatch[]): Promise<void> {
+    this.handedBack += batches.length;
+    const targets = await handBack(this.deps.pool, batches.map((batch) => batch.id), this.deps.input.no); // prettier-ignore
+    await this.rings.add(targets);
+  }
+
+  private tick(touches: boolean): void {
+    Context.current().heartbeat();
+    this.launch(this.beats.add([touches ? 'touch' : 'look']));
+  }
+
+  private async beat(kinds: readonly ('touch' | 'look')[]): Promise<void> {
+    if (kinds.includes('touch')) await this.touch();
+    const held = await this.allowance.look();
+    await this.unmark(this.schedule.takeBack(performance.now()));
+    if (held === null) this.stop();
+    else if (held.length > 0) this.launch(this.giveBack(held));
+    this.changed();
+  }
+
+  /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
+  private async touch(): Promise<void> {
+    const { pool, input } = this.deps;
+    const needed = this.schedule.slotsNeeded();
+    const { known, wanted, handlerId } = await this.allowance.touch(needed);
+    if (!known || wanted) this.stop();
+    // A run that is gone, or that no longer takes turns, must be missed by the sweeper in the end, however long a call takes.
+    if (known && !this.gone.aborted && performance.now() - this.startedAt < KEEP_FOR_MS)
+      await keepLeader(pool, input.leaderId, input.epoch, this.deps.leaseMs);
+    const idle = await releaseTargets(pool, this.schedule.stragglers());
+    await this.rings.add(idle);
+    // Calls that take long hold fewer slots now: offer the others to leaders without any, and to our own if it has due work.
+    if (known && needed < this.offered && this.schedule.hasOnlyCalls()) {
+      this.offered = needed;
+      const blocked = await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS);
+      await wake(this.deps, [...blocked, ...(await findStarvedLeader(pool, input.leaderId))]);
+    }
+  }
+
+  private stop(): void {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.changed();
+  }
+
+  private launch(work: Promise<void>): void {
+    const tracked = work
+      .catch((error: unknown) => {
+        this.failure ??= error;
+      })
+      .finally(() => {
+        this.running.delete(tracked);
+        this.changed();
+      });
+    this.running.add(tracked);
+  }
+
+  /** Until something ends, or the next held or paced batch may start. `now`: the instant that `start` judged by, or one that came due in between is missed. */
+  private async nextChange(now: number): Promise<void> {
+    const waitMs = Math.min(LOOK_MS, this.schedule.nextStartAt(now) - now);
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.changed = resolve;
+      timer = setTimeout(resolve, waitMs);
+    });
+    clearTimeout(timer);
+  }
+
+  private async end(): Promise<DispatchAnswer> {
+    const { pool, input, temporal, prefix } = this.deps;
+    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+    if (this.accepted)
+      await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
+    const handlerId = await endDispatch(pool, input.leaderId, input.no);
+    // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads the slots after that likewise.
+    // Its own run hears of it by the activity's answer; the run after that by nothing else.
+    if (handlerId !== null) await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, input, WAKE_LEASE_MS));
+    const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
+    // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
+    const released =
+      this.handedBack === 0 && (await releaseLeader(pool, input.leaderId, input.epoch, input.no % TURNS_PER_EPOCH));
+    return { ...answer, released: released && !(await isDueEarlier(pool, input.leaderId)) };
+  }
+}

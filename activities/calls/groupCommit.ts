@@ -1,0 +1,44 @@
+import { briefly } from '../../workflows/behind';
+
+/** A statement that waits for a lock longer than this no longer holds the others up (A18). */
+const SLOW_MS = 250;
+
+/**
+ * Work of many batches that shares statements: while a group is on its way the next ones gather, and go together, at most `most` batches
+ * of them. The first waits for nobody; a slow group is not waited for. No group names a batch twice: two submissions of one process may
+ * hold the same one (one was taken over and does not know it yet), and in one statement neither could tell whose mark or answer was taken.
+ * `run` never rejects.
+ */
+export class Gatherer<T> {
+  private readonly waiting: T[] = [];
+  private working = false;
+
+  constructor(
+    private readonly most: number,
+    private readonly idsOf: (one: T) => readonly number[],
+    private readonly run: (group: T[]) => Promise<void>,
+  ) {}
+
+  add(one: T): void {
+    this.waiting.push(one);
+    if (!this.working) void this.drain();
+  }
+
+  private async drain(): Promise<void> {
+    this.working = true;
+    while (this.waiting.length > 0) await briefly(this.run(this.take()), SLOW_MS);
+    this.working = false;
+  }
+
+  /** One at least, in the order in which they came. */
+  private take(): T[] {
+    const ids = new Set<number>();
+    let count = 0;
+    for (; count < this.waiting.length; count++) {
+      const more = this.idsOf(this.waiting[count]!);
+      if (count > 0 && (ids.size + more.length > this.most || more.some((id) => ids.has(id)))) break;
+      for (const id of more) ids.add(id);
+    }
+    return this.waiting.splice(0, count);
+  }
+}

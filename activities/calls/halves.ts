@@ -1,0 +1,62 @@
+import type { Settlement } from '../../workflows/planning/calls/plans';
+import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../../workflows/planning/states';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import { readMembers } from '../../postgres/calls/batch';
+import type { Client } from '../../postgres/pool';
+import { lockRefused } from '../../postgres/calls/halves';
+import * as settle from '../../postgres/calls/settle';
+import { noticesOf } from '../callbacks/notices';
+import type { Call } from './call';
+
+/** The bisect's halves (H4, G3). Each is a batch of its own; their parent is over. */
+export const insertHalves = async (
+  client: Client,
+  parent: CarriedBatch,
+  members: readonly number[],
+  at: number,
+  error: string,
+): Promise<[number, number]> => {
+  const half = {
+    state: BATCH_STATES.open,
+    reason: FLUSH_REASONS.bisect,
+    unconcluded: false,
+    depth: parent.depth + 1,
+    error: null,
+  };
+  const first = await settle.insertChild(client, parent.id, { ...half, members: members.slice(0, at) });
+  const second = await settle.insertChild(client, parent.id, { ...half, members: members.slice(at) });
+  await settle.finishBatch(client, parent.id, BATCH_STATES.failed, true, members.length, error);
+  return [first, second];
+};
+
+/**
+ * Both halves of the first split are known now: what was put off for the refused one is decided (H4). Runs in the other one's settlement,
+ * under their parent's lock. True: somebody is to be told.
+ */
+export const concludeSibling = async (
+  client: Client,
+  call: Call,
+  sibling: { id: number; attempt: number },
+  mine: Settlement,
+): Promise<boolean> => {
+  if (mine.kind === 'halt') {
+    await settle.dissolveBatch(client, sibling.id, false, mine.reason);
+    return false;
+  }
+  const error = await lockRefused(client, sibling.id);
+  const members = await readMembers(client, [sibling.id]);
+  if (members.length > 1) {
+    const seqs = members.map((member) => member.seq);
+    await insertHalves(client, { ...call.batch, id: sibling.id }, seqs, Math.ceil(seqs.length / 2), error);
+    return false;
+  }
+  const [member] = members;
+  await settle.insertOutcomes(client, sibling.id, [
+    { seq: member!.seq, state: TASK_STATES.failed, attempts: member!.attempts + 1, error },
+  ]);
+  await settle.finishBatch(client, sibling.id, BATCH_STATES.failed, true, 1, error);
+  const theirs: Call = { ...call, batch: { ...call.batch, id: sibling.id, n: 1 }, attempt: sibling.attempt, members };
+  const notices = noticesOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
+  if (notices.length > 0) await settle.insertNotices(client, notices);
+  return notices.length > 0;
+};

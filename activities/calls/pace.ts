@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from '../../postgres/pool';
+import type { Handler } from '../../handlers';
+
+/** What one call takes of a rate, by its unit. */
+export interface CallCost {
+  calls: 1;
+  items: number;
+  weight: number;
+}
+
+/** How soon one that gives up is heard. */
+const SLICE_MS = 50;
+
+/**
+ * The rates of a handler as this process keeps them (G1): the plan spaces the starts of calls, and a call that starts late may come too
+ * close to one after it that does not. So the last starts are remembered, and a call waits until less than `limit` units started within
+ * the last `perMs`. Strict within a process; over several, calls come closer by what the earlier one is late. Memory: `limit` starts a rate.
+ */
+export class CallPace {
+  private readonly windows = new Map<string, Window>();
+
+  private aheadMs = -Infinity;
+
+  constructor(private readonly rates: Handler['rates']) {}
+
+  /** The database's clock, by how much it was ahead of `performance.now()` when it was read: what the reading took makes it less, never more. */
+  clock(aheadMs: number): () => number {
+    this.aheadMs = Math.max(this.aheadMs, aheadMs);
+    return () => performance.now() + this.aheadMs;
+  }
+
+  /**
+   * Resolves with true right when the call may start, and counts it; with false, uncounted, once `givesUp`. `clock`: the database's time in
+   * ms, as the plan's.
+   */
+  async turn(targetId: number, cost: CallCost, clock: () => number, givesUp: () => boolean): Promise<boolean> {
+    if (this.windows.size > MOST_WINDOWS) this.forget(clock());
+    const windows = this.rates.map((rate, at) => ({ cost: cost[rate.unit], window: this.windowOf(at, targetId) }));
+    for (;;) {
+      const now = clock();
+      const at = Math.max(now, ...windows.map(({ window }) => window.freeAt(now)));
+      if (at <= now) {
+        for (const { window, cost: units } of windows) window.add(now, units);
+        return true;
+      }
+      if (givesUp()) return false;
+      await sleep(Math.min(SLICE_MS, at - now));
+    }
+  }
+
+  private windowOf(at: number, targetId: number): Window {
+    const { scope, limit, perMs } = this.rates[at]!;
+    const key = scope === 'target' ? `${at}/${targetId}` : String(at);
+    let window = this.windows.get(key);
+    if (window === undefined) this.windows.set(key, (window = new Window(limit, perMs)));
+    return window;
+  }
+
+  private forget(now: number): void {
+    for (const [key, window] of this.windows) if (window.isEmpty(now)) this.windows.delete(key);
+  }
+}
+
+/** Of rates by target: those of targets that were not called for a while are forgotten above this. */
+const MOST_WINDOWS = 10_000;
+
+/** The starts of the last `perMs`, oldest first. */
+class Window {
+  private readonly starts: { at: number; units: number }[] = [];
+  private units = 0;
+
+  constructor(
+    private readonly limit: number,
+    private readonly perMs: number,
+  ) {}
+
+  /** When less than `limit` units will have started within the last `perMs`. */
+  freeAt(now: number): number {
+    this.drop(now);
+    let left = this.units;
+    for (const { at, units } of this.starts) {
+      if (left < this.limit) return now;
+      left -= units;
+      if (left < this.limit) return at + this.perMs;
+    }
+    return now;
+  }
+
+  add(at: number, units: number): void {
+    this.starts.push({ at, units });
+    this.units += units;
+  }
+
+  isEmpty(now: number): boolean {
+    this.drop(now);
+    return this.starts.length === 0;
+  }
+
+  private drop(now: number): void {
+    const kept = this.starts.findIndex(({ at }) => at + this.perMs > now);
+    for (const { units } of this.starts.splice(0, kept === -1 ? this.starts.length : kept)) this.units -= units;
+    if (this.starts.length === 0) this.units = 0; // sums of fractions leave a rest
+  }
+}
+
+const paces = new WeakMap<Pool, Map<string, CallPace>>();
+
+/** One for all calls of a handler in this process. */
+export const callPaceOf = (pool: Pool, handler: Handler): CallPace => {
+  const byHandler = paces.get(pool) ?? new Map<string, CallPace>();
+  paces.set(pool, byHandler);
+  let pace = byHandler.get(handler.name);
+  if (pace === undefined) byHandler.set(handler.name, (pace = new CallPace(handler.rates)));
+  return pace;
+};

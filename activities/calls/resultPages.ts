@@ -1,0 +1,68 @@
+import type { ResultPage } from '../../postgres/calls/settle';
+import type { ResultSink } from '../../handlers/results';
+import type { ResultLimits } from '../../handlers/storable';
+import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
+
+const PAGE_MEMBERS = 1_000;
+const PAGE_BYTES = 1_000_000;
+/** A larger last page is written ahead, too: the settling statement is shared by many batches. */
+const SHARED_BYTES = 100_000;
+
+/**
+ * Collects a call's values into pages (H8): at most 1,000 members or 1 MB. The last page stays here, to be written by the settling
+ * statement; earlier ones are written while the answer is read, so a 50,000-member batch settles in bounded memory.
+ *
+ * Every value that comes from outside passes here and nowhere else, so here it is made storable and its size is bounded. A value that had to
+ * be changed or left out keeps its task's status; the page says so beside it, in a third element.
+ */
+export class ResultPages implements ResultSink {
+  private entries: string[] = [];
+  private first = 0;
+  private last = 0;
+  private bytes = 0;
+  private total = 0;
+  private no = 0;
+
+  constructor(
+    private readonly batchId: number,
+    private readonly attempt: number,
+    private readonly write: (page: ResultPage) => Promise<void>,
+    private readonly limits: ResultLimits = RESULT_LIMITS,
+  ) {}
+
+  async add(index: number, result: unknown): Promise<void> {
+    let value = toStorable(result, this.limits);
+    if (value === null) return;
+    if (this.total + value.bytes > this.limits.batchBytes && value.json !== 'null')
+      value = leftOut(`the results of its batch are more than ${this.limits.batchBytes} bytes of JSON in all`);
+    const { json, note, bytes } = value;
+    if (this.entries.length > 0 && (this.entries.length >= PAGE_MEMBERS || this.bytes + bytes > PAGE_BYTES)) {
+      await this.write(this.takePage());
+    }
+    this.first = this.entries.length === 0 ? index : Math.min(this.first, index);
+    this.last = this.entries.length === 0 ? index : Math.max(this.last, index);
+    this.entries.push(`[${index},${json}${note === null ? '' : `,${JSON.stringify(note)}`}]`);
+    this.bytes += bytes;
+    this.total += bytes;
+  }
+
+  /** What is left for the settling statement: none or one small page. */
+  async rest(): Promise<ResultPage[]> {
+    if (this.bytes > SHARED_BYTES) await this.write(this.takePage());
+    return this.entries.length === 0 ? [] : [this.takePage()];
+  }
+
+  private takePage(): ResultPage {
+    const page: ResultPage = {
+      batch_id: this.batchId,
+      attempt: this.attempt,
+      no: this.no++,
+      first: this.first,
+      last: this.last,
+      results: `[${this.entries.join()}]`,
+    };
+    this.entries = [];
+    this.bytes = 0;
+    return page;
+  }
+}

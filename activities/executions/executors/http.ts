@@ -1,0 +1,73 @@
+import type { LookupFunction } from 'node:net';
+import { Agent, request } from 'undici';
+import { allowedAddresses, isAllowedHost, resolveHost } from '../../callbacks/addresses';
+import { describeThrown } from '../../../handlers/text';
+import type { Executor, MakeExecutor, RunOutcome } from './types';
+import { nodeFailure } from './types';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/**
+ * Calls a URL per item: the function `http`, its method the verb, the first argument the URL, the second the body, the others headers
+ * (`name: value`). Standard output is the body of the answer; exit code 0 for 2xx, else the status with it on stderr. Only hosts that the operator
+ * allows, redirects are not followed. The item's idempotency key goes with each call, the same one at every attempt.
+ */
+export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
+  const verb = method.toUpperCase();
+  const agent = new Agent({ connect: { lookup: lookupAllowed(allow) } });
+  return {
+    run: async (args, { position, executionId, signal }) => {
+      if (!METHODS.includes(verb)) return nodeFailure(`method: expected one of ${METHODS.join(', ')}, got ${method}`);
+      const [target, body, ...rest] = args;
+      const url = target !== undefined && URL.canParse(target) ? new URL(target) : null;
+      if (url === null || !['http:', 'https:'].includes(url.protocol))
+        return nodeFailure(`arguments[0]: expected an http or https URL, got ${target ?? 'nothing'}`);
+      if (!isAllowedHost(allow, url))
+        return nodeFailure(`the host ${url.host} is not allowed here: executions.httpAllow of the node's config names ${allow.join(', ')}`); // prettier-ignore
+      const headers = { ...headersOf(rest), 'idempotency-key': `${executionId}/${position}` };
+      try {
+        const answer = await request(url, { method: verb as 'GET', body: body ?? null, headers, signal, dispatcher: agent }); // prettier-ignore
+        return await outcomeOf(answer.statusCode, answer.body, limits.stdoutBytes);
+      } catch (error) {
+        return { exitCode: 1, stdout: '', stderr: describeThrown(error) };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+};
+
+const headersOf = (lines: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':');
+      return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()];
+    }),
+  );
+
+const outcomeOf = async (status: number, body: AsyncIterable<Buffer>, limit: number): Promise<RunOutcome> => {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    // Read to its end, kept up to the limit: the connection is used again.
+    if (bytes <= limit) parts.push(part);
+    bytes += part.length;
+  }
+  const stdout = Buffer.concat(parts).toString();
+  const isGood = status >= 200 && status < 300;
+  return { exitCode: isGood ? 0 : status, stdout, stderr: isGood ? '' : `HTTP ${status}`, stdoutBytes: bytes };
+};
+
+/** At the connection, so that a name that is allowed leads to no inner address that is not. */
+const lookupAllowed =
+  (allow: readonly string[]): LookupFunction =>
+  (host, options, answer) => {
+    resolveHost(host).then(
+      (found) => {
+        const addresses = allowedAddresses(allow, host, found);
+        if (addresses.length === 0) answer(new Error(`${host} leads to no address that is allowed here`), '');
+        else if (options.all === true) answer(null, addresses);
+        else answer(null, addresses[0]!.address, addresses[0]!.family);
+      },
+      (error: Error) => answer(error, ''),
+    );
+  };

@@ -1,0 +1,57 @@
+import type { RegisteredFunction } from '../../../handlers/functions';
+import { isContentId } from '../../../handlers/functions';
+import type { Executor, MakeExecutor } from './types';
+import { nodeFailure } from './types';
+import { typescriptExecutor } from './typescript';
+import { httpExecutor } from './http';
+import { storedIds } from './wasm/store';
+import { wasmExecutor } from './wasm/wasmExecutor';
+
+export type { Executor, OutputLimits, RunOutcome } from './types';
+export { cutOutput } from './output';
+export { nodeFailure } from './types';
+
+/** What a node can run. */
+export interface ExecutorSource {
+  functions: ReadonlyMap<string, RegisteredFunction>;
+  /** Folder of WebAssembly modules: `<function id>/<method>`; null: none. */
+  functionStore: string | null;
+  /** Memory that one run of a module may grow to. */
+  memoryBytes: number;
+  /** Hosts that the function `http` may call, as `callbacks.allow`; empty: none, and no such function. */
+  httpAllow: readonly string[];
+}
+
+/** The executor of a template on this node. A function that it does not have fails item by item, so that each keeps its reason (E6). */
+export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): Promise<Executor> => {
+  const { functionId } = make;
+  const registered = source.functions.get(functionId);
+  if (registered !== undefined) return typescriptExecutor(registered);
+  if (functionId === HTTP && source.httpAllow.length > 0) return httpExecutor(source.httpAllow, make);
+  if (isContentId(functionId) && source.functionStore !== null)
+    return wasmExecutor(source.functionStore, source.memoryBytes, make).catch((error: Error) =>
+      missing(`the function ${functionId} cannot be run on this node: ${error.message}`),
+    );
+  const why =
+    functionId === HTTP
+      ? 'its config allows no host (executions.httpAllow)'
+      : isContentId(functionId)
+        ? 'its config has no executions.functionStore'
+        : `it has ${[...source.functions.keys()].join(', ') || 'none'}`;
+  return missing(`the function ${functionId} is missing on this node: ${why}`);
+};
+
+const missing = (why: string): Executor => ({
+  run: () => Promise.resolve(nodeFailure(why)),
+  close: () => Promise.resolve(),
+});
+
+/** The function ids that a node names to roll calls. */
+export const servedFunctions = async (source: ExecutorSource): Promise<string[]> => [
+  ...source.functions.keys(),
+  ...(source.httpAllow.length > 0 ? [HTTP] : []),
+  ...(source.functionStore === null ? [] : await storedIds(source.functionStore)),
+];
+
+/** Calls a URL per item. */
+const HTTP = 'http';

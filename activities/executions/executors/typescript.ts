@@ -1,0 +1,30 @@
+import type { RegisteredFunction } from '../../../handlers/functions';
+import { describeThrown } from '../../../handlers/text';
+import type { Executor, RunOutcome } from './types';
+import { nodeFailure } from './types';
+
+/** Runs a registered TypeScript function, in this process. */
+export const typescriptExecutor = (registered: RegisteredFunction): Executor => ({
+  run: async (args, call) => {
+    try {
+      return outcomeOf(registered.name, await registered.run(args, call));
+    } catch (error) {
+      return { exitCode: 1, stdout: '', stderr: describeThrown(error) };
+    }
+  },
+  close: () => Promise.resolve(),
+});
+
+const outcomeOf = (name: string, answer: unknown): RunOutcome => {
+  if (answer === undefined || answer === null) return { exitCode: 0, stdout: '', stderr: '' };
+  if (typeof answer === 'string') return { exitCode: 0, stdout: answer, stderr: '' };
+  const { stdout = '', stderr = '', exitCode = 0 } = answer as Record<string, unknown>;
+  if (typeof stdout !== 'string' || typeof stderr !== 'string' || !isExitCode(exitCode))
+    return nodeFailure(
+      `function ${name}: expected a string, or {stdout?, stderr?, exitCode?} with texts and a whole number, as its answer`,
+    );
+  return { exitCode, stdout, stderr };
+};
+
+const isExitCode = (value: unknown): value is number =>
+  Number.isInteger(value) && Math.abs(value as number) < 2_147_483_648;

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { base32nopad } from '@scure/base';
+import { isContentId } from '../../../../handlers/functions';
+
+/**
+ * A folder of modules: `<content id>/<method>`, the id being the sha256 of the file's bytes, in hex or as a CIDv1 (raw, sha2-256, base32). A
+ * file whose bytes are not those of its id is refused, so that a node runs what the request named and nothing else.
+ */
+
+/** CIDv1, raw, sha2-256, 32 bytes. */
+const CID_PREFIX = [0x01, 0x55, 0x12, 0x20];
+
+/** Both spellings of a module's id. */
+export const contentIdsOf = (bytes: Uint8Array): { sha256: string; cid: string } => {
+  const digest = createHash('sha256').update(bytes).digest();
+  return {
+    sha256: digest.toString('hex'),
+    cid: `b${base32nopad.encode(Buffer.concat([Buffer.from(CID_PREFIX), digest])).toLowerCase()}`,
+  };
+};
+
+/** One path segment: nothing leads out of the folder. */
+const METHOD = /^[\w][\w.-]{0,127}$/;
+
+/** The bytes of a module, verified. Throws with what is wrong: they are the reason of every item. */
+export const readModule = async (store: string, functionId: string, method: string): Promise<Uint8Array> => {
+  if (!METHOD.test(method))
+    throw new Error(`method: expected a file name of a-z, A-Z, 0-9, _, - and ., got ${JSON.stringify(method)}`);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path.join(store, functionId, method));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`its function store has no ${functionId}/${method} (${code})`, { cause: error });
+  }
+  const { sha256, cid } = contentIdsOf(bytes);
+  if (functionId !== sha256 && functionId !== cid)
+    throw new Error(`the module ${functionId}/${method} in its function store has another content: ${cid}`);
+  return bytes;
+};
+
+/** Ids that a store has, by its folders; none where there is no such folder. */
+export const storedIds = async (store: string): Promise<string[]> => {
+  const entries = await readdir(store).catch(() => []);
+  return entries.filter(isContentId);
+};

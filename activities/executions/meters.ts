@@ -1,0 +1,53 @@
+import { Counter, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { CLOSE_REASONS } from '../../postgres/executions/chunk';
+import type { CloseReason } from '../../postgres/executions/chunk';
+import type { Recorded } from '../../postgres/executions/workItem';
+
+/** From a function in memory to a call of minutes. */
+const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30, 60, 300, 1_800];
+
+/** What this process did for executions since its start: each of these is its own, so they are summed over the processes. */
+export class ExecutionMeters {
+  private readonly runs = new Counter({
+    name: 'muster_item_runs_total',
+    help: 'Runs of work items that were recorded from this process, by the state that they left the item in',
+    labelNames: ['state'],
+    registers: [],
+  });
+  private readonly seconds = new Histogram({
+    name: 'muster_item_run_seconds',
+    help: 'How long runs of work items took on this process, up to their time limit',
+    buckets: SECONDS,
+    registers: [],
+  });
+  private readonly chunks = new Counter({
+    name: 'muster_chunks_given_back_total',
+    help: 'Chunks that this process closed before their end, by why; their items are created again, no attempt counted',
+    labelNames: ['reason'],
+    registers: [],
+  });
+
+  constructor() {
+    this.recorded({ done: 0, failed: 0, dead: 0 });
+    for (const reason of CLOSE_REASONS) this.chunks.inc({ reason }, 0);
+  }
+
+  register(registry: Registry): void {
+    registry.registerMetric(this.runs);
+    registry.registerMetric(this.seconds);
+    registry.registerMetric(this.chunks);
+  }
+
+  ran(ms: number): void {
+    this.seconds.observe(ms / 1_000);
+  }
+  recorded({ done, failed, dead }: Pick<Recorded, 'done' | 'failed' | 'dead'>): void {
+    this.runs.inc({ state: 'done' }, done);
+    this.runs.inc({ state: 'failed' }, failed);
+    this.runs.inc({ state: 'permanently-failed' }, dead);
+  }
+  gaveBack(reason: CloseReason): void {
+    this.chunks.inc({ reason });
+  }
+}

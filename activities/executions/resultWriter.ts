@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import { isRetryable } from '../../postgres/errors';
+import type { Pool } from '../../postgres/pool';
+import { recordResults } from '../../postgres/executions/workItem';
+import type { ItemResult, Recorded } from '../../postgres/executions/workItem';
+import type { ExecutionMeters } from './meters';
+import type { HeldChunk } from '../nodes/heartbeat';
+
+/** Results of one write, and how long the first may wait for others. */
+const WRITE = 200;
+const WAIT_MS = 50;
+/** Results that may be waiting for Postgres before nothing new is begun. */
+const MOST_WAITING = 1_000;
+const RETRY_MS = 500;
+
+/**
+ * Keeps every result until the store has answered for it, however long the store is away: acknowledged, or refused since the chunk is not
+ * this node's any more. One write at a time.
+ */
+export class ResultWriter {
+  readonly counts = { done: 0, failed: 0, refused: 0 };
+  last: Recorded | null = null;
+  private waiting: ItemResult[] = [];
+  private writing: Promise<void> | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private room: (() => void)[] = [];
+  private failure: unknown = null;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly chunk: HeldChunk,
+    private readonly signal: AbortSignal,
+    private readonly log: Logger,
+    private readonly meters: ExecutionMeters,
+  ) {}
+
+  /** Resolves when there is room for another. */
+  async add(result: ItemResult): Promise<void> {
+    this.waiting.push(result);
+    if (this.waiting.length >= WRITE) this.start();
+    else this.timer ??= setTimeout(() => this.start(), WAIT_MS);
+    if (this.waiting.length >= MOST_WAITING && this.failure === null)
+      await new Promise<void>((resolve) => this.room.push(resolve));
+  }
+
+  /** All that was added has been answered for. Throws what could not be written for another reason than an outage. */
+  async flush(): Promise<void> {
+    while (this.waiting.length > 0 || this.writing !== null) {
+      if (this.failure !== null) break;
+      this.start();
+      await this.writing;
+    }
+    if (this.failure !== null) throw this.failure;
+  }
+
+  private start(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.writing !== null || this.waiting.length === 0 || this.failure !== null) return;
+    this.writing = this.write(this.waiting.splice(0, WRITE))
+      .catch((error: unknown) => (this.failure = error))
+      .then(() => {
+        this.writing = null;
+        if (this.waiting.length < MOST_WAITING || this.failure !== null) for (const go of this.room.splice(0)) go();
+        if (this.waiting.length >= WRITE) this.start();
+        else if (this.waiting.length > 0) this.timer ??= setTimeout(() => this.start(), WAIT_MS);
+      });
+  }
+
+  private async write(results: readonly ItemResult[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return this.count(results, await recordResults(this.pool, this.chunk, results));
+      } catch (error) {
+        // A commit whose answer was lost is no harm: what it recorded is refused the second time, and counted once.
+        if (!isRetryable(error) || this.signal.aborted) throw error;
+        if (tries === 1)
+          this.log.warn({ err: error, chunk: this.chunk.id }, 'chunk: results are kept until Postgres takes them');
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  private count(results: readonly ItemResult[], recorded: Recorded | null): void {
+    this.counts.refused += results.length - (recorded?.accepted ?? 0);
+    if (recorded === null) return;
+    this.counts.done += recorded.done;
+    this.counts.failed += recorded.failed + recorded.dead;
+    this.last = recorded;
+    this.meters.recorded(recorded);
+  }
+}

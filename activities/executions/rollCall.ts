@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { closeChunk, giveBackItems, openChunks } from '../../postgres/executions/chunk';
+import type { CloseReason, OpenChunk } from '../../postgres/executions/chunk';
+import { withRetries } from '../../postgres/errors';
+import * as turns from '../../postgres/executions/turn';
+import type { ExecutionFacts } from '../../postgres/executions/turn';
+import { answerRollCall } from '../../postgres/nodes/node';
+import { inTransaction } from '../../postgres/pool';
+import type { Queryable } from '../../postgres/pool';
+import type { RollCall, RollCallResponse } from '../../workflows/contracts';
+import { CHUNK, isOver } from '../../workflows/planning/executions/states';
+import { planTurn } from '../../workflows/planning/executions/turn';
+import type { TurnPlan } from '../../workflows/planning/executions/turn';
+import type { ActivityDeps } from '../deps';
+
+/** A node without a sign of life for longer does not answer: four of its heartbeats. */
+const NODE_LIVE_MS = 12_000;
+/** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */
+const PARTS_PER_TURN = 5;
+/** A workflow that has work running looks this often at least; past its own time plus the slack the sweeper wakes it. */
+const RUNNING_MS = 600_000;
+const SLACK_MS = 30_000;
+
+/**
+ * One turn of an execution (DESIGN section 5): closes chunks that are lost and gives their items back, then in one transaction, guarded by (run,
+ * turn), decides what comes next and plans the next round. A repeated turn writes nothing; chunks that are ready and that the workflow does
+ * not name are answered each time, which is how a repeat gets the first one's answer, and how a later run adopts what an earlier one left.
+ */
+export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
+  const { pool } = deps;
+  if (!isUuid.test(input.executionId)) return answer(deps, input, NOTHING, { kind: 'over' }, []); // started by hand
+  await giveBackLost(deps, input, false);
+  const turn = await withRetries(() => inTransaction(pool, (db) => takeAndPlan(deps, db, input)));
+  if (turn === null) return repeated(deps, input);
+  const chunks = await openChunks(pool, input.executionId);
+  const response = answer(deps, input, turn.facts, turn.plan, chunks);
+  await turns.publishExecution(pool, input.executionId, {
+    wantsNodes: ['no-nodes', 'roll-call'].includes(response.next),
+    note: response.note,
+    resumeInMs: waitMs(deps, response) + SLACK_MS,
+  });
+  return response;
+};
+
+const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+interface Taken {
+  facts: ExecutionFacts;
+  plan: TurnPlan;
+}
+
+const takeAndPlan = async (deps: ActivityDeps, db: Queryable, input: RollCall): Promise<Taken | null> => {
+  const { executionId } = input;
+  const run = { id: input.runId, startedAtMs: input.runStartedAtMs, turn: input.turn };
+  const facts = await turns.takeTurn(db, executionId, run, deps.executions.maxAttempts);
+  if (facts === null) return null;
+  const open = await openChunks(db, executionId);
+  const candidates = await askNodes(db, facts, open);
+  const plan = planTurn({
+    ...facts,
+    numberOfNodes: (facts.config['numberOfNodes'] as number | undefined) ?? null,
+    candidates,
+    rollCallOver: input.rollCallOver,
+    mayPlan: input.mayPlan,
+    filling: open.some(({ state }) => state === CHUNK.filling),
+  });
+  if (plan.kind === 'plan') {
+    const chunks = plan.nodes.map((node) => ({ id: randomUUID(), node }));
+    await turns.insertChunks(db, executionId, facts.round + 1, facts.epoch, chunks);
+    return { facts, plan: await fill(db, executionId, facts.round + 1, plan) };
+  }
+  if (plan.kind === 'fill') return { facts, plan: await fill(db, executionId, facts.round, plan) };
+  return { facts, plan };
+};
+
+/** Answers `fill` while there is more to hand out. */
+const fill = async (db: Queryable, executionId: string, round: number, plan: TurnPlan): Promise<TurnPlan> => {
+  let after = -1;
+  for (let part = 0; part < PARTS_PER_TURN; part++) {
+    const { n, last } = await turns.fillChunks(db, executionId, round, after);
+    if (n < 10_000) {
+      await turns.readyChunks(db, executionId, round);
+      return plan.kind === 'fill' ? { kind: 'wait' } : plan;
+    }
+    after = last!;
+  }
+  return { kind: 'fill' };
+};
+
+const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly OpenChunk[]) => {
+  const attributes = (facts.config['attributes'] as object | undefined) ?? {};
+  const answered = await answerRollCall(db, { functionId: facts.functionId, attributes, withinMs: NODE_LIVE_MS });
+  return answered.map((node) => ({ ...node, holds: open.filter((chunk) => chunk.node === node.id).length }));
+};
+
+/** Chunks that nobody runs any more; of an execution that was cancelled, all. A crash on the way leaves a closed chunk with items: the next turn goes on. */
+const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall, cancelled: boolean): Promise<void> => {
+  const close = async (id: string, reason: CloseReason): Promise<void> => {
+    if (await closeChunk(db, id, reason)) meters.gaveBack(reason);
+  };
+  for (const chunk of await openChunks(db, input.executionId)) {
+    const running = input.running.includes(chunk.id);
+    if (cancelled) await close(chunk.id, 'cancelled');
+    else if (chunk.state === CHUNK.ready && input.undelivered.includes(chunk.id)) await close(chunk.id, 'undelivered');
+    else if (chunk.state === CHUNK.taken && chunk.expired && !running) await close(chunk.id, 'expired');
+    else if (chunk.state !== CHUNK.closed) continue;
+    while ((await withRetries(() => giveBackItems(db, chunk.id))) > 0);
+  }
+};
+
+/** The guard did not match: it is over, or another run leads it, or this very turn was taken before. */
+const repeated = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
+  const facts = await turns.readTurn(deps.pool, input.executionId);
+  if (facts === null) return answer(deps, input, NOTHING, { kind: 'over' }, []);
+  if (isOver(facts.state)) {
+    await giveBackLost(deps, input, true);
+    return answer(deps, input, facts, { kind: 'over' }, []);
+  }
+  const chunks = await openChunks(deps.pool, input.executionId);
+  if (facts.run !== input.runId) return { ...answer(deps, input, facts, { kind: 'over' }, []), next: 'deposed' };
+  return { ...answer(deps, input, facts, { kind: 'fill' }, chunks), planned: chunks.length > 0 };
+};
+
+const NOTHING: ExecutionFacts = {
+  state: 100,
+  functionId: '',
+  config: {},
+  counts: { created: 0, inProgress: 0, done: 0, failed: 0, permanentlyFailed: 0 },
+  items: 0,
+  round: 0,
+  epoch: 0,
+};
+
+const answer = (
+  { executions }: ActivityDeps,
+  input: RollCall,
+  facts: ExecutionFacts,
+  plan: TurnPlan,
+  chunks: readonly OpenChunk[],
+): RollCallResponse => {
+  const unnamed = chunks.filter(({ id }) => !input.running.includes(id));
+  const leases = unnamed
+    .filter(({ state }) => state === CHUNK.taken)
+    .map(({ expiresInMs }) => Math.max(0, expiresInMs!));
+  const { rollCallMs, requeueMs, retryBaseMs, leaseMs } = executions;
+  return {
+    next: plan.kind === 'fill' ? 'again' : plan.kind === 'plan' ? 'wait' : plan.kind,
+    chunks: unnamed.filter(({ state }) => state === CHUNK.ready).map(({ id, node, n }) => ({ id, node, items: n })),
+    planned: plan.kind === 'plan',
+    counts: facts.counts,
+    round: facts.round + (plan.kind === 'plan' ? 1 : 0),
+    note: noteOf(plan, input),
+    dueInMs: leases.length === 0 ? null : Math.min(...leases),
+    settings: { rollCallMs, requeueMs, retryBaseMs, leaseMs },
+  };
+};
+
+const noteOf = (plan: TurnPlan, { rollCallOver }: RollCall): string | null => {
+  if (plan.kind === 'no-nodes')
+    return `no node answered the roll call (${plan.wanted} wanted): goes on when one appears that has batch support and the attributes asked for`;
+  if (plan.kind === 'roll-call' && !rollCallOver)
+    return `roll call: ${plan.answered} of ${plan.wanted} nodes have answered`;
+  return null;
+};
+
+const waitMs = ({ executions }: ActivityDeps, { next }: RollCallResponse): number =>
+  next === 'no-nodes' ? executions.requeueMs : next === 'roll-call' ? executions.rollCallMs : RUNNING_MS;

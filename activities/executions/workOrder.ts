@@ -1,0 +1,193 @@
+import { setMaxListeners } from 'node:events';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import { closeChunk, giveBackItems, takeChunk } from '../../postgres/executions/chunk';
+import type { TakenChunk } from '../../postgres/executions/chunk';
+import { withRetries } from '../../postgres/errors';
+import { readExecution } from '../../postgres/executions/view';
+import { readGivenItems } from '../../postgres/executions/workItem';
+import type { GivenItem } from '../../postgres/executions/workItem';
+import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/contracts';
+import { succeeded } from '../../workflows/planning/executions/attempts';
+import { isOver, pendingOf } from '../../workflows/planning/executions/states';
+import type { ActivityDeps } from '../deps';
+import { cutOutput, makeExecutor, nodeFailure } from './executors';
+import type { Executor, RunOutcome } from './executors';
+import { HostPace } from './hostPace';
+import { interruption } from './interruption';
+import { nowNs } from '../nodes/heartbeat';
+import type { ChunkLease, HeldChunk } from '../nodes/heartbeat';
+import { ResultWriter } from './resultWriter';
+
+/** Items read at once. */
+const PAGE = 500;
+/** Functions that never wait still leave the event loop a turn after this, or no result would be written before the last item. */
+const LOOP_MS = 20;
+
+const NOT_TAKEN: WorkOrderBatchResponse = {
+  taken: false,
+  done: 0,
+  failed: 0,
+  returned: 0,
+  refused: 0,
+  pending: 0,
+  over: false,
+};
+
+/** Runs a chunk on its node: takes it, runs its items one by one (or as many at once as it may), and has each result recorded as it comes. */
+export const workOrderBatch = async (
+  deps: ActivityDeps,
+  { chunkId }: WorkOrderBatch,
+): Promise<WorkOrderBatchResponse> => {
+  const { pool, node, executions } = deps;
+  const context = Context.current();
+  const takenAt = nowNs();
+  const taken = await withRetries(() => takeChunk(pool, chunkId, node, executions.leaseMs));
+  // Closed, or taken by an execution of this activity whose answer was lost.
+  if (taken === null) return NOT_TAKEN;
+  const chunk = { id: chunkId, nodeId: node, epoch: taken.epoch };
+  const { timeoutMs, concurrency } = settingsOf(taken, deps);
+  const hold = { chunk, leaseMs: executions.leaseMs, itemMs: timeoutMs };
+  const lease = deps.heartbeat.hold(hold, concurrency, takenAt);
+  const heartbeat = setInterval(() => context.heartbeat(), Math.max(100, executions.leaseMs / 5));
+  const interrupted = AbortSignal.any([interruption(context, deps.draining), lease.lost]);
+  setMaxListeners(0, interrupted);
+  const run = new ChunkRun(deps, chunk, taken, lease, interrupted);
+  try {
+    await run.run();
+    return await run.conclude();
+  } finally {
+    clearInterval(heartbeat);
+    lease.end();
+  }
+};
+
+/** What the template says, or else the operator. */
+const settingsOf = ({ config, n }: TakenChunk, { executions }: ActivityDeps) => {
+  const { concurrency, timeoutMs } = config as ExecutionTemplate['config'];
+  return {
+    concurrency: Math.min(concurrency ?? executions.concurrency, n),
+    timeoutMs: timeoutMs ?? executions.timeoutMs,
+  };
+};
+
+class ChunkRun {
+  private readonly writer: ResultWriter;
+  private readonly config: ExecutionTemplate['config'];
+  private readonly pace: HostPace;
+  /** Nothing new is begun: this process stops, or the execution was cancelled. */
+  private readonly stop: AbortSignal;
+  private readonly timeoutMs: number;
+  private readonly concurrency: number;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly chunk: HeldChunk,
+    private readonly taken: TakenChunk,
+    private readonly lease: ChunkLease,
+    private readonly cancelled: AbortSignal,
+  ) {
+    this.config = taken.config;
+    ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
+    this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters);
+    this.stop = AbortSignal.any([cancelled, deps.draining]);
+    // The rate is one over all nodes of the round.
+    this.pace = new HostPace((this.config.ratePerHost ?? Infinity) / taken.siblings);
+  }
+
+  async run(): Promise<void> {
+    const { executions } = this.deps;
+    const { concurrency } = this;
+    const { functionId, method } = this.taken;
+    const executor = await makeExecutor(executions, { functionId, method, concurrency, limits: executions.limits });
+    try {
+      const items = this.items();
+      let turnAt = performance.now();
+      const lane = async (_: unknown, place: number): Promise<void> => {
+        for (let item = await items.next(); item.done !== true; item = await items.next()) {
+          await this.pace.turn(item.value.arguments, this.stop);
+          if (!(await this.lease.check(this.stop))) break;
+          this.lease.begin(place, item.value.position);
+          await this.one(executor, item.value);
+          this.lease.done(place);
+          if (performance.now() - turnAt > LOOP_MS) turnAt = await turnOfTheLoop(performance.now());
+        }
+      };
+      await Promise.all(Array.from({ length: concurrency }, lane));
+    } finally {
+      await executor.close();
+    }
+    await this.writer.flush();
+  }
+
+  /** Nothing of it runs any more: what was not run is given back at once. */
+  async conclude(): Promise<WorkOrderBatchResponse> {
+    const { pool, node } = this.deps;
+    const { counts, last } = this.writer;
+    let returned = 0;
+    if (last?.open !== false && (await withRetries(() => closeChunk(pool, this.chunk.id, 'returned', node)))) {
+      this.deps.meters.gaveBack('returned');
+      returned = this.taken.n - counts.done - counts.failed;
+      while ((await withRetries(() => giveBackItems(pool, this.chunk.id))) > 0);
+    }
+    const execution = await withRetries(() => readExecution(pool, this.taken.executionId));
+    return {
+      taken: true,
+      ...counts,
+      returned,
+      pending: execution === null ? 0 : pendingOf(execution.counts),
+      over: execution === null || isOver(execution.state),
+    };
+  }
+
+  private async *items(): AsyncGenerator<GivenItem> {
+    for (let after = -1; ;) {
+      const page = await withRetries(() => readGivenItems(this.deps.pool, this.chunk.id, after, PAGE));
+      yield* page;
+      if (page.length < PAGE) return;
+      after = page.at(-1)!.position;
+    }
+  }
+
+  private async one(executor: Executor, item: GivenItem): Promise<void> {
+    const { executions } = this.deps;
+    const begun = performance.now();
+    const outcome = await this.bounded(executor, item, this.timeoutMs);
+    // Interrupted from outside: no attempt, it is given back.
+    if (outcome === null) return;
+    this.deps.meters.ran(performance.now() - begun);
+    const exitCode = outcome.exitCode;
+    await this.writer.add({
+      position: item.position,
+      ok: succeeded({ exitCode, nodeError: outcome.nodeError !== undefined }),
+      exitCode,
+      stdout: cutOutput(outcome.stdout, executions.limits.stdoutBytes, outcome.stdoutBytes),
+      stderr: cutOutput(outcome.stderr, executions.limits.stderrBytes, outcome.stderrBytes),
+    });
+  }
+
+  /** A run that does not come to an end in its time is a failure of the node; its late answer is nobody's. */
+  private async bounded(executor: Executor, item: GivenItem, timeoutMs: number): Promise<RunOutcome | null> {
+    const time = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<RunOutcome | null>((resolve) => {
+      timer = setTimeout(() => {
+        time.abort(new Error(`no answer within ${timeoutMs} ms`));
+        resolve(nodeFailure(`no answer within ${timeoutMs} ms`));
+      }, timeoutMs);
+      this.cancelled.addEventListener('abort', () => resolve(null), { signal: time.signal });
+    });
+    try {
+      const signal = AbortSignal.any([time.signal, this.cancelled]);
+      const { executionId, method } = this.taken;
+      const env = this.config.envVars ?? {};
+      const ran = executor
+        .run(item.arguments, { method, env, position: item.position, executionId, signal })
+        .catch((error: unknown) => nodeFailure(`the run failed: ${String(error)}`));
+      return await Promise.race([ran, late]);
+    } finally {
+      clearTimeout(timer);
+      time.abort();
+    }
+  }
+}

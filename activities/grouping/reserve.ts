@@ -1,0 +1,121 @@
+import type { TurnInput } from '../../workflows/contracts';
+import { grantSlots, shareSlots } from '../../workflows/planning/grouping/slots';
+import type { LockedLeader } from '../../postgres/grouping/leader';
+import { lockLeaderAndHandler } from '../../postgres/grouping/leader';
+import type { Client } from '../../postgres/pool';
+import {
+  forgetDispatches,
+  insertDispatch,
+  lockHandlerLimit,
+  readSlotTokens,
+  reviveDispatch,
+  setSlots,
+} from '../../postgres/grouping/slots';
+
+/** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
+export const MAX_DISPATCHES = 8;
+/** dispatch.no = epoch * this + turn: never used twice by one leader. */
+export const TURNS_PER_EPOCH = 1_000_000;
+
+/** Who asks, by the guard of every leader-side write (store.md section 3). */
+export type Standing =
+  | { kind: 'leads'; epoch: number; live: readonly number[] }
+  /** A later run holds the row: the one that asks is a zombie. (The workflow id is the lock: runs start one after another.) */
+  | { kind: 'deposed' }
+  | { kind: 'repeated' };
+
+/** `row`: of a leader or a queuer, locked. */
+export const standingOf = (
+  row: Pick<LockedLeader, 'holder' | 'runStartedAtMs' | 'epoch' | 'turn'>,
+  input: Pick<TurnInput, 'runId' | 'runStartedAtMs' | 'turn' | 'live'>,
+): Standing => {
+  const mine = row.holder === input.runId;
+  if (!mine && row.runStartedAtMs !== null && row.runStartedAtMs > input.runStartedAtMs) return { kind: 'deposed' };
+  if (mine && input.turn <= row.turn) return { kind: 'repeated' };
+  return { kind: 'leads', epoch: mine ? row.epoch : row.epoch + 1, live: mine ? input.live : [] };
+};
+
+/** False: the run was started for another leader, of a store that this one has replaced (made anew, restored), or of one beside it. */
+export const isOwn = (
+  row: Pick<LockedLeader, 'handler' | 'name' | 'installation'>,
+  { handler, name, installation }: Pick<TurnInput, 'handler' | 'name' | 'installation'>,
+): boolean =>
+  (handler ?? row.handler) === row.handler &&
+  (name ?? row.name) === row.name &&
+  (installation ?? row.installation) === row.installation;
+
+export interface Reservation {
+  /** Of the submission to be. */
+  no: number;
+  slots: number;
+  /** Something is due, and no slot was free for it. */
+  wanting: boolean;
+  /** The handler has limits over all its targets besides slots (rate, weight in flight): the claim is to hold its lock. */
+  wholeHandler: boolean;
+}
+
+/**
+ * Forgets the slots of dead submissions, and takes some for the turn's own, if it may claim and there is anything to claim; the claim gives back what it does not use. A
+ * process that dies in between leaves a reservation that no workflow knows: the leader's next turn forgets it.
+ */
+export const reserveSlots = async (client: Client, input: TurnInput): Promise<Reservation | null> => {
+  const leader = await lockLeaderAndHandler(client, input.leaderId);
+  if (leader === null || !isOwn(leader, input)) return null;
+  const standing = standingOf(leader, input);
+  if (standing.kind !== 'leads') return null; // the claim finds the same, and answers for it
+  await forgetDispatches(client, input.leaderId, standing.live, standing.epoch * TURNS_PER_EPOCH);
+  if (!input.mayClaim || leader.paused || leader.handlerHoldMs !== null) return null;
+  const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
+  if (!tokens.due) return null;
+  const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
+  const slots =
+    standing.live.length >= MAX_DISPATCHES
+      ? 0
+      : grantSlots({
+          limit,
+          leader: input.leaderId,
+          activeLeaders: tokens.active,
+          othersBlocked: tokens.blocked > 0,
+          granted: tokens.slots,
+          wanted: limit,
+        });
+  const no = standing.epoch * TURNS_PER_EPOCH + input.turn;
+  if (slots > 0) await insertDispatch(client, { leaderId: input.leaderId, no, handlerId: leader.handlerId, slots });
+  const wholeHandler = leader.weightPerHandler !== null || leader.rates.some((rate) => rate.scope === 'handler');
+  return { no, slots, wanting: slots === 0, wholeHandler };
+};
+
+/**
+ * The slots of a submission that runs, anew (H5): all submissions of the handler give up their part where they hold more than is allowed now;
+ * else this one gets what is free of what it wants, by the rule of a reservation. One that gave no sign of life for long has none to begin
+ * with. Answers what it has; 0: it is to end.
+ */
+export const adjustSlots = async (
+  client: Client,
+  dispatch: { handlerId: number; leaderId: number; no: number; wanted: number },
+): Promise<number> => {
+  const { handlerId, leaderId, no, wanted } = dispatch;
+  const limit = await lockHandlerLimit(client, handlerId);
+  const { slots: held, active, blocked } = await readSlotTokens(client, handlerId, leaderId, [no]);
+  const at = held.findIndex((one) => one.leader === leaderId && one.no === no);
+  const shares = shareSlots(limit, held.map(({ slots }) => slots)); // prettier-ignore
+  const less = held.map((one, i) => ({ ...one, slots: shares[i]! })).filter(({ slots }, i) => slots < held[i]!.slots);
+  if (less.length > 0) {
+    await setSlots(client, less);
+    return shares[at] ?? 0;
+  }
+  const own = held[at]?.slots ?? 0;
+  const slots =
+    own +
+    grantSlots({
+      limit,
+      leader: leaderId,
+      activeLeaders: active,
+      othersBlocked: blocked > 0,
+      granted: held,
+      wanted: wanted - own,
+    });
+  if (at < 0) return slots > 0 && (await reviveDispatch(client, leaderId, no, slots)) ? slots : 0;
+  if (slots > own) await setSlots(client, [{ leader: leaderId, no, slots }]);
+  return slots;
+};

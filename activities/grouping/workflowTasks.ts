@@ -1,0 +1,155 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { CheckedTask } from '../../client/tasks/checkTasks';
+import { checkTask } from '../../client/tasks/checkTasks';
+import { Behind } from '../../workflows/behind';
+import { Ringer } from '../../client/tasks/ringer';
+import { Submitter } from '../../client/tasks/accept';
+import { markReady } from '../../postgres/lanes/lane';
+import { findForeign, readTaskEnds, readValues } from '../../postgres/callbacks/taskEnd';
+import type { StoredEnd } from '../../postgres/callbacks/taskEnd';
+import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../workflows/definitions';
+import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
+import type { ActivityDeps } from '../deps';
+import { ringLanes } from '../lanes/ring';
+
+/**
+ * What `muster/workflow` calls from a user's own workflow. The one activity file that uses the client's parts: the checks and the
+ * acceptance of a submit are the same wherever it comes from.
+ */
+
+const MOST_TASKS = 10_000;
+/** Of one activity's answer: a server refuses 2 MB. */
+const RESULT_BYTES = 1_000_000;
+const GROUP = 50;
+
+export const createHelperActivities = (deps: ActivityDeps) => {
+  const submitter = new Submitter(deps.pool);
+  const behind = new Behind(
+    () => Promise.resolve(deps.temporal),
+    (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
+  );
+  const ringer = new Ringer(deps.pool, behind, deps.prefix, deps.leaseMs);
+  return {
+    submitTasks: (input: { handler: string; tasks: WorkflowTask[] }): Promise<WorkflowSubmitAnswer> =>
+      submitTasks(deps, submitter, ringer, input),
+    readTaskEnds: ({ ids }: { ids: string[] }): Promise<TaskEnd[]> => readEnds(deps, ids),
+  };
+};
+
+/**
+ * Accepts the tasks in one transaction, their ends to be told to the workflow that called: to its id, not to its run, so that it may
+ * continue as new while it waits. Repeats are told at once if they have ended (an earlier run may have had the signal), and named if
+ * their end is told to somebody else.
+ */
+const submitTasks = async (
+  deps: ActivityDeps,
+  submitter: Submitter,
+  ringer: Ringer,
+  { handler: name, tasks }: { handler: string; tasks: WorkflowTask[] },
+): Promise<WorkflowSubmitAnswer> => {
+  const handler = deps.handlers.get(name);
+  const known = [...deps.handlers.keys()].map((one) => `"${one}"`).join(', ');
+  if (handler === undefined)
+    throw refused(
+      'MusterUnknownHandler',
+      `handler: expected one of ${known}, got "${name}". Add it to the config of every worker.`,
+    );
+  if (tasks.length > MOST_TASKS)
+    throw refused('MusterInvalidTask', `tasks: expected at most ${MOST_TASKS} in one call, got ${tasks.length}`);
+  const { workflowId } = Context.current().info.workflowExecution!;
+  const problems: Parameters<typeof checkTask>[3] = [];
+  const checked = refusing(() =>
+    tasks
+      .map((task, index) => checkTask(handler, { ...task, callback: { workflowId } }, index, problems))
+      .filter((task): task is CheckedTask => task !== null),
+  );
+  if (problems.length > 0)
+    throw refused('MusterInvalidTask', problems.slice(0, 5).map(({ index, field, message }) => `task ${index}, ${field}: ${message}`).join('\n')); // prettier-ignore
+  const stored = await submitter.store(handler, checked, { partial: false }).catch((error: unknown) => {
+    // Of the client's errors, a full queue passes; anything wrong with a task (an id with another content) does not.
+    const { name: type, message } = error as Error;
+    throw type === 'InvalidTaskError' ? refused('MusterInvalidTask', message) : error;
+  });
+  if (stored.laneIds.length > 0) {
+    await markReady(deps.pool, stored.laneIds);
+    await ringLanes(deps, stored.laneIds);
+  } else await ringer.ring(stored.targetIds);
+  if (stored.repeated === 0) return { ends: [], foreign: [] };
+  const ids = tasks.map((task) => task.id);
+  const foreign = await findForeign(deps.pool, ids, workflowId);
+  const ends = await readEnds(deps, ids);
+  const ended = new Set(ends.map((end) => end.id));
+  return { ends, foreign: foreign.filter((id) => !ended.has(id)) };
+};
+
+/** What cannot be checked at all is no matter of time: an activity that fails is repeated for ever. */
+const refusing = <T>(check: () => T): T => {
+  try {
+    return check();
+  } catch (error) {
+    const { name: type, message } = error as Error;
+    throw type === 'AsyncSchemaError' ? refused('MusterInvalidTask', message) : error;
+  }
+};
+
+const refused = (type: string, message: string): ApplicationFailure =>
+  ApplicationFailure.create({ type, message, nonRetryable: true });
+
+/** Those of the tasks that have ended (or are parked), in order; with their results, the first ones first, as far as 1 MB goes. */
+const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<TaskEnd[]> => {
+  const place = new Map(ids.map((id, i) => [id, i]));
+  const ended = (await readTaskEnds(deps.pool, ids))
+    .filter((end) => end.state >= TASK_STATES.unknown)
+    .sort((a, b) => place.get(a.id)! - place.get(b.id)!);
+  const ends: TaskEnd[] = [];
+  const budget = { bytes: RESULT_BYTES };
+  for (let i = 0; i < ended.length; i += GROUP) {
+    const group = ended.slice(i, i + GROUP);
+    // All of a group in one go; where they do not fit, one by one, so that one large value does not cost the others theirs.
+    const together = await resultsOf(deps, group, budget.bytes);
+    for (const end of group) {
+      const results = together ?? (await resultsOf(deps, [end], budget.bytes));
+      const result = results?.get(end.id);
+      if (result !== undefined) budget.bytes -= Buffer.byteLength(result.json);
+      ends.push(toTaskEnd(end, result, results === null));
+    }
+  }
+  return ends;
+};
+
+/** JSON text, and what of it could not be kept. */
+interface EndResult {
+  json: string;
+  note: string | null;
+}
+
+/** By task id; null: more than that many bytes. */
+const resultsOf = async (
+  deps: ActivityDeps,
+  ends: readonly StoredEnd[],
+  maxBytes: number,
+): Promise<Map<string, EndResult> | null> => {
+  const placed = ends.filter((end) => end.result === null && end.batchId !== null && end.place !== null);
+  const places = placed.map((end) => ({ batchId: end.batchId!, attempt: end.attempt!, place: end.place! }));
+  const values = await readValues(deps.pool, places, maxBytes);
+  if (values === null) return null;
+  const byPlace = new Map(
+    values.map(({ batchId, place, value, note }) => [`${batchId}/${place}`, { json: value, note }]),
+  );
+  const results = new Map<string, EndResult>();
+  for (const end of ends) {
+    const result = end.result === null ? byPlace.get(`${end.batchId}/${end.place}`) : { json: end.result, note: null };
+    if (result !== undefined) results.set(end.id, result);
+  }
+  const bytes = [...results.values()].reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
+  return bytes > maxBytes ? null : results;
+};
+
+const toTaskEnd = ({ id, state, error }: StoredEnd, result: EndResult | undefined, omitted: boolean): TaskEnd => ({
+  id,
+  state: taskStateName(state) as TaskEnd['state'],
+  ...(result === undefined ? {} : { result: JSON.parse(result.json) as unknown }),
+  ...(result === undefined || result.note === null ? {} : { resultNote: result.note }),
+  ...(error === null || state === TASK_STATES.succeeded ? {} : { error }),
+  ...(omitted ? { resultOmitted: true as const } : {}),
+});

@@ -1,0 +1,132 @@
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import { Gather } from '../../postgres/sharing/coalesce';
+import { lookForReady } from '../../postgres/lanes/grant';
+import type { Pool } from '../../postgres/pool';
+import type { ActivityDeps } from '../deps';
+import type { Ask } from './grant';
+import { grantNext } from './grant';
+import { wakeQueuersOf } from './ring';
+
+/** A free slot looks this often for something that became ready, and gives up after so long: cheaper than a turn of the workflow and an activity. */
+const LOOK_EVERY_MS = 20;
+const LINGER_MS = 250;
+
+type GranterDeps = Pick<ActivityDeps, 'pool' | 'handlers' | 'temporal' | 'prefix' | 'log' | 'node'>;
+
+interface Waiting {
+  no: number;
+  epoch: number;
+  since: number;
+  isStopping: () => boolean;
+  resolve: (batch: CarriedBatch | null) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * The free slots of all submitters of a process, of one queuer: they share its lock, so those that come free while a grant is under way
+ * share the next one. A slot for which there is nothing waits a little while batches are on their way: the next one of a serial lane may be
+ * ready in a moment.
+ */
+export class LaneGranter {
+  private waiting: Waiting[] = [];
+  private readonly wakes = new Gather<number>((queuerIds) => wakeQueuersOf(this.deps, queuerIds));
+  private asked = false;
+  private working = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly deps: GranterDeps,
+    private readonly queuerId: number,
+  ) {}
+
+  /** The next batch for one free slot; null: there is none, or its submitter must end. */
+  next(submitter: { no: number; epoch: number; isStopping: () => boolean }): Promise<CarriedBatch | null> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ ...submitter, since: performance.now(), resolve, reject });
+      this.asked = true;
+      void this.work();
+    });
+  }
+
+  private async work(): Promise<void> {
+    if (this.working) return;
+    this.working = true;
+    clearTimeout(this.timer);
+    for (let again = true; again || this.asked;) {
+      this.asked = false;
+      again = await this.grant(this.waiting.splice(0));
+    }
+    this.working = false;
+    this.rest();
+  }
+
+  private rest(): void {
+    if (this.waiting.length > 0) this.timer = setTimeout(() => void this.look(), LOOK_EVERY_MS);
+  }
+
+  /** True: look again at once. Never rejects. */
+  private async grant(group: readonly Waiting[]): Promise<boolean> {
+    const [stopping, going] = split(group, ({ isStopping }) => isStopping());
+    for (const { resolve } of stopping) resolve(null);
+    if (going.length === 0) return false;
+    try {
+      const { batches, over, again, more } = await grantNext(this.deps, this.queuerId, asksOf(going));
+      const left = going.filter((one) => {
+        const batch = batches.get(one.no)?.shift();
+        if (batch === undefined && !over.has(one.no) && !one.isStopping()) return true;
+        one.resolve(batch ?? null);
+        return false;
+      });
+      this.waiting.unshift(...left);
+      // Beside the next grant: the Temporal server may take its time, and the sweeper stands behind.
+      if (more) void this.wakes.add([this.queuerId]).catch(() => undefined);
+      return again && left.length > 0;
+    } catch (error) {
+      for (const { reject } of going) reject(error);
+      return false;
+    }
+  }
+
+  private async look(): Promise<void> {
+    this.giveUp(({ since, isStopping }) => since < performance.now() - LINGER_MS || isStopping());
+    if (this.waiting.length === 0) return;
+    const { ready, soon } = await lookForReady(this.deps.pool, this.queuerId).catch(() => PERHAPS);
+    if (this.working) return;
+    if (ready) return void this.work();
+    if (!soon) this.giveUp(() => true);
+    this.rest();
+  }
+
+  private giveUp(is: (one: Waiting) => boolean): void {
+    const [tired, fresh] = split(this.waiting, is);
+    this.waiting = fresh;
+    for (const { resolve } of tired) resolve(null);
+  }
+}
+/** The grant will say what is wrong. */
+const PERHAPS = { ready: true, soon: true };
+
+/** Those that it holds for, and the others. Asked once each: where the answer depends on the time, a second question might lose one. */
+export const split = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => {
+  const sides: [T[], T[]] = [[], []];
+  for (const one of all) sides[is(one) ? 0 : 1].push(one);
+  return sides;
+};
+
+const asksOf = (group: readonly Waiting[]): Ask[] => {
+  const asks = new Map<number, Ask>();
+  for (const { no, epoch } of group) asks.set(no, { no, epoch, slots: (asks.get(no)?.slots ?? 0) + 1 });
+  return [...asks.values()];
+};
+
+const granters = new WeakMap<Pool, Map<string, LaneGranter>>();
+
+/** One of each process and queuer. */
+export const granterOf = (deps: GranterDeps, queuerId: number): LaneGranter => {
+  let ofPool = granters.get(deps.pool);
+  if (ofPool === undefined) granters.set(deps.pool, (ofPool = new Map<string, LaneGranter>()));
+  const key = `${deps.node} ${queuerId}`;
+  let granter = ofPool.get(key);
+  if (granter === undefined) ofPool.set(key, (granter = new LaneGranter(deps, queuerId)));
+  return granter;
+};

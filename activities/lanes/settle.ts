@@ -1,0 +1,142 @@
+import { reduceTargetInLane } from '../../postgres/calls/backPressure';
+import { noteFault } from '../../postgres/calls/fault';
+import * as lane from '../../postgres/lanes/settle';
+import type { Client, Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { withRetries } from '../../postgres/errors';
+import { insertChild } from '../../postgres/calls/settle';
+import type { CallOutcome, MemberEnd, Settlement } from '../../workflows/planning/calls/plans';
+import type { SubmissionStatus } from '../../workflows/planning/lanes/statuses';
+import { STATUSES } from '../../workflows/planning/lanes/statuses';
+import { nextTry } from '../../workflows/planning/lanes/tries';
+import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
+import type { Call } from '../calls/call';
+
+/** What an answer means for the lane that the batch stands in: the other half of `settleCall`, in its transaction. */
+
+/** A part of the batch that became a batch of its own. */
+export interface Part {
+  batchId: number;
+  status: SubmissionStatus;
+  inMs: number | null;
+  error?: string;
+}
+
+/** A lane waits otherwise than a target: its own short waits, since everything behind its head waits too; as long as asked, where asked. */
+export const asLane = (settlement: Settlement, outcome: CallOutcome, refusals: number): Settlement => {
+  if (settlement.kind !== 'wait') return settlement;
+  const asked = outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0;
+  return { ...settlement, inPlace: false, inMs: nextTry(refusals + 1, asked).inMs };
+};
+
+/** Members that are tried again keep their place: a batch of their own in place of tasks in the queue (G2). */
+export const insertRetry = async (client: Client, call: Call, back: readonly MemberEnd[]): Promise<Part> => {
+  const inMs = back.reduce((most, end) => Math.max(most, end.to === 'retry' ? end.inMs : 0), 0);
+  const batchId = await insertChild(client, call.batch.id, {
+    members: back.map((end) => call.members[end.index]!.seq),
+    state: BATCH_STATES.open,
+    reason: FLUSH_REASONS.split,
+    unconcluded: false,
+    depth: 0,
+    error: back[0]!.error,
+  });
+  return { batchId, status: 'delayed', inMs };
+};
+
+/** Answers the lanes that are worth a look: its own, and those of batches that depend on it. */
+export const settleInLane = async (
+  client: Client,
+  call: Call,
+  settlement: Settlement,
+  parts: readonly Part[],
+): Promise<number[]> => {
+  const { id } = call.batch;
+  const { status, inMs } = nextStatus(call, settlement);
+  const moved = await lane.moveSubmission(client, id, STATUSES[status], inMs, {
+    overdue: call.overdue === true ? 1 : 0,
+  });
+  if (moved === null) return []; // settled twice: the guard of the batch row let only a true answer through
+  const { laneId } = moved;
+  if (moved.was === STATUSES.parked) await lane.endHaltBy(client, laneId, id);
+  for (const part of parts) await lane.insertPart(client, { ...part, parentId: id, status: STATUSES[part.status] });
+  if (settlement.kind === 'wait') {
+    await lane.holdLane(client, laneId, settlement.inMs);
+    // Fewer at once when it goes on (H5); a handler that is held as a whole was reduced with that.
+    if (settlement.hold === 'target') await reduceTargetInLane(client, call.batch);
+  }
+  const parked = parts.find((part) => part.status === 'parked');
+  if (status === 'parked') await lane.haltLane(client, laneId, id, asUnknown(errorOf(settlement)));
+  else if (parked !== undefined) await lane.haltLane(client, laneId, parked.batchId, asUnknown(parked.error ?? ''));
+  else if (status === 'invalid' && moved.onInvalid === 1)
+    await lane.haltLane(client, laneId, id, `invalid: ${errorOf(settlement)}`);
+  const others = STATUSES[status] >= 10 ? await lane.readyDependents(client, id) : [];
+  if (movedOn(call, settlement)) await lane.deleteSubmission(client, id);
+  return [laneId, ...others];
+};
+
+/** Every member went into a part, so the parts stand for it. */
+const movedOn = (call: Call, settlement: Settlement): boolean =>
+  settlement.kind === 'split' ||
+  (settlement.kind === 'finish' &&
+    settlement.ends.length === call.members.length &&
+    settlement.ends.every((end) => end.to === 'retry' || end.to === 'unknown'));
+
+const nextStatus = (call: Call, settlement: Settlement): { status: SubmissionStatus; inMs: number | null } => {
+  const at = (status: SubmissionStatus, inMs: number | null = null) => ({ status, inMs });
+  // An earlier call may have been applied: what is not certain stays unknown, so that nothing overtakes it.
+  const again = (inMs: number | null, status: SubmissionStatus): ReturnType<typeof at> =>
+    at(call.batch.unsure ? 'unknown' : status, inMs);
+  switch (settlement.kind) {
+    case 'accept':
+      return at('pending');
+    case 'wait':
+      return again(settlement.inMs, 'delayed');
+    case 'resend':
+      // C28: decided, with the same key: unsubmitted again, and first in its lane.
+      return at('unsubmitted', settlement.inMs);
+    case 'halt':
+      return again(0, 'unsubmitted');
+    case 'park':
+      return at('parked');
+    case 'split':
+      return at('skipped'); // for the moment: it is deleted as soon as its parts stand in its place
+    case 'await-sibling':
+      return at('refused');
+    case 'finish': {
+      const { ends, state } = settlement;
+      if (ends.length === call.members.length && ends.every((end) => end.to === 'cancelled')) return at('cancelled');
+      const applied = state === 'succeeded' && ends.length < call.members.length;
+      return at(applied ? 'committed' : movedOn(call, settlement) ? 'skipped' : 'invalid');
+    }
+  }
+};
+
+const errorOf = (settlement: Settlement): string =>
+  'error' in settlement && settlement.error !== undefined
+    ? settlement.error
+    : settlement.kind === 'finish'
+      ? (settlement.ends.find((end) => end.error !== '')?.error ?? 'refused by the downstream')
+      : 'no reason was given';
+
+const asUnknown = (error: string): string => (error.startsWith('unknown: ') ? error : `unknown: ${error}`);
+
+/**
+ * It stays unknown, and first in its lane, until it is looked up again: looked up too early to be believed, or (`counts`) without a clear
+ * answer. One transaction: a process that dies in between leaves it as it was, to be taken back from its submitter.
+ */
+export const lookAgainInLane = (
+  pool: Pool,
+  call: Call,
+  look: { inMs: number; counts: boolean; error: string },
+): Promise<number[] | null> =>
+  withRetries(() =>
+    inTransaction(pool, async (client) => {
+      const { id } = call.batch;
+      const { inMs, error } = look;
+      if (!(await lane.postponeInLane(client, { id, attempt: call.attempt, inMs, error }))) return null;
+      if (call.stack != null) await noteFault(client, id, call.attempt, call.stack);
+      const counted = { lookUps: look.counts ? 1 : 0, overdue: call.overdue === true ? 1 : 0 };
+      const moved = await lane.moveSubmission(client, id, STATUSES.unknown, inMs, counted);
+      return moved === null ? [] : [moved.laneId];
+    }),
+  );

@@ -1,0 +1,221 @@
+import { Context } from '@temporalio/activity';
+import { recoverBatches } from '../../postgres/lanes/grant';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import { isFirstAccepted } from '../../postgres/accepted/poll';
+import { releaseQueuer } from '../../postgres/lanes/queuer';
+import {
+  deleteSubmitter,
+  keepSubmitter,
+  readGranted,
+  returnGranted,
+  shrinkSubmitter,
+} from '../../postgres/lanes/submitter';
+import type { DispatchAnswer, DispatchInput } from '../../workflows/contracts';
+import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
+import type { ActivityDeps } from '../deps';
+import type { Handler } from '../../handlers/types';
+import type { PartitionUse } from '../nodes/partitions';
+import { SUBMITTER_LEASE_MS } from './grant';
+import { granterOf } from './granter';
+import { prepareGranted } from './preparer';
+import { awaitBriefly } from '../grouping/ring';
+import { wakeQueuersOf } from './ring';
+import type { CallerDeps, CallEnd } from '../calls/attempt';
+import { concludeEarlier, fenceOf, makeCall, mayStart, settleOutcome } from '../calls/attempt';
+import { successWriterOf } from '../calls/successWriter';
+import type { Call } from '../calls/call';
+
+const TICK_MS = 1_000;
+/** Between a mark and its call nothing is waited for: a process that was stopped there gives the mark up, and its call is not made. */
+const MARK_LATE_MS = 2_000;
+
+/**
+ * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles it, and grants itself the next one in
+ * turn. It ends when nothing more may go, at the soft deadline, or when it was taken for dead.
+ */
+export class LaneSubmission {
+  private readonly running = new Set<Promise<void>>();
+  private readonly startedAt = performance.now();
+  private readonly granted = new Map<number, CarriedBatch>();
+  private slots: number;
+  private idle = 0;
+  private shrinking = false;
+  private stopping = false;
+  private batches = 0;
+  private tasks = 0;
+  private notices = false;
+  private failure: unknown;
+  private changed: () => void = () => undefined;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly input: DispatchInput & { queuerId: number },
+    private readonly signal: AbortSignal,
+    /** Nothing more is begun. */
+    private readonly gone: AbortSignal,
+  ) {
+    this.slots = input.slots;
+  }
+
+  async run(): Promise<DispatchAnswer> {
+    const { pool, draining } = this.deps;
+    const { no, epoch } = this.input;
+    const stop = (): void => void (this.stopping = true);
+    const ticker = setInterval(() => this.launch(this.tick()), TICK_MS);
+    for (const signal of [this.signal, this.gone, draining]) signal.addEventListener('abort', stop);
+    try {
+      if (this.signal.aborted || this.gone.aborted || draining.aborted) this.stopping = true;
+      if (await keepSubmitter(pool, no, epoch, SUBMITTER_LEASE_MS))
+        for (const batch of await readGranted(pool, no)) this.launch(this.carry(batch));
+      while (this.running.size > 0) {
+        await new Promise<void>((resolve) => (this.changed = resolve));
+        if (performance.now() - this.startedAt > this.deps.softDeadlineMs) this.stopping = true;
+      }
+    } finally {
+      clearInterval(ticker);
+      for (const signal of [this.signal, this.gone, draining]) signal.removeEventListener('abort', stop);
+      await Promise.allSettled(this.running);
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return this.end();
+  }
+
+  /** A slot at work: one batch from its grant to its settlement, then the next, while there is one. */
+  private async carry(first: CarriedBatch): Promise<void> {
+    const { no, epoch } = this.input;
+    const isStopping = (): boolean => this.stopping;
+    const granter = granterOf(this.deps, this.input.queuerId);
+    for (let batch: CarriedBatch | null = first; batch !== null;) {
+      await this.carryOne(batch);
+      batch = this.stopping ? null : await granter.next({ no, epoch, isStopping });
+    }
+    await this.giveUpSlot();
+  }
+
+  private async carryOne(batch: CarriedBatch): Promise<void> {
+    this.granted.set(batch.id, batch);
+    const handler = this.deps.handlers.get(batch.handler);
+    // Not ours to send, or not any more: `end` gives it back.
+    if (handler === undefined || this.stopping) return;
+    const use =
+      batch.partition === null ? null : await this.deps.partitions.use(batch.partition, null, () => undefined);
+    try {
+      if (batch.partition === null || use !== null) await this.carryUnder(batch, handler, use);
+      // Another node's now, which is not to wait for our end; and so is one that we did not come to send.
+      if (batch.partition !== null && this.granted.has(batch.id)) await this.giveBack(batch);
+    } finally {
+      use?.end();
+    }
+  }
+
+  private async giveBack({ id }: CarriedBatch): Promise<void> {
+    this.granted.delete(id);
+    if ((await returnGranted(this.deps.pool, id, this.input.no)) !== null)
+      await wakeQueuersOf(this.deps, [this.input.queuerId]);
+  }
+
+  private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<void> {
+    const callers: CallerDeps = {
+      ...this.deps,
+      handler,
+      input: this.input,
+      signal: this.signal,
+      successes: successWriterOf(this.deps.pool),
+      use,
+    };
+    if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
+    if (this.stopping) return;
+    const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
+    if (ended !== null) await this.settle(callers, ended);
+  }
+
+  /** Its handler's rate lets it start then (G1); granted ahead, within a second. */
+  private async untilStart(inMs: number): Promise<void> {
+    const until = performance.now() + inMs;
+    while (!this.stopping && performance.now() < until)
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50, until - performance.now())));
+  }
+
+  /** Null: it must not be sent (C29), or not by us. */
+  private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | null> {
+    const { pool, node } = this.deps;
+    const { timeoutMs } = callers.handler;
+    const markedAtMs = performance.now();
+    const fence = fenceOf(callers.use);
+    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, timeoutMs: timeoutMs + MARK_LATE_MS, ...(fence === null ? {} : { fence }) }; // prettier-ignore
+    const members = await prepareGranted(pool, node, mark);
+    if (members === null) return null;
+    // Stopped since the claim was looked at: whoever took over counts on a call that ends before the mark does.
+    const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
+    if (isLate() || !(await mayStart(callers, batch, isLate))) return null;
+    return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs, fence });
+  }
+
+  private async settle(callers: CallerDeps, { call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
+    const { batch } = call;
+    const settled = await settleOutcome(callers, call, outcome);
+    if (!settled.written) {
+      this.deps.log.info(
+        { batch: batch.id, attempt: call.attempt },
+        'the answer came too late: a newer attempt exists',
+      );
+      return;
+    }
+    this.granted.delete(batch.id);
+    this.batches++;
+    this.tasks += call.members.length;
+    this.notices ||= settled.notices;
+    // The first of those that the downstream has: the monitor may have ended. Where there is an older one, it goes on.
+    // Beside the slot's next batch: the Temporal server may take its time, and the sweeper stands behind.
+    if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
+      this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
+  }
+
+  /** Slots that come free together are given up together, then, after the commit, in a new snapshot: something that came since is for whoever is free (store.md section 1). */
+  private async giveUpSlot(): Promise<void> {
+    this.idle++;
+    if (this.shrinking) return;
+    this.shrinking = true;
+    try {
+      while (this.idle > 0) {
+        this.slots -= this.idle;
+        this.idle = 0;
+        await shrinkSubmitter(this.deps.pool, this.input.no, this.slots);
+        await wakeQueuersOf(this.deps, [this.input.queuerId]);
+      }
+    } finally {
+      this.shrinking = false;
+    }
+  }
+
+  private async tick(): Promise<void> {
+    Context.current().heartbeat();
+    if (!(await keepSubmitter(this.deps.pool, this.input.no, this.input.epoch, SUBMITTER_LEASE_MS)))
+      this.stopping = true;
+  }
+
+  private launch(work: Promise<unknown>): void {
+    const tracked: Promise<void> = work
+      .then(() => undefined)
+      .catch((error: unknown) => {
+        this.failure ??= error;
+        this.stopping = true;
+      })
+      .finally(() => {
+        this.running.delete(tracked);
+        this.changed();
+      });
+    this.running.add(tracked);
+  }
+
+  private async end(): Promise<DispatchAnswer> {
+    const { pool, temporal, prefix } = this.deps;
+    const { queuerId, no, epoch } = this.input;
+    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+    const handedBack = (await recoverBatches(pool, [no])).length; // granted and not sent
+    await deleteSubmitter(pool, no);
+    const released = await releaseQueuer(pool, queuerId, epoch);
+    if (!released) await wakeQueuersOf(this.deps, [queuerId]);
+    return { batches: this.batches, tasks: this.tasks, handedBack, released };
+  }
+}

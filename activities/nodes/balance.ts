@@ -1,0 +1,184 @@
+import {
+  lockAssignor,
+  assignPartitions,
+  partitionName,
+  readPartitionLoads,
+  readLastMoves,
+  readPartitions,
+  revokePartitions,
+} from '../../postgres/nodes/partition';
+import type { PartitionRow } from '../../postgres/nodes/partition';
+import { readNodeFacts } from '../../postgres/nodes/node';
+import type { NodeFactsRow } from '../../postgres/nodes/node';
+import { wakeServedLeaders } from '../../postgres/grouping/leader';
+import { markServedLanes } from '../../postgres/lanes/lane';
+import { withRetries } from '../../postgres/errors';
+import type { Client } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
+import type { BalanceAnswer, BalanceInput } from '../../workflows/contracts';
+import { assign } from '../../workflows/planning/nodes/assign';
+import type { Move, NodeFacts, PartitionFacts } from '../../workflows/planning/nodes/types';
+import { nextRoundInMs } from '../../workflows/planning/nodes/rounds';
+import type { ActivityDeps } from '../deps';
+import type { NodeSettings } from './settings';
+import { wake } from '../grouping/ring';
+import { wakeQueuersOf } from '../lanes/ring';
+import { BEGIN_SHORT } from '../../postgres/shortTransaction';
+
+/** Loads of nodes may differ by this part of their mean (B17). */
+const DEAD_BAND = 0.1;
+const LOAD_OVER_MS = 60_000;
+/** A process that holds nothing and gave no sign of life for so long gets nothing. */
+const SILENT_LEASES = 1;
+/** Moves told to people: they stand in a workflow's history. */
+const TOLD = 20;
+
+export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
+
+/**
+ * One round of the balancer (B1): reads who is there and who holds what, plans, asks back and gives out; in one transaction under the
+ * assignor's lease, each write guarded by the epoch that the plan saw. A round that runs again finds its own writes, and has nothing to do.
+ */
+export const balancePartitions = async (deps: BalanceDeps, input: BalanceInput): Promise<BalanceAnswer> => {
+  const round = await withRetries(() =>
+    inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
+  );
+  // After the commit: what waited for a holder goes to the new one.
+  if (round.given.length > 0) await tellOf(deps, round.given);
+  for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
+  return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, TOLD) };
+};
+
+interface Round {
+  moves: Move[];
+  given: string[];
+  answer: Omit<BalanceAnswer, 'last' | 'moved'>;
+}
+
+const takeRound = async (client: Client, settings: NodeSettings, { runId }: BalanceInput): Promise<Round> => {
+  const epoch = await lockAssignor(client, runId);
+  const rows = await readPartitions(client, settings.leaseMs);
+  const nodes = await readNodeFacts(client, SILENT_LEASES * settings.leaseMs);
+  const loads = settings.by === 'load' ? await readPartitionLoads(client, LOAD_OVER_MS) : null;
+  const facts = factsOf(rows, nodes, loads, settings);
+  const moves = assign(facts.partitions, facts.nodes, limitsOf(settings));
+  const rowOf = new Map(rows.map((row) => [partitionName(row.id), row]));
+  const was = (name: string): { partition: string; epoch: number } => ({ partition: rowOf.get(name)!.id, epoch: rowOf.get(name)!.epoch }); // prettier-ignore
+  const of = (kind: Move['kind']): Move[] => moves.filter((move) => move.kind === kind);
+  const asked = await revokePartitions(
+    client,
+    of('revoke').map(({ partition, to, words }) => ({ ...was(partition), wantedBy: to, reason: words })),
+  );
+  const given = await assignPartitions(
+    client,
+    of('assign').map(({ partition, to, words }) => ({ ...was(partition), node: to!, reason: words })),
+    settings.leaseMs,
+  );
+  const written = new Set([...asked, ...given]);
+  const made = moves.filter(({ partition }) => written.has(was(partition).partition));
+  const alive = new Set(nodes.filter((node) => node.alive).map(({ id }) => id));
+  const isAlive = ({ holder }: PartitionRow): boolean => holder !== null && alive.has(holder);
+  const roundFacts = rows.map((row) => ({ ...row, holderAlive: isAlive(row) }));
+  const missed = moves.length - made.length;
+  const dueInMs = nextRoundInMs(roundFacts, { asked: asked.length, given: given.length, missed }, settings);
+  const held = rows.filter(({ holder, expired }) => holder !== null && !expired).length;
+  const answer = { epoch, partitions: rows.length, nodes: alive.size, held, waiting: waitingOf(rows, asked), dueInMs };
+  return { moves: made, given, answer };
+};
+
+/** Partitions on their way from a node that is still to give them up. */
+const waitingOf = (rows: readonly PartitionRow[], asked: readonly string[]): number =>
+  rows.filter(({ holder, expired, revokedMs }) => holder !== null && !expired && revokedMs !== null).length +
+  asked.length;
+
+const limitsOf = ({ movesPerRound, minimumHoldMs, by }: NodeSettings): Parameters<typeof assign>[2] => ({
+  movesPerRound,
+  minimumHoldMs,
+  deadBand: DEAD_BAND,
+  // Those that keep something for a restart say so themselves: everyone else that is missing is dead (B16).
+  restartGraceMs: 1,
+  by: by === 'count' ? 'count' : 'weight',
+});
+
+/** The planner's facts. One that was given up for a restart stands as held by its absent node, under the name that it will come back with. */
+const factsOf = (
+  rows: readonly PartitionRow[],
+  nodes: readonly NodeFactsRow[],
+  loads: readonly { id: string; batches: number }[] | null,
+  { shutdownLimitMs, leaseMs }: NodeSettings,
+): { partitions: PartitionFacts[]; nodes: NodeFacts[] } => {
+  const load = loads === null ? null : new Map(loads.map(({ id, batches }) => [id, batches]));
+  const absent = new Map<string, PartitionRow[]>();
+  const partitions = rows.map((row): PartitionFacts => {
+    const kept = row.holder === null && row.keptFor !== null && (row.keptLeftMs ?? 0) > 0 ? row.keptFor : null;
+    if (kept !== null) {
+      const others = absent.get(kept);
+      if (others === undefined) absent.set(kept, [row]);
+      else others.push(row);
+    }
+    const holder = kept === null ? row.holder : restarting(kept);
+    const overdue = row.revokedMs !== null && row.revokedMs >= shutdownLimitMs;
+    return {
+      id: partitionName(row.id),
+      holder,
+      epoch: row.epoch,
+      expired: row.expired || overdue || row.holder === null,
+      heldMs: row.heldMs,
+      revokedFor: row.wantedBy,
+      weight: load?.get(row.id) ?? (load === null ? 1 : 0),
+      attributes: row.needs,
+      handler: row.handler,
+      pinned: row.pinnedTo,
+    };
+  });
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const dead = new Set(rows.filter((row) => hasMissed(byId.get(row.holder ?? ''), row, leaseMs)).map(({ holder }) => holder)); // prettier-ignore
+  const facts = nodes.map((node) => nodeFacts(dead.has(node.id) ? { ...node, alive: false } : node));
+  const away = [...absent].map(([name, kept]) => absentNode(restarting(name), name, kept));
+  return { partitions, nodes: [...facts, ...away] };
+};
+
+/** Of the process that was and is to come again, which has no id now. */
+const restarting = (name: string): string => `${name} (restarting)`;
+
+/**
+ * A lease of this node passed, and its last sign of life is from well before that: it died or was stopped, though a lease has not gone by since
+ * that sign. To it nothing that it had is given back.
+ */
+const hasMissed = (holder: NodeFactsRow | undefined, { expired, leftMs }: PartitionRow, leaseMs: number): boolean =>
+  expired && holder !== undefined && holder.seenMs + leftMs > leaseMs / 2;
+
+/** It had what it gave up, so it is able to have it: all of it. */
+const absentNode = (id: string, name: string, kept: readonly PartitionRow[]): NodeFacts => ({
+  id,
+  alive: false,
+  draining: false,
+  attributes: Object.assign({}, ...kept.map(({ needs }) => needs)) as Record<string, string>,
+  handlers: [...new Set(kept.map(({ handler }) => handler))],
+  missingMs: 0,
+  successorOf: name,
+});
+
+/** A named process that stops is about to come back: away, not dead, and it gets nothing meanwhile. */
+const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
+  id: node.id,
+  alive: node.alive && !(node.stopping && node.name !== null),
+  draining: node.drained || (node.stopping && node.name === null),
+  attributes: node.attributes,
+  handlers: node.handlers,
+  missingMs: node.alive ? 0 : Infinity,
+  successorOf: node.name,
+  startedMs: node.startedMs,
+});
+
+/** Their leaders and lanes may have waited for a holder. A leader's wake that is lost is repeated by the sweeper. */
+const tellOf = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
+  try {
+    await wake(deps, await wakeServedLeaders(deps.pool, given, WAKE_LEASE_MS));
+    const queuers = await markServedLanes(deps.pool, given);
+    if (queuers.length > 0) await wakeQueuersOf(deps, queuers);
+  } catch (error) {
+    deps.log.warn({ err: error }, 'balancer: those that waited for a holder were not told');
+  }
+};

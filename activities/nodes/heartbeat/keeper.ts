@@ -1,0 +1,142 @@
+import { renewChunk } from '../../../postgres/executions/chunk';
+import { touchNode } from '../../../postgres/nodes/node';
+import { nextSilenceInMs, readHeldPartitions, renewPartitions } from '../../../postgres/nodes/partitionLease';
+import type { Pool } from '../../../postgres/pool';
+import { recordResults } from '../../../postgres/executions/workItem';
+import type { Beat, FromThread, Hold, PartitionTerms } from './messages';
+import { ChunkMemory, nowNs, toNs } from './shared';
+
+/** Something that is written again and again: one write at a time, the next one `everyMs` after the last began. */
+interface Due {
+  nextAt: number;
+  writing: boolean;
+}
+interface Held extends Due, Hold {
+  memory: ChunkMemory;
+}
+
+/** After a write that failed. */
+const AGAIN_MS = 300;
+/** Looks in a lease, while partitions are asked back; three otherwise. */
+const ASKED_PART = 12;
+/** Behind the end of a silence: it is certain then, and not all nodes look at once. */
+const silenceLookMs = (): number => 50 + Math.random() * 300;
+
+/** The work of the heartbeat thread: keeps what this process holds for as long as its main thread may be busy, and no longer. */
+export class Keeper {
+  private beat: (Beat & Due) | null = null;
+  private readonly held = new Map<number, Held>();
+  private partitions:
+    (PartitionTerms & Due & { known: { id: string; epoch: number }[]; keptAt: number | null; askedAt: number }) | null =
+    null;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly tell: (message: FromThread) => void,
+  ) {}
+
+  /** The first sign of life is the main thread's; from here on they come from here. A later call says something new, and is written at once. */
+  setBeat(beat: Beat): void {
+    // The same object: a write that is under way ends on it.
+    this.beat = Object.assign(this.beat ?? { writing: false }, beat, { nextAt: 0 });
+  }
+  setPartitions(terms: PartitionTerms): void {
+    this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null, askedAt: -Infinity };
+  }
+  hold(key: number, hold: Hold, memory: SharedArrayBuffer): void {
+    this.held.set(key, { ...hold, memory: new ChunkMemory(memory), nextAt: performance.now() + hold.leaseMs / 3, writing: false }); // prettier-ignore
+  }
+  drop(key: number): void {
+    this.held.delete(key);
+  }
+
+  /** Starts the writes that are due. `silentMs`: how long the main thread has given no sign of life. */
+  look(silentMs: number): void {
+    const { beat } = this;
+    // A node whose main thread hangs is no node: it goes silent, and no roll call counts on it.
+    const longest = Math.max(beat?.silenceMs ?? 0, ...[...this.held.values()].map(boundOf));
+    if (beat !== null && silentMs <= longest)
+      this.write(beat, this.beatMs(beat), 'node', () => touchNode(this.pool, beat.row));
+    const { partitions } = this;
+    if (partitions !== null && silentMs <= partitions.maxLeaseMs)
+      this.write(partitions, partitions.leaseMs / 3, 'partitions', () => this.keepPartitions(partitions));
+    for (const [key, one] of this.held)
+      this.write(one, one.leaseMs / 3, `chunk ${one.chunk.id}`, () =>
+        silentMs <= boundOf(one) ? this.renew(key, one) : this.give(key, one),
+      );
+  }
+
+  private write(due: Due, everyMs: number, what: string, work: () => Promise<void>): void {
+    const now = performance.now();
+    if (due.writing || now < due.nextAt) return;
+    due.writing = true;
+    due.nextAt = now + everyMs;
+    work()
+      .catch((error: unknown) => {
+        due.nextAt = performance.now() + Math.min(everyMs, AGAIN_MS);
+        this.tell({ kind: 'failed', what, message: String((error as Error).message) });
+      })
+      .finally(() => (due.writing = false));
+  }
+
+  /** In step with the leases: who falls silent loses both at about the same time. */
+  private beatMs({ everyMs }: Beat): number {
+    return this.partitions === null ? everyMs : Math.min(everyMs, this.partitions.leaseMs / 3);
+  }
+
+  /** Renews what it knows that it holds, then looks what it holds; and who else gives no sign of life. */
+  private async keepPartitions(partitions: NonNullable<typeof this.partitions>): Promise<void> {
+    const { leaseMs, known, keptAt } = partitions;
+    if (this.beat === null) return;
+    const node = this.beat.row.id;
+    const now = performance.now();
+    if (known.length > 0) await renewPartitions(this.pool, node, known, leaseMs);
+    const asked = nowNs();
+    const held = await readHeldPartitions(this.pool, node);
+    partitions.known = held;
+    partitions.keptAt = now;
+    if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
+    const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
+    this.tell({ kind: 'partitions', seen, atNs: asked });
+    // Where something is asked back more may follow, a round at a time: the whole move is to end within a lease (B14).
+    if (held.some(({ revoked }) => revoked)) partitions.askedAt = now;
+    if (now - partitions.askedAt < leaseMs) partitions.nextAt = Math.min(partitions.nextAt, now + leaseMs / ASKED_PART);
+    const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
+    if (silenceInMs === null) return;
+    if (silenceInMs <= 0) this.tell({ kind: 'silent-node' });
+    const lookAt = performance.now() + Math.max(leaseMs / 10, silenceInMs) + silenceLookMs();
+    partitions.nextAt = Math.min(partitions.nextAt, lookAt);
+  }
+
+  /** For a lease nothing was written: it was stopped, or hung, and is perhaps taken for dead. Alive in the store first, then it says so (B14). */
+  private async comeBack(beat: Beat): Promise<void> {
+    await touchNode(this.pool, beat.row);
+    this.tell({ kind: 'back' });
+  }
+
+  private async renew(key: number, { chunk, leaseMs, memory }: Held): Promise<void> {
+    const asked = nowNs();
+    if (await renewChunk(this.pool, chunk.id, chunk.nodeId, chunk.epoch, leaseMs)) memory.holds(asked + toNs(leaseMs));
+    else this.lose(key, memory);
+  }
+
+  /**
+   * The main thread hangs: whatever runs of this chunk has had more than its time, so it has failed (E6), which counts an attempt and so comes
+   * to an end; the lease is left to pass, and the rest goes to other nodes without one.
+   */
+  private async give(key: number, { chunk, itemMs, memory }: Held): Promise<void> {
+    const stderr = `no answer within ${itemMs} ms, and its node hangs: the function blocks the process`;
+    const failed = memory.running().map((position) => ({ position, ok: false, exitCode: null, stdout: '', stderr }));
+    if (failed.length > 0) await recordResults(this.pool, chunk, failed);
+    this.lose(key, memory);
+  }
+
+  private lose(key: number, memory: ChunkMemory): void {
+    memory.lose();
+    this.held.delete(key);
+    this.tell({ kind: 'lost', key });
+  }
+}
+
+/** An item may block the main thread for all of its time; a lease on top, so that the main thread's own timer says so where it can. */
+const boundOf = ({ itemMs, leaseMs }: Hold): number => itemMs + leaseMs;

@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { Execution } from '../../executions/handle';
+import { argumentLists } from '../support/argumentFile';
+import { collected, command, durationOption, wholeOption } from '../support/command';
+import { describeExecution, waitForExecution } from '../support/executionText';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+import { stage } from '../support/spool';
+
+interface Options {
+  function: string;
+  method: string;
+  argsFile: string;
+  nodes?: number;
+  maxAttempts?: number;
+  attribute?: string[];
+  env?: string[];
+  concurrency?: number;
+  rate?: number;
+  itemTimeout?: number;
+  topic?: string;
+  requestId?: string;
+  wait?: boolean;
+  timeout?: number;
+}
+
+const NOTES = `Each line of the file is one argument list: a JSON array of texts. It answers as soon as the whole list is stored; a list
+that breaks off, or has a bad line, runs nothing. --function: a name of "functions" in the nodes' config file, the content id of a module
+in their function store (--method: its file), or http (--method GET: the first argument is a URL).
+
+With --json: {"request_id"}; with --wait the execution as "muster execution <id>" shows it.`;
+
+export const executeCommand = (): Command =>
+  command(
+    'execute',
+    'Run a function once for each argument list of a file, split over the nodes.',
+    [
+      'muster execute --function resize --args-file images.ndjson --wait',
+      'muster execute --function bafkrei... --method echo.wasm --args-file urls.ndjson --nodes 4 --max-attempts 3',
+    ],
+    NOTES,
+  )
+    .requiredOption('--function <id>', 'what to run')
+    .requiredOption('--args-file <file>', 'file of JSON lines, an argument list each; - for standard input')
+    .option('--method <name>', 'of the function', 'run')
+    .option('--nodes <n>', 'wait for so many nodes in the roll call (default: every node)', wholeOption(1, 10_000))
+    .option(
+      '--max-attempts <n>',
+      "runs of an item at most (default and upper limit: the operator's, 10)",
+      wholeOption(0, 1_000_000),
+    ) // prettier-ignore
+    .option('--attribute <name=value>', 'only nodes that have it; may be repeated', collected)
+    .option('--env <name=value>', 'variable of the function; may be repeated', collected)
+    .option('--concurrency <n>', 'items that a node runs at once', wholeOption(1, 1_000))
+    .option('--rate <n>', 'runs a second to one host, over all nodes (of the first argument that is a URL)', rateOption)
+    .option('--item-timeout <duration>', 'one run may take this long', durationOption)
+    .option('--topic <text>', 'shown with the execution')
+    .option('--request-id <uuid>', 'repeated with the same one, the request is accepted once')
+    .option('--wait', 'wait until it is done; exit code 1 if an item failed permanently')
+    .option('--timeout <duration>', 'with --wait: give up after this; the execution goes on', durationOption)
+    .action(runs(execute));
+
+async function execute(session: Session<Options>): Promise<number | void> {
+  const { options, out } = session;
+  const client = await session.client();
+  const file = await stage(options.argsFile);
+  let execution: Execution;
+  try {
+    execution = await client.execute(
+      { functionId: options.function, method: options.method, config: configOf(options) },
+      argumentLists(file),
+      {
+        ...(options.topic === undefined ? {} : { topic: options.topic }),
+        ...(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts }),
+        ...(options.requestId === undefined ? {} : { requestId: options.requestId }),
+      },
+    );
+  } finally {
+    await file.close();
+  }
+  if (options.wait === true) return waitForExecution(session, execution, options.timeout);
+  const view = await execution.status();
+  out.answer({ request_id: execution.id }, () => describeExecution(view, []));
+}
+
+const configOf = ({ nodes, attribute, env, concurrency, rate, itemTimeout }: Options) => ({
+  ...(nodes === undefined ? {} : { numberOfNodes: nodes }),
+  ...(attribute === undefined ? {} : { attributes: pairs('--attribute', attribute) }),
+  ...(env === undefined ? {} : { envVars: pairs('--env', env) }),
+  ...(concurrency === undefined ? {} : { concurrency }),
+  ...(rate === undefined ? {} : { ratePerHost: rate }),
+  ...(itemTimeout === undefined ? {} : { timeoutMs: itemTimeout }),
+});
+
+const pairs = (flag: string, given: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    given.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new InvalidArgumentError(`${flag}: expected name=value, got ${JSON.stringify(pair)}.`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+
+function rateOption(text: string): number {
+  const rate = Number(text);
+  if (!(rate > 0 && rate <= 1e6)) throw new InvalidArgumentError('Expected runs a second, above 0.');
+  return rate;
+}

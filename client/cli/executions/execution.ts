@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { Client } from '../../client';
+import { InvalidArgumentError } from '../../errors';
+import type { Execution } from '../../executions/handle';
+import { command, durationOption } from '../support/command';
+import { describeExecution, SHOWN_CHUNKS, waitForExecution } from '../support/executionText';
+import { table } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  results?: boolean;
+  items?: 'all' | 'failed';
+  cancel?: boolean;
+  wait?: boolean;
+  timeout?: number;
+}
+
+const NOTES = `Without an id: the latest executions. --results writes the result document: chunks by id, each with its node and the results
+by content id; of an execution that still runs, those that there are. Exit code 1 if there is no such execution.`;
+
+export const executionCommand = (): Command =>
+  command(
+    'execution',
+    'Show an execution: progress, chunks, results; wait for it; cancel it.',
+    [
+      'muster execution',
+      'muster execution 0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11',
+      'muster execution 0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11 --results > results.json',
+      'muster execution 0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11 --cancel',
+    ],
+    NOTES,
+  )
+    .argument('[id]', 'as "execute" answered it')
+    .option('--results', 'the result document, on stdout')
+    .addOption(new Option('--items <which>', 'work items as JSON lines, by position').choices(['all', 'failed']))
+    .option('--wait', 'wait until it is done')
+    .option('--timeout <duration>', 'with --wait: give up after this; the execution goes on', durationOption)
+    .option('--cancel', 'begin nothing more of it, and interrupt what runs')
+    .action(runs(execution));
+
+async function execution(session: Session<Options>, id?: string): Promise<number | void> {
+  const { options, out } = session;
+  const client = await session.client();
+  if (id === undefined) return latest(session, client);
+  const handle = client.execution(id);
+  if (options.cancel === true) {
+    const view = await handle.cancel();
+    return out.answer(view, () => describeExecution(view, []));
+  }
+  if (options.wait === true) {
+    const code = await waitForExecution(session, handle, options.timeout);
+    if (options.results !== true) return code;
+  }
+  if (options.results === true) return writeResults(handle);
+  if (options.items !== undefined) return writeItems(session, handle, options.items === 'failed');
+  const [view, chunks] = await Promise.all([handle.status(), handle.chunks()]);
+  out.answer({ ...view, chunks }, () => describeExecution(view, chunks.slice(0, SHOWN_CHUNKS)));
+}
+
+const latest = async ({ options, out }: Session<Options>, client: Client): Promise<void> => {
+  if (Object.keys(options).some((key) => ['results', 'items', 'cancel', 'wait'].includes(key)))
+    throw new InvalidArgumentError('id', 'the id of an execution', undefined);
+  const views = await client.executions();
+  out.answer(views, () =>
+    table(
+      ['execution', 'runs', 'state', 'done', 'of', 'message'],
+      views.map((view) => [view.id, `${view.functionId}/${view.method}`, view.state, view.counts.done + view.counts.permanentlyFailed, view.items, view.message ?? '']), // prettier-ignore
+    ),
+  );
+};
+
+const writeResults = async (handle: Execution): Promise<void> => {
+  for await (const piece of handle.resultText()) if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+  process.stdout.write('\n');
+};
+
+const writeItems = async ({ out }: Session<Options>, handle: Execution, failed: boolean): Promise<void> => {
+  for await (const item of handle.items())
+    if (!failed || item.state === 'failed' || item.state === 'permanently-failed') await out.stream(item);
+};

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import type { Command } from 'commander';
+import { FanoutTimeoutError } from '../../fanouts/errors';
+import { MusterError } from '../../errors';
+import type { SegmentRange } from '../../../workflows/planning/fanouts/segments';
+import { joinRanges } from '../../../workflows/planning/fanouts/segments';
+import { command, durationOption, wholeOption } from '../support/command';
+import { lineGroups } from '../support/lines';
+import { plural } from '../support/output';
+import { progressBar } from '../support/progress';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+const MAX_ITEMS = 10_000_000_000;
+/** Of an id 60 bytes are the most; what is longer is none, and is named as it begins. */
+const MAX_LINE_BYTES = 4_096;
+
+interface AddOptions {
+  ids?: boolean;
+  key?: string;
+}
+export const addCommand = (): Command =>
+  command(
+    'add',
+    'Add items to an open fan-out.',
+    ['muster fanout add $ID 1000', 'muster fanout add $ID 1000000 --ids > ids.txt', 'muster fanout add $ID 50 --key part-3'], // prettier-ignore
+    'With --json: {"fanout", "items", "ranges"}; with --ids --json the ids come first, a JSON text a line.\n--key: the same command again adds nothing more, and prints the same.',
+  )
+    .argument('<fanout>')
+    .argument('<n>', 'how many, 1 to 10,000,000,000', wholeOption(1, MAX_ITEMS))
+    .option('--ids', 'print the ids, one a line, as they are added')
+    .option('--key <text>', 'makes it safe to repeat')
+    .action(runs(add));
+
+async function add(session: Session<AddOptions>, fanout: string, n: number): Promise<void> {
+  const { ids, key } = session.options;
+  const client = await session.client();
+  const bar = progressBar('adding', n, 'items');
+  const ranges: SegmentRange[] = [];
+  let items = 0;
+  try {
+    for await (const part of client.addItemsInParts(fanout, n, key === undefined ? {} : { key })) {
+      for (const range of part.ranges) joinRanges(ranges, range);
+      bar.update((items += part.items));
+      if (ids === true) await print(part, session.out.json);
+    }
+  } finally {
+    bar.stop();
+  }
+  if (ids !== true || session.out.json) session.out.answer({ fanout, items, ranges }, () => `added ${plural(items, 'item')} to ${fanout}`); // prettier-ignore
+}
+
+/** Waits for a slow reader, so that memory stays bounded. */
+const print = async (ids: Iterable<string>, json: boolean): Promise<void> => {
+  let text = '';
+  const flush = async (): Promise<void> => {
+    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+    text = '';
+  };
+  for (const id of ids) {
+    text += json ? `${JSON.stringify(id)}\n` : `${id}\n`;
+    if (text.length > 65_536) await flush();
+  }
+  await flush();
+};
+
+interface AckOptions {
+  file?: string;
+  perCall: number;
+}
+export const ackCommand = (): Command =>
+  command(
+    'ack',
+    'Ack items, of any fan-outs, in any order, as often as you like.',
+    ['muster fanout ack $ID:0:17 $ID:0:18', 'muster fanout ack --file done.txt', 'consume | muster fanout ack -'],
+    'With --json: {"items", "acked", "completed"}: items of the call, those not acked before, and the fan-outs that this call completed.\nAn id that cannot be is named, exit code 2; nothing of its portion (--per-call) is applied.',
+  )
+    .argument('[ids...]', 'or - for standard input, an id a line')
+    .option('--file <file>', 'an id a line; - for standard input')
+    .option('--per-call <n>', 'ids of one statement, 1 to 10,000', wholeOption(1, 10_000), 1_000)
+    .action(runs(ack));
+
+async function ack(session: Session<AckOptions>, given: string[] = []): Promise<void> {
+  const { perCall } = session.options;
+  const [file, ids] = given.join() === '-' ? ['-', []] : [session.options.file, given];
+  if ((file === undefined) === (ids.length === 0))
+    throw new MusterError('INVALID_ARGUMENT', 'expected ids or --file, one of them');
+  const source = file === undefined ? ids : linesOf(file === '-' ? process.stdin : createReadStream(file));
+  const answer = await (await session.client()).ackItems(source, { idsPerCall: perCall });
+  session.out.answer(answer, () =>
+    [
+      `acked ${plural(answer.acked, 'item')}${answer.acked < answer.items ? `, ${answer.items - answer.acked} were acked before` : ''}`,
+      ...answer.completed.map(({ id, userKey, items }) => `fan-out ${id}${userKey === null ? '' : ` (${userKey})`} is complete, ${plural(items, 'item')}`), // prettier-ignore
+    ].join('\n'),
+  );
+}
+
+async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  for await (const { lines } of lineGroups(input, MAX_LINE_BYTES))
+    for (const { text, number } of lines) yield text ?? `(line ${number}, longer than ${MAX_LINE_BYTES} bytes)`;
+}
+
+export const watchCommand = (): Command =>
+  command(
+    'watch',
+    'Wait until a fan-out is complete, with its progress.',
+    ['muster fanout watch $ID', 'muster fanout watch $ID --timeout 10m --json'],
+    'Exit code 1 if it was given up, 4 after --timeout. With --json: as "fanout get".',
+  )
+    .argument('<fanout>')
+    .option('--timeout <duration>', 'give up after this (30s, 5m, 2h); the fan-out goes on', durationOption)
+    .action(runs(watch));
+
+async function watch(session: Session<{ timeout?: number }>, fanout: string): Promise<void> {
+  const client = await session.client();
+  const first = await client.getFanout(fanout);
+  const bar = progressBar('acked', Math.max(1, first?.items ?? 0), 'items');
+  try {
+    const { timeout } = session.options;
+    const done = await client.waitForFanout(fanout, {
+      ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+      onProgress: ({ items, open, openSegments, segments }) => {
+        // Of a very large one, segments are counted in place of bits.
+        const acked = open === null ? Math.floor((items * (segments - openSegments)) / Math.max(1, segments)) : items - open; // prettier-ignore
+        bar.update(acked, Math.max(1, items));
+      },
+    });
+    bar.stop();
+    session.out.answer(done, () => `fan-out ${fanout}${done.userKey === null ? '' : ` (${done.userKey})`} is complete, ${plural(done.items, 'item')}`); // prettier-ignore
+  } catch (error) {
+    bar.stop();
+    if (error instanceof FanoutTimeoutError) session.out.note('It goes on; watch it again.');
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import type { LaneView } from '../../lanes/views';
+import { command, wholeOption } from '../support/command';
+import { duration, plural, table } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  limit: number;
+  after?: string;
+  waiting?: boolean;
+}
+
+export const lanesCommand = (): Command =>
+  command(
+    'lanes',
+    'List the lanes: what waits of each service, since when, in which state and why, and its share of the submitters.',
+    ['muster lanes', 'muster lanes --waiting', 'muster lanes --limit 1000 --after "po-17" --json'],
+    'With --json: an array, one object a lane, by service.',
+  )
+    .option('--limit <n>', 'at most so many', wholeOption(1, 1_000), 100)
+    .option('--after <service>', 'begin after this one')
+    .option('--waiting', 'only lanes that have something to send')
+    .action(runs(lanes));
+
+async function lanes(session: Session<Options>): Promise<void> {
+  const { limit, after, waiting } = session.options;
+  const client = await session.client();
+  const list = await client.lanes({ limit, waiting: waiting === true, ...(after === undefined ? {} : { after }) });
+  session.out.answer(list, () => show(list, limit));
+}
+
+const show = (list: readonly LaneView[], limit: number): string => {
+  if (list.length === 0) return 'No lanes: the first batch of a service makes one.';
+  const more = list.length === limit ? `\nThe first ${limit}; the next: --after ${JSON.stringify(list.at(-1)!.service)}` : ''; // prettier-ignore
+  return `${table(LANE_HEAD, list.map(laneRow))}${more}`;
+};
+
+export const LANE_HEAD = ['service', 'state', 'batches', 'unbatched tasks', 'oldest', 'in flight', 'weight', 'share', 'approach', 'why']; // prettier-ignore
+export const laneRow = (lane: LaneView): (string | number)[] => [
+  lane.service,
+  lane.state,
+  lane.depth,
+  lane.queued,
+  lane.oldestMs === null ? '-' : duration(lane.oldestMs),
+  lane.pending,
+  lane.weight,
+  `${(lane.share * 100).toFixed(1)} %`,
+  lane.kind === 'guaranteed' ? `${lane.approach}, guaranteed` : lane.approach,
+  [lane.reason, lane.callsAllowed === null ? null : `back pressure: ${plural(lane.callsAllowed, 'call')} at once`].filter((why) => why !== null).join('; '), // prettier-ignore
+];

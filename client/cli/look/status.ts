@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { HandlerStatus } from '../../views';
+import { command } from '../support/command';
+import { duration, fields, table } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+export const statusCommand = (): Command =>
+  command(
+    'status',
+    'Show what waits, runs and has ended, per handler.',
+    ['muster status', 'muster status orders', 'muster status --json | jq ".[].counts"'],
+    'With --json: an array, one object a handler.',
+  )
+    .argument('[handler]', 'only this one, with its leaders')
+    .option('--exact', 'count everything, also in tables of more than 50,000 rows: seconds per million')
+    .action(runs(status));
+
+async function status(session: Session<{ exact?: boolean }>, handler?: string): Promise<void> {
+  const client = await session.client();
+  const list = await client.status(handler, session.options);
+  session.out.answer(list, () => (handler !== undefined && list[0] !== undefined ? one(list[0]) : overview(list)));
+}
+
+const overview = (list: readonly HandlerStatus[]): string => {
+  if (list.length === 0) return 'No handler is registered yet: a worker or the first submit does it.';
+  const rows = list.map(({ handler, counts, oldestQueuedMs, inFlightCalls, ...rest }) => [
+    handler,
+    counts.created,
+    counts.batched + counts['in-progress'],
+    counts.unknown,
+    counts.succeeded,
+    counts.failed,
+    counts.dead,
+    counts.cancelled,
+    oldestQueuedMs === null ? '-' : duration(oldestQueuedMs),
+    inFlightCalls,
+    remark({ handler, counts, oldestQueuedMs, inFlightCalls, ...rest }),
+  ]);
+  const head = [
+    'handler',
+    'created',
+    'in batches',
+    'unknown',
+    'succeeded',
+    'failed',
+    'dead',
+    'cancelled',
+    'oldest',
+    'calls',
+    '',
+  ];
+  return table(head, rows);
+};
+
+const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimated, standing }: HandlerStatus): string =>
+  [
+    paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
+    holdUntil === null ? '' : `held until ${holdUntil}`,
+    served ? '' : 'no live worker serves it',
+    partitions === null || partitions.held === partitions.n
+      ? ''
+      : `${partitions.n - partitions.held} of ${partitions.n} partitions have no node`,
+    standing.length === 0 ? '' : stands(standing[0]!, standing.length - 1),
+    estimated ? 'numbers of large tables are projected from a sample (--exact counts)' : '',
+    identityHolds === false ? 'COUNTS DO NOT ADD UP: run muster verify' : '',
+  ]
+    .filter((text) => text !== '')
+    .join('; ');
+
+const stands = ({ kind, name, ms, workflowId }: HandlerStatus['standing'][number], others: number): string => {
+  const who = kind === name ? `the ${kind}` : `${kind} ${name}`;
+  const why =
+    kind === 'leader' || kind === 'queuer'
+      ? `was woken ${duration(ms)} ago and has taken no turn`
+      : `has left its work alone, which has been due for ${duration(ms)}`;
+  return `STANDS STILL: ${who} ${why}${others === 0 ? '' : `, and ${others} more`} (workflow ${workflowId})`;
+};
+
+const one = (status: HandlerStatus): string => {
+  const { handler, counts, accepted, oldestQueuedMs, inFlightCalls, leaders, flushReasons } = status;
+  const facts = fields([
+    ['handler', handler],
+    ['accepted', accepted],
+    ...Object.entries(counts).map(([state, n]) => [`  ${state}`, n] as const),
+    ['oldest waits', oldestQueuedMs === null ? null : duration(oldestQueuedMs)],
+    ['calls in flight', inFlightCalls],
+    ['closed by', Object.entries(flushReasons).map(([reason, n]) => `${reason} ${n}`).join(', ')], // prettier-ignore
+    ['partitions held', status.partitions === null ? null : `${status.partitions.held} of ${status.partitions.n}`],
+    ['note', remark(status)],
+  ]);
+  const rows = leaders.map(({ name, state, epoch, wakeInMs, expiresInMs, unansweredMs }) => [
+    name,
+    state,
+    epoch,
+    wakeInMs === null ? '-' : duration(wakeInMs),
+    expiresInMs === null ? '-' : duration(expiresInMs),
+    unansweredMs === null ? '-' : duration(unansweredMs),
+  ]);
+  return leaders.length === 0
+    ? facts
+    : `${facts}\n${table(['leader', 'state', 'epoch', 'looks in', 'lease ends in', 'unanswered for'], rows)}`;
+};

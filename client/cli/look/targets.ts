@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import type { TargetStatus } from '../../views';
+import { command, wholeOption } from '../support/command';
+import { duration, table } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  limit: number;
+  after?: string;
+}
+
+export const targetsCommand = (): Command =>
+  command(
+    'targets',
+    'List the targets of a handler: what waits, when it is due, what holds it back.',
+    ['muster targets orders', 'muster targets orders --limit 1000 --after "customer-17" --json'],
+    'With --json: an array, one object a target, by key.',
+  )
+    .argument('<handler>')
+    .option('--limit <n>', 'at most so many', wholeOption(1, 10_000), 100)
+    .option('--after <key>', 'begin after this target')
+    .action(runs(targets));
+
+async function targets(session: Session<Options>, handler: string): Promise<void> {
+  const { limit, after } = session.options;
+  const client = await session.client();
+  const list = await client.targets(handler, { limit, ...(after === undefined ? {} : { after }) });
+  session.out.answer(list, () => show(list, limit));
+}
+
+const show = (list: readonly TargetStatus[], limit: number): string => {
+  if (list.length === 0) return 'No targets: the first task of a target makes it.';
+  const head = ['target', 'queued', 'delayed', 'in flight', 'unknown', 'due in', 'last flush', 'leader', ''];
+  const rows = list.map((target) => [
+    target.key,
+    target.queued,
+    target.delayed,
+    target.inFlight,
+    target.unknown,
+    target.dueInMs === null ? '-' : target.dueInMs <= 0 ? 'now' : duration(target.dueInMs),
+    target.lastFlushReason,
+    target.leader,
+    remark(target),
+  ]);
+  const more =
+    list.length === limit ? `\nThe first ${limit}; the next: --after ${JSON.stringify(list.at(-1)!.key)}` : '';
+  return `${table(head, rows)}${more}`;
+};
+
+const remark = ({ paused, busy, holdInMs, overrides }: TargetStatus): string =>
+  [
+    paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
+    busy ? 'busy: its calls in flight are at the limit' : '',
+    holdInMs === null ? '' : `held for ${duration(holdInMs)}`,
+    overrides === null ? '' : Object.entries(overrides).map(([name, value]) => `${name} ${value}`).join(', '), // prettier-ignore
+  ]
+    .filter((text) => text !== '')
+    .join('; ');

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import type { PartitionView } from '../../nodes/views';
+import { command } from '../support/command';
+import { duration, table } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+export const partitionsCommand = (): Command =>
+  command(
+    'partitions',
+    'List the partitions of handlers with affinity: who holds each, under which epoch, since when; who processes it; why it moved last.',
+    ['muster partitions', 'muster partitions orders', 'muster partitions --json | jq "map(select(.state != \\"held\\"))"'], // prettier-ignore
+    'With --json: an array, one object a partition. "processing" are the nodes that have calls of it under way, which may be others than its holder.',
+  )
+    .argument('[handler]', 'only its partitions')
+    .action(runs(partitions));
+
+async function partitions(session: Session, handler?: string): Promise<void> {
+  const client = await session.client();
+  const list = await client.partitions(handler === undefined ? {} : { handler });
+  session.out.answer(list, () => show(list));
+}
+
+const show = (list: readonly PartitionView[]): string => {
+  if (list.length === 0) return "No partitions: give a handler `affinity: 'partition'` in the config file and start a worker with it."; // prettier-ignore
+  return table(['partition', 'holder', 'state', 'epoch', 'for', 'lease left', 'load', 'processing', 'last move', 'why'], list.map(row)); // prettier-ignore
+};
+
+const row = (one: PartitionView): (string | number)[] => [
+  one.partition,
+  one.holder === null ? '-' : (one.holderName ?? one.holder),
+  stateOf(one),
+  one.epoch,
+  one.sinceMs === null ? '-' : duration(one.sinceMs),
+  one.leaseLeftMs === null ? '-' : duration(one.leaseLeftMs),
+  `${one.load}/min`,
+  one.processing.map(({ node, name, calls }) => `${name ?? node} ${calls}`).join(', ') || '-',
+  one.lastMove?.at ?? 'never',
+  one.lastMove?.why ?? '-',
+];
+
+const stateOf = (one: PartitionView): string => {
+  const words = [one.state as string];
+  if (one.state === 'revoked') words.push(`for ${duration(one.revokedMs!)}, wanted by ${one.wantedByName ?? one.wantedBy ?? 'nobody'}`); // prettier-ignore
+  if (one.state === 'kept') words.push(`for ${one.keptFor}, ${duration(one.keptLeftMs!)} more`);
+  if (one.pinnedTo !== null) words.push(`pinned to ${one.pinnedTo}`);
+  return words.join('; ').replace('revoked; for', 'revoked for').replace('kept; for', 'kept for');
+};

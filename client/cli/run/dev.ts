@@ -1,0 +1,106 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { Settings } from '../../../workers/config/config';
+import type { DevServers } from '../../../workers/dev/file';
+import { command, durationOption, portOption } from '../support/command';
+import { duration, fields } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  dataDir: string;
+  temporalPort?: number;
+  uiPort?: number;
+  databasePort?: number;
+  shutdownGrace: number;
+}
+
+const NOTES = `Needs neither Docker nor an installed server; what is missing is fetched once. Everything listens on this machine only. The data
+stays in --data-dir: delete the folder to begin anew. Servers named in the config file or the environment are not used.
+With --json: one line on stdout when all is up, with the addresses.`;
+
+export const devCommand = (): Command =>
+  command(
+    'dev',
+    'Run everything on this machine: Postgres, Temporal with its Web UI, a worker and the HTTP API.',
+    [
+      'muster dev',
+      'muster dev --config examples/demo/muster.config.ts',
+      'muster submit orders --file orders.ndjson --wait   (in the same folder, elsewhere)',
+    ],
+    NOTES,
+  )
+    .option('--data-dir <folder>', 'where the data stays', '.muster')
+    .option('--ui-port <port>', 'of the Web UI (default: 8233, or a free one)', portOption)
+    .option('--temporal-port <port>', 'of Temporal (default: 7233, or a free one)', portOption)
+    .option('--database-port <port>', 'of Postgres (default: 5433, or a free one)', portOption)
+    .option('--callback-port <port>', 'for callbacks of downstreams (default: 8234, or a free one)')
+    .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')
+    .option('--api-port <port>', 'of the HTTP API (default: 8080, or a free one)')
+    .option('--shutdown-grace <duration>', 'how long running calls may take at a stop', durationOption, 20_000)
+    .option('--log-level <level>', 'of the log file: fatal, error, warn, info, debug, trace or silent')
+    .action(runs(dev));
+
+async function dev(session: Session<Options>): Promise<void> {
+  const { out, options } = session;
+  const begun = performance.now();
+  const cwd = process.cwd();
+  const settings = await session.settings({ handlers: true });
+  if (settings.databaseUrl !== null || settings.ownServers)
+    out.note('Note: the settings name a database or a Temporal. dev does not use them, but other commands do.');
+  const { runDev } = await import('../../../workers/dev/dev.js');
+  out.note('Starting Postgres and Temporal ...');
+  await runDev(settings, {
+    cwd,
+    dataDir: path.resolve(cwd, options.dataDir),
+    temporalPort: options.temporalPort,
+    uiPort: options.uiPort,
+    databasePort: options.databasePort,
+    shutdownGraceMs: options.shutdownGrace,
+    say: (line) => out.note(line),
+    onReady: (servers, logFile, callbacks) => {
+      const { databaseUrl, ...shown } = servers;
+      const database = new URL(databaseUrl);
+      database.password = '';
+      out.answer(
+        {
+          ready: true,
+          ...shown,
+          database: database.href,
+          callbacks,
+          handlers: settings.handlers.map(({ name }) => name),
+          log: logFile,
+        },
+        () => describe(settings, { ...servers, callbacks }, logFile, performance.now() - begun, cwd),
+      );
+    },
+  });
+  out.note('Stopped; the data stays.');
+}
+
+const describe = (
+  settings: Settings,
+  { databaseUrl, temporal, api, callbacks }: DevServers & { callbacks: string },
+  logFile: string,
+  ms: number,
+  cwd: string,
+): string => {
+  const { host, username } = new URL(databaseUrl);
+  const [first] = settings.handlers;
+  const near = (file: string): string => path.relative(cwd, file) || file;
+  const facts = fields([
+    ['  handlers', `${settings.handlers.map(({ name }) => name).join(', ')}  (${near(settings.config!)})`],
+    ['  Web UI', temporal.uiUrl],
+    ['  Temporal', `${temporal.address}, namespace ${temporal.namespace}`],
+    ['  Postgres', `${host}, user ${username}; the URL with its password is in .muster/dev.json`],
+    ['  HTTP API', `${api}  (${api}/docs to look around; no token, since it is this machine only)`],
+    ['  callbacks', `${callbacks}  (calls carry a URL there: completion by HTTP)`],
+    ['  log', near(logFile)],
+  ]);
+  return `Muster is up (${duration(ms)})
+${facts}
+
+Other muster commands in this folder find it by themselves:
+  muster submit ${first?.name ?? '<handler>'} --file tasks.ndjson --wait
+Ctrl-C stops it; the data stays in ${near(path.dirname(logFile))}.`;
+};

@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import type { PlannedMigration } from '../../../postgres/migrating/plan';
+import { command } from '../support/command';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+const PLAN = ['--plan', 'only print the SQL that would run'] as const;
+
+interface Options {
+  plan?: boolean;
+}
+
+export const migrateCommand = (): Command =>
+  command(
+    'migrate',
+    "Make or update Muster's tables.",
+    [
+      'muster migrate --database-url postgres://user:password@host:5432/app',
+      'MUSTER_DATABASE_URL=... muster migrate',
+      'muster migrate --plan > upgrade.sql',
+      'muster migrate down --plan',
+    ],
+    [
+      'In a schema of its own (--schema, default muster). Safe to run from several places at once, and again; also while',
+      'workers and clients of the version before run, which go on. --plan only reads; another tool may run what it prints.',
+    ].join('\n'),
+  )
+    .option(...PLAN)
+    .action(runs(migrate))
+    .addCommand(
+      command(
+        'down',
+        'Undo the newest migration, where that is possible.',
+        ['muster migrate down --plan', 'muster migrate down', 'muster migrate down --to 000012'],
+        'For the program that knows the migration, once no worker and no client of that version runs. Seldom needed: the\nversion before runs on the tables as they are.',
+      )
+        .option('--to <migration>', 'undo all migrations after this one')
+        .option(...PLAN)
+        .action(runs(down)),
+    );
+
+async function migrate(session: Session<Options>): Promise<void> {
+  const { databaseUrl, schema } = await session.settings({ database: true });
+  const store = await import('../../../postgres/migrating/migrate.js');
+  if (session.options.plan === true)
+    return answerPlan(session, schema, await store.plannedMigrations(databaseUrl!, schema));
+  const ran = await store.migrate(databaseUrl!, schema, debugLog(session));
+  const version = await newestMigration();
+  session.out.answer({ schema, ran, version }, () =>
+    ran.length === 0 ? `schema ${schema}: up to date (${version})` : `schema ${schema}: ran ${ran.join(', ')}`,
+  );
+}
+
+async function down(session: Session<Options & { to?: string }>): Promise<void> {
+  const { databaseUrl, schema } = await session.settings({ database: true });
+  const store = await import('../../../postgres/migrating/migrate.js');
+  const { plan, to } = session.options;
+  if (plan === true) return answerPlan(session, schema, await store.plannedDown(databaseUrl!, schema, to));
+  const undone = await store.migrateDown(databaseUrl!, schema, to, debugLog(session));
+  session.out.answer({ schema, undone }, () =>
+    undone.length === 0 ? `schema ${schema}: nothing to undo` : `schema ${schema}: undid ${undone.join(', ')}`,
+  );
+}
+
+const answerPlan = ({ out }: Session, schema: string, plan: readonly PlannedMigration[]): void =>
+  out.answer({ schema, plan }, () =>
+    plan.length === 0 ? `-- ${schema}: nothing to run` : plan.map(({ sql }) => sql).join('\n'),
+  );
+
+const debugLog =
+  ({ options, out }: Session) =>
+  (line: string): void => {
+    if (options.debug === true) out.note(line);
+  };
+
+const newestMigration = async (): Promise<string | null> =>
+  (await import('../../../postgres/migrating/files.js')).knownMigrations().at(-1) ?? null;

@@ -1,0 +1,88 @@
+import { createReadStream } from 'node:fs';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import type { ItemResult } from '../../../handlers';
+import { MusterError } from '../../errors';
+import { command, wholeOption } from '../support/command';
+import { INVALID_UTF8, lineGroups } from '../support/lines';
+import { plural } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  reference?: string;
+  batch?: number;
+  file?: string;
+  status?: 'done' | 'expired' | 'failed';
+  error?: string;
+}
+
+const NOTES = `Lines of the file: {"id" or "index", "status": "ok" | "retry" | "failed" | "unknown", "result"?, "error"?}. A task without a line is unknown, with
+--status expired it is tried again; --status failed takes no file. Telling the same again answers the same; what is over by another answer is
+refused (exit code 1), what comes before its acceptance is written too (exit code 5: tell it again).`;
+
+/** As the store's pages: a result is 1 MB at most, in any JSON spelling. */
+const MAX_LINE_BYTES = 8_000_000;
+
+export const completeCommand = (): Command =>
+  command(
+    'complete',
+    'Tell what became of a batch that the downstream accepted, in place of asking it.',
+    [
+      'muster complete orders --reference job-17 --file results.ndjson',
+      'fetch-results job-17 | muster complete orders --batch 42 --file - --json',
+      'muster complete orders --reference job-17 --status failed --error "the file was not valid"',
+    ],
+    NOTES,
+  )
+    .argument('<handler>', 'whose batch it is')
+    .option('--reference <reference>', 'what the downstream answered when it accepted the batch')
+    .option('--batch <n>', 'the number of the batch', wholeOption(1, Number.MAX_SAFE_INTEGER))
+    .option('--file <file>', 'its results as JSON lines; - is stdin')
+    .addOption(new Option('--status <status>', 'default: done').choices(['done', 'expired', 'failed']))
+    .option('--error <text>', 'with --status expired or failed: why')
+    .action(runs(complete));
+
+async function complete(session: Session<Options>, handler: string): Promise<void> {
+  const { reference, batch, file, status, error } = session.options;
+  if ((reference === undefined) === (batch === undefined))
+    throw usage(`expected either --reference or --batch, got ${reference === undefined ? 'neither' : 'both'}`);
+  if (file === undefined && (status ?? 'done') === 'done')
+    throw usage('--file: expected a file with the results, or - for stdin, got nothing');
+  const client = await session.client({ handlers: true });
+  const answer = await client.complete(handler, {
+    ...(reference === undefined ? { batchId: batch! } : { reference }),
+    ...(status === undefined ? {} : { status }),
+    ...(file === undefined ? {} : { results: resultsOf(file) }),
+    ...(error === undefined ? {} : { error }),
+  });
+  session.out.answer(answer, () => {
+    const { results, state, repeated } = answer;
+    const counts = Object.entries(results ?? {}).filter(([, n]) => n > 0).map(([name, n]) => `${n} ${name}`); // prettier-ignore
+    const total = Object.values(results ?? {}).reduce((sum, n) => sum + n, 0);
+    const what = results === null ? '' : `: ${plural(total, 'task')} (${counts.join(', ')})`;
+    return `batch ${answer.batch} ${repeated ? 'was completed before by the same' : 'completed'}, it is ${state}${what}`;
+  });
+}
+
+async function* resultsOf(file: string): AsyncGenerator<ItemResult> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  try {
+    for await (const { lines } of lineGroups(input, MAX_LINE_BYTES)) for (const line of lines) yield parsed(file, line);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
+    throw usage(`--file: expected a file at ${file}, got none`);
+  }
+}
+
+const parsed = (file: string, { number, text }: { number: number; text: string | null }): ItemResult => {
+  if (text === null) throw usage(`${file}, line ${number}: expected at most ${MAX_LINE_BYTES} bytes, got more`);
+  if (text === INVALID_UTF8) throw usage(`${file}, line ${number}: expected UTF-8`);
+  try {
+    return JSON.parse(text) as ItemResult;
+  } catch (error) {
+    throw usage(`${file}, line ${number}: expected JSON, got ${JSON.stringify(text.slice(0, 80))}: ${(error as Error).message}`); // prettier-ignore
+  }
+};
+
+const usage = (message: string): MusterError => new MusterError('INVALID_ARGUMENT', message);

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { MAX_LINGER_MS } from '../../../handlers/checks';
+import { MusterError } from '../../errors';
+import type { TargetOverrides } from '../../views';
+import { command, wholeOption } from '../support/command';
+import { printable } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options extends TargetOverrides {
+  reset?: boolean;
+}
+
+export const setCommand = (): Command =>
+  command(
+    'set',
+    'Give one target its own linger, quiet period or batch size, over those of its handler.',
+    ['muster set orders customer-17 --linger-ms 5000 --max-items 20', 'muster set orders customer-17 --reset'],
+    "What is given replaces all of the target's own settings.",
+  )
+    .argument('<handler>')
+    .argument('<target>')
+    .option('--linger-ms <ms>', 'longest wait from the first task', wholeOption(0, MAX_LINGER_MS))
+    .option('--quiet-period-ms <ms>', 'close when nothing came for so long', wholeOption(1, MAX_LINGER_MS))
+    .option('--max-items <n>', 'most tasks of a batch', wholeOption(1, 100_000))
+    .option('--min-items <n>', 'fewest tasks for the quiet period to close a batch', wholeOption(1, 100_000))
+    .option('--reset', 'back to the settings of the handler')
+    .action(runs(set));
+
+async function set(session: Session<Options>, handler: string, target: string): Promise<void> {
+  const { lingerMs, quietPeriodMs, maxItems, minItems, reset } = session.options;
+  const given = Object.entries({ lingerMs, quietPeriodMs, maxItems, minItems }).filter(
+    ([, value]) => value !== undefined,
+  );
+  if ((given.length === 0) === (reset !== true))
+    throw new MusterError(
+      'INVALID_ARGUMENT',
+      `expected one of --linger-ms, --quiet-period-ms, --max-items, --min-items, or --reset, got ${reset === true ? 'both' : 'nothing'}`,
+    );
+  const overrides = reset === true ? null : (Object.fromEntries(given) as TargetOverrides);
+  const client = await session.client();
+  await client.setTarget(handler, target, overrides);
+  session.out.answer({ handler, target, overrides }, () =>
+    overrides === null
+      ? `target ${printable(target)} of ${handler}: as its handler`
+      : `target ${printable(target)} of ${handler}: ${given.map(([name, value]) => `${name} ${value}`).join(', ')}`,
+  );
+}

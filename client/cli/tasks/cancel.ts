@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { MusterError } from '../../errors';
+import { command, wholeOption } from '../support/command';
+import { EXIT } from '../support/exitCodes';
+import { plural, printable } from '../support/output';
+import type { Session } from '../support/session';
+import { runs } from '../support/session';
+
+interface Options {
+  batch?: number;
+}
+
+export const cancelCommand = (): Command =>
+  command(
+    'cancel',
+    'Cancel waiting tasks, an unsent lane batch, or a batch that the downstream accepted; what is in a call goes on.',
+    ['muster cancel order-17 order-18', 'muster cancel --batch 81'],
+    'Exit code 1 if one of them could not be cancelled. A batch of a lane also while it waits for its next try; its lane goes on, and what depends on it fails unsent. An accepted batch is cancelled by the downstream: see its cancellation in muster batch.',
+  )
+    .argument('[ids...]', 'ids of tasks')
+    .option(
+      '--batch <n>',
+      'a batch of a lane, or an accepted one, with all its tasks',
+      wholeOption(1, Number.MAX_SAFE_INTEGER),
+    )
+    .action(runs<Options, [string[]]>(cancel));
+
+async function cancel(session: Session<Options>, ids: string[]): Promise<number> {
+  const { batch } = session.options;
+  if ((batch === undefined) === (ids.length === 0))
+    throw new MusterError('INVALID_ARGUMENT', 'expected ids of tasks or --batch, one of the two');
+  const client = await session.client();
+  if (batch !== undefined) {
+    const ended = await client.cancelBatch(batch);
+    const lane = ended.service === null ? '' : ` of lane ${printable(ended.service)}`;
+    session.out.answer(ended, () => {
+      if (ended.cancellation !== undefined)
+        return `batch ${batch}${lane} is with the downstream; its cancellation: ${ended.cancellation} (see \`muster batch ${batch}\`)`;
+      if (ended.tasks.length === 0) return `batch ${batch}${lane} was cancelled before`;
+      return `cancelled batch ${batch}${lane}: ${plural(ended.tasks.length, 'task')}`;
+    });
+    return EXIT.ok;
+  }
+  const answer = await client.cancel(ids);
+  session.out.answer(answer, () =>
+    [
+      `cancelled ${plural(answer.cancelled.length, 'task')}`,
+      ...answer.notCancelled.map(({ id, state, why }) => `  not ${printable(id)}: ${state}${why === undefined ? '' : `, ${printable(why)}`}`), // prettier-ignore
+    ].join('\n'),
+  );
+  return answer.notCancelled.length > 0 ? EXIT.failed : EXIT.ok;
+}

@@ -1,0 +1,110 @@
+import { didYouMean } from '../../handlers/suggest';
+import type { ExecuteBatch } from '../../workflows/contracts';
+import { InvalidArgumentError, MusterError } from '../errors';
+
+/** What a request may hold; an argument list is one work item. */
+export interface ExecuteOptions {
+  /** Shown with the execution; 1-256 bytes. */
+  topic?: string;
+  /** Runs of an item at most; the operator's limit where it is lower, or where this is left out or 0 (E10). */
+  maxAttempts?: number;
+  /** Your own uuid: repeated with the same one, a request is accepted once. Default: a new one. */
+  requestId?: string;
+}
+export type ExecutionConfig = ExecuteBatch['config'];
+export interface Template {
+  functionId: string;
+  method: string;
+  config?: ExecutionConfig;
+}
+
+/** Of one argument list, as JSON. */
+export const MAX_ARGUMENT_BYTES = 262_144;
+export const MAX_ARGUMENTS = 10_000;
+/** Items of one execution. */
+export const MAX_ITEMS = 10_000_000;
+const MAX_NAME_BYTES = 512;
+const MAX_NODES = 10_000;
+
+const refuse = (field: string, expected: string, got: unknown, remedy?: string): never => {
+  throw new InvalidArgumentError(field, expected, got, remedy);
+};
+const isName = (value: unknown, max = MAX_NAME_BYTES): boolean =>
+  typeof value === 'string' &&
+  value !== '' &&
+  Buffer.byteLength(value) <= max &&
+  !/[\u0000-\u001f\u007f]/.test(value) &&
+  value.isWellFormed();
+const isWhole = (value: unknown, min: number, max: number): boolean =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
+
+/** Throws `InvalidArgumentError` on the first thing wrong; answers the template with its config in one spelling. */
+export const checkTemplate = (template: Template, options: ExecuteOptions): Required<Template> => {
+  const { functionId, method, config = {} } = template ?? {};
+  if (!isName(functionId)) refuse('functionId', '1-512 bytes of text without control characters', functionId);
+  if (!isName(method)) refuse('method', '1-512 bytes of text without control characters', method);
+  const { topic, maxAttempts, requestId } = options;
+  if (topic !== undefined && !isName(topic, 256)) refuse('topic', '1-256 bytes of text', topic);
+  if (maxAttempts !== undefined && !isWhole(maxAttempts, 0, 1_000_000))
+    refuse('maxAttempts', 'a whole number from 0 (the operator\'s limit) to 1,000,000', maxAttempts); // prettier-ignore
+  if (requestId !== undefined && !isUuid(requestId)) refuse('requestId', 'a uuid', requestId);
+  return { functionId, method, config: checkConfig(config) };
+};
+
+const CONFIG_FIELDS = ['numberOfNodes', 'attributes', 'envVars', 'concurrency', 'ratePerHost', 'timeoutMs'];
+
+const checkConfig = (config: ExecutionConfig): ExecutionConfig => {
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) refuse('config', 'an object', config);
+  for (const key of Object.keys(config))
+    if (!CONFIG_FIELDS.includes(key)) refuse(`config.${key}`, `only ${CONFIG_FIELDS.join(', ')}`, key, didYouMean(key, CONFIG_FIELDS).slice(2)); // prettier-ignore
+  const { numberOfNodes, concurrency, ratePerHost, timeoutMs } = config;
+  if (numberOfNodes !== undefined && !isWhole(numberOfNodes, 1, MAX_NODES))
+    refuse('config.numberOfNodes', `a whole number from 1 to ${MAX_NODES}`, numberOfNodes);
+  if (concurrency !== undefined && !isWhole(concurrency, 1, 1_000))
+    refuse('config.concurrency', 'a whole number from 1 to 1,000', concurrency);
+  if (timeoutMs !== undefined && !isWhole(timeoutMs, 1, 86_400_000))
+    refuse('config.timeoutMs', 'milliseconds from 1 to 86,400,000 (a day)', timeoutMs);
+  if (ratePerHost !== undefined && !(typeof ratePerHost === 'number' && ratePerHost > 0 && ratePerHost <= 1e6))
+    refuse('config.ratePerHost', 'runs a second, above 0 and at most 1,000,000', ratePerHost);
+  for (const field of ['attributes', 'envVars'] as const)
+    for (const [name, value] of Object.entries(checkMap(config[field], field))) {
+      const named = isName(name, 256) && (field === 'attributes' || !name.includes('='));
+      if (!named || typeof value !== 'string' || value.includes('\0') || !value.isWellFormed())
+        refuse(`config.${field}`, 'names and texts without NUL', { [name]: value });
+    }
+  return config;
+};
+
+const checkMap = (map: unknown, field: string): Record<string, unknown> => {
+  if (map === undefined) return {};
+  if (typeof map !== 'object' || map === null || Array.isArray(map))
+    refuse(`config.${field}`, 'an object of texts by name', map);
+  return map as Record<string, unknown>;
+};
+
+/** One argument list, by its place; answers it as JSON. */
+export const checkArguments = (args: unknown, position: number): string => {
+  const at = `arguments[${position}]`;
+  if (!Array.isArray(args)) return refuse(at, 'a list of texts', args);
+  if (args.length > MAX_ARGUMENTS) refuse(at, `at most ${MAX_ARGUMENTS} texts`, args.length);
+  for (const [i, text] of args.entries()) {
+    if (typeof text !== 'string') refuse(`${at}[${i}]`, 'a text (numbers in quotes)', text);
+    // They become the arguments of a process: NUL ends one there.
+    if ((text as string).includes('\0') || !(text as string).isWellFormed())
+      refuse(`${at}[${i}]`, 'text without NUL and half surrogates', text);
+  }
+  const json = JSON.stringify(args);
+  if (Buffer.byteLength(json) > MAX_ARGUMENT_BYTES)
+    refuse(at, `at most ${MAX_ARGUMENT_BYTES} bytes as JSON`, Buffer.byteLength(json));
+  return json;
+};
+
+/** An execution without work: nothing could ever complete it (E9). */
+export class EmptyExecutionError extends MusterError {
+  constructor() {
+    super('INVALID_ARGUMENT', 'arguments: expected at least one argument list, got none. Nothing was accepted.');
+  }
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { withRetries } from '../../postgres/errors';
+import * as store from '../../postgres/executions/execution';
+import { readExecution } from '../../postgres/executions/view';
+import { inTransaction } from '../../postgres/pool';
+import type { Pool } from '../../postgres/pool';
+import { EXECUTION } from '../../workflows/planning/executions/states';
+import type { ExecuteOptions, Template } from './check';
+import { checkArguments, checkTemplate, EmptyExecutionError, MAX_ITEMS } from './check';
+import { contentId } from './contentId';
+import { InvalidArgumentError, MusterError } from '../errors';
+
+export type ArgumentLists =
+  readonly (readonly string[])[] | Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
+
+/** Items of one statement, and bytes of their arguments. */
+const PART = 10_000;
+const PART_BYTES = 8_000_000;
+
+interface Part {
+  contentIds: string[];
+  argumentLists: string[];
+  bytes: number;
+}
+const newPart = (): Part => ({ contentIds: [], argumentLists: [], bytes: 0 });
+
+/**
+ * Stores an execution with its list, in parts. With one part it is one transaction; with more the execution is staged until its list is
+ * complete, so that nothing of a list that breaks off is ever run. Resolves when it is accepted: committed. Answers its id, and whether it
+ * is new: the same request id again, with as many items, is the same request.
+ */
+export const storeExecution = async (
+  pool: Pool,
+  template: Template,
+  lists: ArgumentLists,
+  options: ExecuteOptions,
+): Promise<{ id: string; items: number; isNew: boolean }> => {
+  const { functionId, method, config } = checkTemplate(template, options);
+  if (typeof lists !== 'object' || lists === null || !(Symbol.iterator in lists || Symbol.asyncIterator in lists))
+    throw new InvalidArgumentError('arguments', 'a list of argument lists', lists);
+  const id = (options.requestId ?? randomUUID()).toLowerCase();
+  const execution = {
+    id,
+    functionId,
+    method,
+    config,
+    topic: options.topic ?? null,
+    maxAttempts: options.maxAttempts ?? 0,
+  };
+  const stored = new StoredParts(pool, execution);
+  let part = newPart();
+  let position = 0;
+  for await (const args of lists as AsyncIterable<readonly string[]>) {
+    if (position >= MAX_ITEMS) throw new InvalidArgumentError('arguments', `at most ${MAX_ITEMS} lists`, position + 1);
+    const json = checkArguments(args, position);
+    position++;
+    part.contentIds.push(contentId(functionId, method, args));
+    part.argumentLists.push(json);
+    part.bytes += json.length;
+    if (part.contentIds.length < PART && part.bytes < PART_BYTES) continue;
+    await stored.add(part);
+    part = newPart();
+  }
+  if (position === 0) throw new EmptyExecutionError();
+  const isNew = await stored.complete(part);
+  return { id, items: position, isNew };
+};
+
+class StoredParts {
+  private items = 0;
+  private begun = false;
+  private isRepeat = false;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly execution: store.NewExecution,
+  ) {}
+
+  async add(part: Part): Promise<void> {
+    await this.write(part, false);
+  }
+
+  async complete(rest: Part): Promise<boolean> {
+    const total = this.items + rest.contentIds.length;
+    await this.write(rest, true);
+    if (this.isRepeat) await this.compare(total);
+    return !this.isRepeat;
+  }
+
+  /** The first part comes with the execution, the last with the acceptance: a list of one part is all or nothing in one commit. */
+  private async write(part: Part, last: boolean): Promise<void> {
+    const { id } = this.execution;
+    const first = this.items;
+    const n = part.contentIds.length;
+    this.items += n;
+    if (this.isRepeat) return;
+    this.isRepeat = await withRetries(() =>
+      inTransaction(this.pool, async (db) => {
+        if (!this.begun && !(await store.insertExecution(db, this.execution)) && !(await this.isStaging())) return true;
+        if (n > 0 && (await store.appendItems(db, id, first, part)) === null && !(await this.isThere(first + n)))
+          throw new MusterError('CANCELLED', `execution ${id}: it was cancelled, or given up, while its list was sent`);
+        if (last && !(await store.acceptExecution(db, id, first + n)))
+          throw new MusterError('CANCELLED', `execution ${id}: it was cancelled, or given up, while its list was sent`);
+        return false;
+      }),
+    );
+    this.begun = true;
+  }
+
+  /** The same request again, whose first sender did not come to the end of its list: it goes on where that one stopped. */
+  private async isStaging(): Promise<boolean> {
+    return (await readExecution(this.pool, this.execution.id))?.state === EXECUTION.staging;
+  }
+
+  /** A part whose answer was lost, or that another sender stored. */
+  private async isThere(items: number): Promise<boolean> {
+    const found = await readExecution(this.pool, this.execution.id);
+    return found !== null && found.state !== EXECUTION.cancelled && found.items >= items;
+  }
+
+  private async compare(total: number): Promise<void> {
+    const { id, functionId, method } = this.execution;
+    const found = await readExecution(this.pool, id);
+    if (found === null || found.functionId !== functionId || found.method !== method || found.items !== total)
+      throw new MusterError(
+        'ID_CONFLICT',
+        `requestId: expected a new uuid, got ${id}, under which another request was made (${found?.functionId}/${found?.method}, ${found?.items} items). Nothing was accepted.`,
+      );
+  }
+}

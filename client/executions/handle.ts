@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cancelWithChunks } from '../../postgres/executions/cancel';
+import { listChunks } from '../../postgres/executions/chunk';
+import type { ChunkRow } from '../../postgres/executions/chunk';
+import { listExecutions, readExecution } from '../../postgres/executions/view';
+import type { ExecutionRow } from '../../postgres/executions/view';
+import { readItems } from '../../postgres/executions/workItem';
+import { CHUNK, executionStateName, isOver, itemStateName } from '../../workflows/planning/executions/states';
+import { executionWorkflowId } from '../../workflows/naming';
+import { STANDING_MS } from '../../workflows/planning/liveness';
+import { wakeExecutions } from '../../workflows/wake';
+import type { ClientContext } from '../context';
+import { MusterError, NotFoundError } from '../errors';
+import { CHANGE_IN_STEPS, telling } from '../tasks/telling';
+import type * as views from './views';
+import { resultDocument, resultPageOf, resultPages, resultText } from './results';
+import type { ResultPage } from './results';
+
+export const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView => ({
+  id: row.id,
+  functionId: row.functionId,
+  method: row.method,
+  config: row.config,
+  topic: row.topic,
+  state: executionStateName(row.state),
+  items: row.items,
+  counts: row.counts,
+  attemptsLimit: row.attemptsLimit,
+  round: row.round,
+  message,
+  createdAt: row.createdAt.toISOString(),
+  startedAt: row.startedAt?.toISOString() ?? null,
+  finishedAt: row.finishedAt?.toISOString() ?? null,
+});
+
+/** Chunks looked at for the message of an execution, newest first. */
+const RECENT_CHUNKS = 1_000;
+const NAMED = 10;
+
+/** Null: a turn has answered the last wake, or may still. */
+const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
+  wokenMs === null || wokenMs < STANDING_MS
+    ? null
+    : `stands still: it was woken ${Math.round(wokenMs / 1_000)} s ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
+
+/** What it waits for, and the nodes by name that lost, or never took, what the last round gave them. */
+const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: string): string | null => {
+  const lost = chunks.filter(({ round, state }) => round === row.round && state === CHUNK.closed);
+  const named = (reason: string): string[] => lost.filter((chunk) => chunk.reason === reason).map(({ node }) => node);
+  const list = (nodes: string[]): string =>
+    nodes.slice(0, NAMED).join(', ') + (nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : '');
+  const parts = [
+    standsStill(row, prefix),
+    row.note,
+    [named('undelivered'), 'could not be delivered to'] as const,
+    [named('expired'), 'was lost with'] as const,
+  ]
+    .map((part) =>
+      part === null || typeof part === 'string'
+        ? part
+        : part[0].length > 0
+          ? `a chunk ${part[1]} ${list(part[0])}; its items are created again`
+          : null,
+    )
+    .filter((part) => part !== null);
+  if (row.counts.permanentlyFailed > 0 && isOver(row.state))
+    parts.push(`${row.counts.permanentlyFailed} of ${row.items} items failed permanently`);
+  return parts.length === 0 ? null : parts.join('; ');
+};
+
+/** A handle on one execution: made without a look at the store, each method looks (E2). */
+export class Execution {
+  constructor(
+    private readonly client: ClientContext,
+    readonly id: string,
+  ) {}
+
+  async status(): Promise<views.ExecutionView> {
+    const row = await this.row();
+    const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
+    return viewOf(row, messageOf(row, chunks, this.client.prefix));
+  }
+
+  async progress(): Promise<views.ExecutionProgress> {
+    const { state, items, counts } = await this.row();
+    const share = items === 0 ? 0 : (counts.done + counts.permanentlyFailed) / items;
+    return { state: executionStateName(state), items, counts, share };
+  }
+
+  async chunks(): Promise<views.ChunkView[]> {
+    await this.row();
+    const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
+    return chunks.map(({ id, node, round, state, n, open, reason }) => ({
+      id,
+      node,
+      round,
+      state: CHUNK_NAMES[state]!,
+      items: n,
+      open,
+      reason: reason as views.ChunkView['reason'],
+    }));
+  }
+
+  /** Work items by position, a page at a time, whatever their state. */
+  async *items(pageSize = 1_000): AsyncGenerator<views.WorkItemView> {
+    await this.row();
+    for (let after = -1; ;) {
+      const page = await readItems(this.client.pool, this.id, after, pageSize);
+      for (const { chunkId, state, ...item } of page) yield { ...item, state: itemStateName(state), chunk: chunkId };
+      if (page.length < pageSize) return;
+      after = page.at(-1)!.position;
+    }
+  }
+
+  /** At most `limit` work items after a position, whatever their state. */
+  async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
+    await this.row();
+    const page = await readItems(this.client.pool, this.id, after, limit);
+    return page.map(({ chunkId, state, ...item }) => ({ ...item, state: itemStateName(state), chunk: chunkId }));
+  }
+
+  /** Results so far, at most `limit` of them, in the document's form (E13), and `next` to go on with. */
+  async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
+    return resultPageOf(this.client.pool, await this.row(), page);
+  }
+
+  /** Results so far, in pages of the document's form (E13): a chunk of many items comes in several. */
+  async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
+    const row = await this.row();
+    yield* resultPages(this.client.pool, row, pageSize);
+  }
+
+  /** The whole document at once: for executions that fit in memory; `resultText` streams. */
+  async results(): Promise<views.ResultDocument> {
+    return resultDocument(this.client.pool, await this.row());
+  }
+
+  /** The document as pieces of one JSON text. */
+  async *resultText(): AsyncGenerator<string> {
+    yield* resultText(this.client.pool, await this.row());
+  }
+
+  /**
+   * Nothing more of it is begun; what runs is interrupted, and results that still come are refused. What was done stays done. Answers its
+   * state: one that is over stays what it is.
+   */
+  async cancel(): Promise<views.ExecutionView> {
+    const { pool, prefix } = this.client;
+    await telling(CHANGE_IN_STEPS, async () => {
+      await this.client.ready();
+      if ((await cancelWithChunks(pool, this.id)) === null) throw notFound(this.id);
+    });
+    await this.client.wake((temporal) => wakeExecutions(temporal, prefix, [this.id]));
+    return this.status();
+  }
+
+  /** Resolves when it is done or cancelled; the execution goes on if the time is up first. */
+  async wait(options: { timeoutMs?: number; onProgress?: (progress: views.ExecutionProgress) => void } = {}) {
+    const until = performance.now() + (options.timeoutMs ?? Infinity);
+    for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {
+      const progress = await this.progress();
+      options.onProgress?.(progress);
+      if (progress.state === 'done' || progress.state === 'cancelled') return this.status();
+      const leftMs = until - performance.now();
+      if (leftMs <= 0)
+        throw new MusterError(
+          'TIMEOUT',
+          `execution ${this.id}: not done after ${options.timeoutMs} ms (${Math.round(progress.share * 100)} %). It goes on; wait again.`,
+        );
+      await sleep(Math.min(pauseMs, leftMs));
+    }
+  }
+
+  private async row(): Promise<ExecutionRow> {
+    await this.client.ready();
+    const row = await readExecution(this.client.pool, this.id);
+    if (row === null) throw notFound(this.id);
+    return row;
+  }
+}
+
+const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
+  [CHUNK.filling]: 'filling',
+  [CHUNK.ready]: 'ready',
+  [CHUNK.taken]: 'taken',
+  [CHUNK.done]: 'done',
+  [CHUNK.closed]: 'closed',
+};
+
+const RETENTION = 'One that is over is deleted after its retention: 7 days, or executions.retentionMs of the workers.';
+const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
+
+/** Newest first. */
+export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
+  await client.ready();
+  return (await listExecutions(client.pool, limit)).map((row) =>
+    viewOf(row, standsStill(row, client.prefix) ?? row.note),
+  );
+};

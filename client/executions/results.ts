@@ -1,0 +1,106 @@
+import { listChunks } from '../../postgres/executions/chunk';
+import type { ExecutionRow } from '../../postgres/executions/view';
+import type { Pool } from '../../postgres/pool';
+import { readChunkResults } from '../../postgres/executions/workItem';
+import type { ItemRow } from '../../postgres/executions/workItem';
+import { resultKey } from '../../workflows/planning/executions/contentText';
+import { EXECUTION, executionStateName } from '../../workflows/planning/executions/states';
+import { InvalidArgumentError } from '../errors';
+import type { ResultDocument, ResultDocumentPage, ResultEntry } from './views';
+
+/** The results of an execution in the form of E13, chunk by chunk in the order of the rounds, items by position. */
+
+/** Some results of one chunk. */
+export interface ResultPage {
+  chunk: string;
+  peer: string;
+  results: Record<string, ResultEntry>;
+}
+
+/** More than any execution has: its chunks are few, its items many. */
+const ALL_CHUNKS = 1_000_000;
+const PAGE = 1_000;
+
+export async function* resultPages(pool: Pool, row: ExecutionRow, pageSize: number): AsyncGenerator<ResultPage> {
+  const chunks = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
+  for (const { id, node } of chunks)
+    for (let after = -1; ;) {
+      const items = await readChunkResults(pool, id, after, pageSize);
+      if (items.length > 0) yield { chunk: id, peer: node, results: entriesOf(row, items) };
+      if (items.length < pageSize) break;
+      after = items.at(-1)!.position;
+    }
+}
+
+const entriesOf = ({ functionId, method }: ExecutionRow, items: readonly ItemRow[]): Record<string, ResultEntry> =>
+  Object.fromEntries(
+    items.map((item) => [
+      resultKey(item.contentId, item.copy),
+      {
+        result: { stdout: item.stdout ?? '', stderr: item.stderr ?? '', exit_code: item.exitCode },
+        function_invocation: `${functionId}/${method}`,
+        arguments: item.arguments,
+      },
+    ]),
+  );
+
+/** What stands in the document beside the chunks. */
+const frameOf = (row: ExecutionRow): Omit<ResultDocument, 'chunks'> => {
+  const { done, permanentlyFailed } = row.counts;
+  const isWhole = row.state === EXECUTION.done && permanentlyFailed === 0;
+  const message = `${executionStateName(row.state)}: ${done} of ${row.items} items done, ${permanentlyFailed} permanently failed`;
+  return { code: '200', request_id: row.id, ...(isWhole ? {} : { message }) };
+};
+
+export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<ResultDocument> => {
+  const chunks: ResultDocument['chunks'] = {};
+  for await (const { chunk, peer, results } of resultPages(pool, row, PAGE)) {
+    chunks[chunk] ??= { peer, results: {} };
+    Object.assign(chunks[chunk].results, results);
+  }
+  return { chunks, ...frameOf(row) };
+};
+
+/** Of at most `limit` results after a place, `<chunk>:<position>` as `next` had it; over all chunks in the order of the rounds. */
+export const resultPageOf = async (
+  pool: Pool,
+  row: ExecutionRow,
+  { limit, after }: { limit: number; after?: string },
+): Promise<ResultDocumentPage> => {
+  const all = (await listChunks(pool, row.id, ALL_CHUNKS)).toSorted((a, b) => a.round - b.round);
+  const from = placeOf(all, after);
+  const chunks: ResultDocument['chunks'] = {};
+  let left = limit;
+  for (const [i, { id, node }] of all.slice(from.chunk).entries()) {
+    const items = await readChunkResults(pool, id, i === 0 ? from.position : -1, left + 1);
+    const page = items.slice(0, left);
+    if (page.length > 0) chunks[id] = { peer: node, results: entriesOf(row, page) };
+    left -= page.length;
+    if (items.length > page.length || (left === 0 && from.chunk + i < all.length - 1))
+      return { chunks, ...frameOf(row), next: `${id}:${page.at(-1)?.position ?? -1}` };
+  }
+  return { chunks, ...frameOf(row) };
+};
+
+const placeOf = (chunks: readonly { id: string }[], after: string | undefined): { chunk: number; position: number } => {
+  if (after === undefined) return { chunk: 0, position: -1 };
+  const [, id, position] = /^([0-9a-f-]{36}):(\d{1,9})$/.exec(after) ?? [];
+  const chunk = chunks.findIndex((one) => one.id === id);
+  if (chunk < 0) throw new InvalidArgumentError('after', 'the `next` of the page before', after);
+  return { chunk, position: Number(position) };
+};
+
+/** The same document as pieces of one JSON text, in bounded memory. */
+export async function* resultText(pool: Pool, row: ExecutionRow): AsyncGenerator<string> {
+  let open: string | null = null;
+  yield '{"chunks":{';
+  for await (const { chunk, peer, results } of resultPages(pool, row, PAGE)) {
+    const inner = JSON.stringify(results).slice(1, -1);
+    if (chunk === open) yield `,${inner}`;
+    else {
+      yield `${open === null ? '' : '}},'}${JSON.stringify(chunk)}:{"peer":${JSON.stringify(peer)},"results":{${inner}`;
+      open = chunk;
+    }
+  }
+  yield `${open === null ? '' : '}}'}},${JSON.stringify(frameOf(row)).slice(1)}`;
+}

@@ -1,0 +1,46 @@
+import { MusterError } from '../errors';
+
+/** One id of an ack that cannot be. */
+export interface ItemProblem {
+  id: string;
+  code: 'MALFORMED_ID' | 'UNKNOWN_FANOUT' | 'FANOUT_EXPIRED' | 'FANOUT_COMPLETE' | 'UNKNOWN_SEGMENT' | 'INDEX_PAST_END';
+  message: string;
+}
+
+/** Ids that name no item, or one that can no longer change. Nothing of that portion of the call was applied. */
+export class InvalidItemError extends MusterError {
+  constructor(
+    readonly problems: readonly ItemProblem[],
+    /** Changed by earlier portions of the same call: they stand, and repeating them is harmless. */
+    readonly applied = 0,
+  ) {
+    const shown = problems.slice(0, 5).map(({ id, message }) => `item ${JSON.stringify(id.slice(0, 80))}: ${message}`);
+    const more = problems.length > 5 ? `\n  and ${problems.length - 5} more` : '';
+    const before = applied === 0 ? 'Nothing was changed' : `${applied} items of earlier portions were changed, of this portion nothing`; // prettier-ignore
+    super('INVALID_ITEM', `${before}:\n  ${shown.join('\n  ')}${more}`);
+  }
+}
+
+/** The verb does not fit the fan-out's state: an add after the seal (D1), a seal of an expired one. */
+export class FanoutStateError extends MusterError {
+  constructor(
+    readonly fanout: string,
+    readonly state: 'sealed' | 'complete' | 'expired',
+    expected: string,
+    remedy: string,
+  ) {
+    super(`FANOUT_${state.toUpperCase()}`, `fan-out ${fanout}: expected ${expected}, got ${state}. ${remedy}`);
+  }
+}
+
+/** `waitForFanout` gave up; the fan-out goes on. */
+export class FanoutTimeoutError extends MusterError {
+  constructor(
+    readonly fanout: string,
+    readonly timeoutMs: number,
+    state: string,
+    openSegments: number,
+  ) {
+    super('TIMEOUT', `waitForFanout: ${fanout} is ${state} with ${openSegments} open segments after ${timeoutMs} ms. It goes on; wait again.`); // prettier-ignore
+  }
+}

@@ -1,0 +1,148 @@
+import { isUniqueViolation, withRetries } from '../../postgres/errors';
+import * as store from '../../postgres/fanouts/fanout';
+import type { Pool } from '../../postgres/pool';
+import { registerInitiator } from '../../postgres/grouping/task';
+import type { FanoutView } from '../../workflows/contracts/fanout';
+import type { SegmentRange } from '../../workflows/planning/fanouts/segments';
+import { itemIds, joinRanges, splitAdd } from '../../workflows/planning/fanouts/segments';
+import { fanoutStateName } from '../../workflows/planning/fanouts/states';
+import type { AddItemsOptions, OpenFanoutOptions } from './check';
+import { checkAdd, checkFanoutId, checkOpening } from './check';
+import { InvalidArgumentError, NotFoundError } from '../errors';
+import { FanoutStateError } from './errors';
+
+export type { CompletedFanout, FanoutView } from '../../workflows/contracts/fanout';
+
+/** What an add made; the ids are expanded here, one after the other, however many they are (D7, D13). */
+export class AddedItems implements Iterable<string> {
+  constructor(
+    readonly fanout: string,
+    /** Numbers of segments and of items: the answer of the store, of constant size a call. */
+    readonly ranges: readonly SegmentRange[],
+  ) {}
+  get items(): number {
+    return this.ranges.reduce((sum, range) => sum + range.items, 0);
+  }
+  /** The ids, `fanoutId:segment:index`, in order. */
+  [Symbol.iterator](): Iterator<string> {
+    return itemIds(this.fanout, this.ranges);
+  }
+}
+
+/** A count of the bits reads so much at most, unless asked for. */
+const COUNTED_BITS = 80_000_000;
+
+const REMEDY = {
+  unknown: 'It was never opened, or its time after its end is over.',
+  add: 'Nothing was added; open another fan-out for what comes later.',
+  seal: 'It was idle for too long and was given up; nothing was changed.',
+} as const;
+
+export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promise<FanoutView> => {
+  const { id, userKey, segmentSize, callback } = checkOpening(options);
+  const initiatorId =
+    callback === null ? null : await registerInitiator(pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+  const opened = await store.insertFanout(pool, { id, userKey, segmentSize, initiatorId });
+  if (opened === null) {
+    const found = await store.findFanoutOpening(pool, id!);
+    if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
+    if (found.userKey !== userKey || found.segmentSize !== segmentSize || found.initiatorId !== initiatorId)
+      throw new InvalidArgumentError('id', 'one that was not opened before with other options', id, `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`); // prettier-ignore
+  }
+  return requireFanout(pool, opened ?? id!);
+};
+
+/**
+ * Adds in portions of at most 10,000 items, each whole and committed when it is yielded: what a billion takes in memory is one portion.
+ * Whoever stops half way has added what he was given.
+ */
+export async function* addItemsInParts(
+  pool: Pool,
+  fanout: string,
+  n: number,
+  options: AddItemsOptions = {},
+): AsyncGenerator<AddedItems> {
+  const id = checkFanoutId(fanout);
+  const { items, key, perCall } = checkAdd(n, options);
+  const { segmentSize } = await requireFanout(pool, id);
+  let part = 0;
+  for (const size of splitAdd(items, segmentSize, perCall))
+    yield new AddedItems(id, [await addOnce(pool, id, size, key === null ? null : `${key}/${part++}`)]);
+}
+
+export const addItems = async (
+  pool: Pool,
+  fanout: string,
+  n: number,
+  options: AddItemsOptions = {},
+): Promise<AddedItems> => {
+  const ranges: SegmentRange[] = [];
+  for await (const part of addItemsInParts(pool, fanout, n, options)) joinRanges(ranges, part.ranges[0]!);
+  return new AddedItems(fanout, ranges);
+};
+
+/** One statement. With a key it may be repeated; without one, an error of the connection leaves open whether the items were added. */
+const addOnce = async (pool: Pool, id: string, items: number, key: string | null): Promise<SegmentRange> => {
+  const add = (): ReturnType<typeof store.insertSegments> =>
+    store.insertSegments(pool, id, items, key).catch((error: unknown) => {
+      if (key !== null && isUniqueViolation(error)) return null; // added before; which is read below
+      throw error;
+    });
+  const added = await (key === null ? add() : withRetries(add));
+  if (added !== null) return { first: added.first, items, segmentSize: added.segmentSize };
+  const before = key === null ? null : await store.findAdd(pool, id, key);
+  if (before !== null) {
+    if (before.items === items) return before;
+    throw new InvalidArgumentError('items', `${before.items}, as in the first add with this key`, items, 'Nothing was added; use another key for another add.'); // prettier-ignore
+  }
+  const { state } = await requireFanout(pool, id);
+  if (state === 'open') throw new Error(`fan-out ${id} is open and took no items: a bug`);
+  throw new FanoutStateError(id, state, 'an open one', REMEDY.add);
+};
+
+/** `completed`: nothing was left, and this seal is the one call that says so. Repeating a seal is harmless. */
+export const sealFanout = async (
+  pool: Pool,
+  fanout: string,
+): Promise<{ state: 'sealed' | 'complete'; items: number; completed: store.CompletedRow | null }> => {
+  const id = checkFanoutId(fanout);
+  const sealed = await withRetries(() => store.sealFanout(pool, id));
+  if (sealed !== null) return { ...sealed, state: sealed.completed === null ? 'sealed' : 'complete' };
+  const { state, items } = await requireFanout(pool, id);
+  if (state === 'sealed' || state === 'complete') return { state, items, completed: null };
+  throw new FanoutStateError(id, 'expired', 'an open one', REMEDY.seal);
+};
+
+/** As it is now; null: there is none. `exact`: count the open items however large it is. */
+export const getFanout = async (
+  pool: Pool,
+  fanout: string,
+  { exact = false }: { exact?: boolean } = {},
+): Promise<FanoutView | null> => {
+  const row = await store.readFanout(pool, checkFanoutId(fanout));
+  if (row === null) return null;
+  const isCounted = row.openSegments > 0 && (exact || row.segments * row.segmentSize <= COUNTED_BITS);
+  return viewOf(row, isCounted ? await store.countOpenItems(pool, row.id) : null);
+};
+
+/** Its row alone: without a look at the bits. */
+export const requireFanout = async (pool: Pool, fanout: string): Promise<FanoutView> => {
+  const row = await store.readFanout(pool, checkFanoutId(fanout));
+  if (row === null) throw new NotFoundError('fan-out', fanout, REMEDY.unknown);
+  return viewOf(row, null);
+};
+
+const viewOf = (row: store.FanoutRow, open: number | null): FanoutView => {
+  const { openedAt, activeAt, sealedAt, completedAt, expiredAt, state, ...rest } = row;
+  const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
+  return {
+    ...rest,
+    state: fanoutStateName(state),
+    open: row.openSegments === 0 ? 0 : open,
+    openedAt: openedAt.toISOString(),
+    activeAt: activeAt.toISOString(),
+    sealedAt: iso(sealedAt),
+    completedAt: iso(completedAt),
+    expiredAt: iso(expiredAt),
+  };
+};

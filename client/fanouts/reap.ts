@@ -1,0 +1,33 @@
+import type { Pool } from '../../postgres/pool';
+import { reapRound } from '../../postgres/fanouts/reap';
+import type { ReapCounts } from '../../workflows/contracts/fanout';
+import { checkWhole } from '../arguments';
+
+export interface ReapOptions {
+  /** Open (unsealed) ones without activity for so many ms expire; absent: none does. */
+  openIdleMs?: number;
+  /** Sealed, unfinished ones likewise. */
+  sealedIdleMs?: number;
+  /** Complete and expired ones are deleted so many ms after their end, once their event is delivered; absent: none is. */
+  keepEndedMs?: number;
+}
+export type { ReapCounts } from '../../workflows/contracts/fanout';
+
+const LONGEST_MS = 100 * 365 * 86_400_000;
+
+/** To the end: as many rounds as it takes. */
+export const reapFanouts = async (pool: Pool, options: ReapOptions): Promise<ReapCounts> => {
+  const check = (field: keyof ReapOptions): number | null =>
+    options[field] === undefined ? null : checkWhole(field, options[field], 0, LONGEST_MS);
+  const intervals = {
+    openIdleMs: check('openIdleMs'),
+    sealedIdleMs: check('sealedIdleMs'),
+    keepEndedMs: check('keepEndedMs'),
+  };
+  const sum: ReapCounts = { expiredOpen: 0, expiredSealed: 0, items: 0, told: 0, deletedSegments: 0, deletedFanouts: 0 }; // prettier-ignore
+  for (;;) {
+    const { more, ...counts } = await reapRound(pool, intervals);
+    for (const name of Object.keys(counts) as (keyof ReapCounts)[]) sum[name] += counts[name];
+    if (!more) return sum;
+  }
+};

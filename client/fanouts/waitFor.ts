@@ -1,0 +1,36 @@
+import type { Pool } from '../../postgres/pool';
+import type { FanoutView } from './fanout';
+import { getFanout, requireFanout } from './fanout';
+import { FanoutStateError, FanoutTimeoutError } from './errors';
+import type { WaitLimits } from '../waiting';
+import { checkTimeout, Waiting } from '../waiting';
+
+export interface WaitForFanoutOptions extends WaitLimits {
+  /** After every look. */
+  onProgress?: (fanout: FanoutView) => void;
+}
+
+/**
+ * Resolves when the fan-out is complete (D2). Rejects with `NotFoundError` where there is none, `FanoutStateError` (FANOUT_EXPIRED) when
+ * it was given up, `FanoutTimeoutError` (TIMEOUT) after `timeoutMs`.
+ */
+export const waitForFanout = async (
+  pool: Pool,
+  fanout: string,
+  { timeoutMs, signal, onProgress }: WaitForFanoutOptions = {},
+): Promise<FanoutView> => {
+  checkTimeout(timeoutMs);
+  const waiting = new Waiting({ timeoutMs, signal });
+  for (;;) {
+    signal?.throwIfAborted();
+    waiting.look();
+    const counted = onProgress === undefined ? null : await getFanout(pool, fanout);
+    const found = counted ?? (await requireFanout(pool, fanout));
+    onProgress?.(found);
+    if (found.state === 'complete') return found;
+    if (found.state === 'expired')
+      throw new FanoutStateError(found.id, 'expired', 'one that completes', 'It was idle for too long; open another.');
+    // It pauses as long as the look took at least: counting the bits of a very large one takes its time.
+    if (!(await waiting.again())) throw new FanoutTimeoutError(found.id, timeoutMs!, found.state, found.openSegments);
+  }
+};

@@ -1,0 +1,117 @@
+import type { Handler } from '../../handlers/types';
+import { withRetries } from '../../postgres/errors';
+import {
+  bindTargets,
+  changeRules,
+  findChangedLanes,
+  findLanesOfTargets,
+  lockLaneStates,
+  registerLanes,
+} from '../../postgres/lanes/lane';
+import { partitionResource } from '../../postgres/nodes/partition';
+import type { Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { leaderIndex } from '../../workflows/planning/grouping/hash';
+import { checkApproachChange } from '../../workflows/planning/lanes/approaches';
+import { InvalidArgumentError, MusterError } from '../errors';
+
+interface Wanted {
+  service: string;
+  target: string;
+  targetId: number;
+}
+
+/** A lane's partition is computed as a target's leader is: from its name, for good. */
+const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]): string[] | null =>
+  affinity === null
+    ? null
+    : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
+
+/** Which lane a target feeds, as this client knows it: a binding never changes, so it is remembered. */
+export class LaneBindings {
+  private readonly lanes = new Map<string, number>();
+  private readonly bound = new Map<number, number>();
+
+  /** Registers what is new, in commits of their own; answers the lanes in order. */
+  async bind(pool: Pool, handler: Handler, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
+    const keyOf = (service: string): string => `${handler.name}\n${service}`;
+    const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !this.lanes.has(keyOf(one)));
+    if (missing.length > 0) {
+      missing.sort();
+      const lanes = await withRetries(() => registerLanes(pool, handlerId, missing, handler.lane, partitionsOf(handler, missing))); // prettier-ignore
+      await takeRules(pool, handler, handlerId, missing);
+      for (const lane of lanes) this.lanes.set(keyOf(lane.service), lane.id);
+    }
+    const laneOf = (service: string): number => this.lanes.get(keyOf(service))!;
+    const unbound = new Map(
+      wanted.filter(({ targetId }) => !this.bound.has(targetId)).map((one) => [one.targetId, one]),
+    );
+    const free = [...unbound.values()].sort((a, b) => a.targetId - b.targetId);
+    if (free.length > 0) {
+      const targets = free.map(({ targetId }) => targetId);
+      const found = await withRetries(() => bindTargets(pool, targets, free.map(({ service }) => laneOf(service)))); // prettier-ignore
+      for (const [targetId, laneId] of found) this.bound.set(targetId, laneId);
+    }
+    for (const one of wanted) this.check(handler, one, laneOf(one.service));
+    return wanted.map(({ service }) => laneOf(service));
+  }
+
+  private check({ name }: Handler, { service, target, targetId }: Wanted, laneId: number): void {
+    const bound = this.bound.get(targetId);
+    if (bound === undefined)
+      throw new MusterError(
+        'TARGET_BUSY',
+        `service: expected a target without work outside of lanes, but tasks of target "${target}" of handler "${name}" are under way that were submitted while it kept no order; the lane "${service}" could overtake them (C7). Nothing was accepted; wait until they have ended, or cancel them, and submit again.`,
+      );
+    if (bound !== laneId)
+      throw new InvalidArgumentError('service', `the one that target "${target}" of handler "${name}" feeds already`, service, 'A target feeds one service, for good (C4).'); // prettier-ignore
+  }
+
+  /** The lanes that targets feed already, of a handler that keeps order and names no service: in the order given. */
+  async find(pool: Pool, handler: Handler, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
+    const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !this.bound.has(id));
+    if (unknown.length > 0)
+      for (const [targetId, laneId] of await withRetries(() => findLanesOfTargets(pool, unknown)))
+        this.bound.set(targetId, laneId);
+    return wanted.map(({ target, targetId }) => {
+      const laneId = this.bound.get(targetId);
+      if (laneId === undefined)
+        throw new InvalidArgumentError('target', `one that feeds a lane, since handler "${handler.name}" keeps order and names no service`, target, 'Give the handler `service: (target) => ...`, or submit with `submitBatch`, which binds the target to its service.'); // prettier-ignore
+      return laneId;
+    });
+  }
+}
+
+/** The lanes' own handler may change their rules, while nothing is in flight under the old ones (C7). */
+const takeRules = async (
+  pool: Pool,
+  handler: Handler,
+  handlerId: number,
+  services: readonly string[],
+): Promise<void> => {
+  const find = (db: Parameters<typeof findChangedLanes>[0]): ReturnType<typeof findChangedLanes> =>
+    findChangedLanes(db, handlerId, services, handler.lane);
+  const changed = await withRetries(() => find(pool));
+  if (changed.length === 0) return;
+  await withRetries(() =>
+    inTransaction(pool, async (client) => {
+      const ids = changed.map(({ id }) => id);
+      await lockLaneStates(client, ids);
+      for (const lane of await find(client)) {
+        if (lane.ordersOtherwise) refuseBusy(handler, lane);
+      }
+      await changeRules(client, ids, handler.lane);
+    }),
+  );
+};
+
+const refuseBusy = (handler: Handler, lane: { service: string; pending: number }): void => {
+  try {
+    checkApproachChange(lane);
+  } catch (error) {
+    throw new MusterError(
+      'LANE_BUSY',
+      `handler "${handler.name}", lane: ${(error as Error).message}. Nothing was accepted.`,
+    );
+  }
+};

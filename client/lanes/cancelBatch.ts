@@ -1,0 +1,102 @@
+import * as store from '../../postgres/lanes/cancelBatch';
+import { withRetries } from '../../postgres/errors';
+import { lockLaneStates } from '../../postgres/lanes/lane';
+import { moveSubmission } from '../../postgres/lanes/settle';
+import { inTransaction } from '../../postgres/pool';
+import { insertNotices } from '../../postgres/calls/settle';
+import type { CancellationState } from '../../workflows/planning/calls/cancellation';
+import { whyNotCancelled } from '../../workflows/planning/lanes/cancel';
+import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
+import { checkWhole } from '../arguments';
+import { cancelAccepted } from '../operations/cancellation';
+import { wakeNotices } from '../operations/wakeNotices';
+import type { ClientContext } from '../context';
+import { NotCancellableError, NotFoundError } from '../errors';
+import { noticesOfEnds } from '../operations/notices';
+
+export interface CancelledBatch {
+  batch: number;
+  /** Null: it stands in no lane. */
+  service: string | null;
+  /** Ids that ended with it, in member order; none when it was cancelled before, or is accepted. */
+  tasks: string[];
+  /** Of a batch that the downstream has accepted and is asked to stop: its tasks end by what the downstream says of it then. */
+  cancellation?: CancellationState;
+}
+
+/** A mark or a settlement holds a batch for milliseconds. */
+const LOOK_AGAIN_MS = 20;
+const LOOKS = 100;
+
+/**
+ * Cancels a batch of a lane that the downstream does not have: never sent, or refused for now, also while it waits for its next try. All of
+ * its tasks end `cancelled`, the lane goes on without it, and what depends on it fails without being sent (C18). Calling it again is safe.
+ * One that the downstream has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing of it is sent again, what was
+ * applied stays so, and the rest ends `cancelled`. `NotFoundError` where there is none; `NotCancellableError` says why not, and nothing was changed (G9).
+ */
+export const cancelBatch = async (client: ClientContext, batch: number): Promise<CancelledBatch> => {
+  checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
+  await client.ready();
+  for (let look = 1; look <= LOOKS; look++) {
+    const found = await store.readBatchInLane(client.pool, batch);
+    if (found === null) {
+      const cancellation = await cancelAccepted(client, batch);
+      if (cancellation === null)
+        throw new NotFoundError('batch', String(batch), 'It never was, or it was split, or its retention is over: see `muster batch`.'); // prettier-ignore
+      return { batch, service: null, tasks: [], cancellation };
+    }
+    const { service } = found;
+    if (found.status === STATUSES.pending || found.status === STATUSES.valid) {
+      const cancellation = await cancelInLane(client, batch);
+      if (cancellation !== null) return { batch, service, tasks: [], cancellation };
+      continue; // its answer was being written
+    }
+    if (found.status === STATUSES.cancelled) return { batch, service, tasks: [] };
+    refuse(batch, found);
+    const ended = await withRetries(() => tryCancel(client, batch, found.laneId));
+    if (ended !== null) {
+      await client.ringLaneIds([found.laneId, ...ended.dependents]);
+      if (ended.members.some(({ initiatorId }) => initiatorId !== null)) await wakeNotices(client);
+      return { batch, service, tasks: ended.members.map(({ id }) => id) };
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+  throw new NotCancellableError(batch, 'held', 'another transaction holds it; try again');
+};
+
+/** Null: it is pending no more. */
+const cancelInLane = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
+  try {
+    return await cancelAccepted(client, batch);
+  } catch (error) {
+    const found = await store.readBatchInLane(client.pool, batch);
+    if (found?.status !== STATUSES.pending && found?.status !== STATUSES.valid) return null;
+    throw error instanceof NotCancellableError ? new NotCancellableError(batch, statusName(found.status), error.why) : error; // prettier-ignore
+  }
+};
+
+const refuse = (batch: number, { status, ...facts }: store.BatchInLane): void => {
+  const name = statusName(status);
+  const why = whyNotCancelled({ status: name, ...facts });
+  if (why !== null) throw new NotCancellableError(batch, name, why);
+};
+
+interface Ended {
+  members: store.CancelledMember[];
+  dependents: number[];
+}
+
+/** Null: it is in other hands at this moment. */
+const tryCancel = (client: ClientContext, batch: number, laneId: number): Promise<Ended | null> =>
+  inTransaction(client.pool, async (tx) => {
+    await lockLaneStates(tx, [laneId]);
+    if (!(await store.lockFreeBatch(tx, batch))) return null;
+    const found = await store.readBatchInLane(tx, batch);
+    if (found === null || found.status === STATUSES.cancelled) return null; // as the next look finds it
+    refuse(batch, found);
+    const members = await store.cancelMembers(tx, batch);
+    await moveSubmission(tx, batch, STATUSES.cancelled);
+    const notices = noticesOfEnds(members, { state: 'cancelled' });
+    if (notices.length > 0) await insertNotices(tx, notices);
+    return { members, dependents: await store.findDependentLanes(tx, batch) };
+  });

@@ -1,0 +1,181 @@
+import type { Handler } from '../../handlers/types';
+import type { CheckedTask, TaskInput } from '../tasks/checkTasks';
+import { checkTask, describe } from '../tasks/checkTasks';
+import type { TaskProblem } from '../errors';
+import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
+
+/** A batch for a lane, as a user gives it. */
+export interface BatchInput<P = unknown> {
+  /** What is ordered: its batches are applied in the order in which they were submitted (C1). 1-512 bytes. */
+  service: string;
+  /** In the order in which the downstream is to get them; 1 to 10,000, all of one target, within the handler's limits. */
+  items: readonly TaskInput<P>[];
+  /** State keys for approach `parallel` (C25), besides what the handler says of the items; at most 1,000 of each, 1-256 bytes. */
+  reads?: readonly string[];
+  writes?: readonly string[];
+  /** Batches that must be committed before this one is sent, of any lane (C18): their ids, or keys of the same call. At most 1,000. */
+  dependsOn?: readonly (number | string)[];
+  /** Name of this batch within the call, for `dependsOn` of others. */
+  key?: string;
+}
+
+export interface CheckedBatch {
+  service: string;
+  target: string;
+  tasks: CheckedTask[];
+  reads: string[];
+  writes: string[];
+  dependsOn: readonly (number | string)[];
+  key: string | null;
+}
+
+export const MAX_ITEMS = 10_000;
+const MAX_KEYS = 1_000;
+const MAX_KEY_BYTES = 256;
+const MAX_DEPENDENCIES = 1_000;
+const MAX_SERVICE_BYTES = 512;
+
+/** Every item by the handler's schema and limits, then the batch as a whole. `at`: where it stands in the call, for messages. */
+export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): CheckedBatch => {
+  const { service, items, key, dependsOn = [] } = input;
+  if (!handler.ordered)
+    throw new InvalidArgumentError('handler', 'one that keeps order: with `lane` (also an empty one) or `service`', handler.name, 'Otherwise its single tasks could overtake the batch (C7).'); // prettier-ignore
+  checkText(`${at}.service`, service, MAX_SERVICE_BYTES);
+  if (key !== undefined) checkText(`${at}.key`, key, MAX_KEY_BYTES);
+  if (!Array.isArray(items) || items.length === 0 || items.length > MAX_ITEMS)
+    throw new InvalidArgumentError(`${at}.items`, `an array of 1 to ${MAX_ITEMS} tasks`, Array.isArray(items) ? items.length : items); // prettier-ignore
+  const problems: TaskProblem[] = [];
+  const tasks = items.flatMap((item, index) => {
+    const task = checkTask(handler, item, index, problems);
+    return task === null ? [] : [task];
+  });
+  checkTwins(tasks, problems);
+  checkDistinct(tasks, problems);
+  if (problems.length > 0) throw new InvalidTaskError(problems);
+  const target = oneTarget(tasks, at);
+  for (const { payload } of handler.service === undefined ? [] : tasks)
+    checkService(handler, target, JSON.parse(payload), service, at);
+  checkLimits(handler, tasks, at);
+  if (!Array.isArray(dependsOn) || dependsOn.length > MAX_DEPENDENCIES)
+    throw new InvalidArgumentError(`${at}.dependsOn`, `an array of at most ${MAX_DEPENDENCIES} batch ids or keys`, dependsOn.length ?? dependsOn); // prettier-ignore
+  for (const one of dependsOn)
+    if (typeof one !== 'string' && !(Number.isSafeInteger(one) && one > 0))
+      throw new InvalidArgumentError(`${at}.dependsOn`, 'ids of batches, or keys of this call', one);
+  return {
+    service,
+    target,
+    tasks,
+    ...setsOf(handler, input, tasks, at),
+    dependsOn: [...new Set(dependsOn)],
+    key: key ?? null,
+  };
+};
+
+const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
+  const seen = new Map<string, number>();
+  for (const { id, index } of tasks) {
+    const twin = seen.get(id);
+    if (twin !== undefined)
+      problems.push({ index, id, field: 'id', code: 'ID_CONFLICT', message: `expected ids that differ within a batch, but item ${twin} has it too` }); // prettier-ignore
+    seen.set(id, index);
+  }
+};
+
+/** H6: equal keys never share a batch. Nor two in flight: they are among its writes (`withDistinctKeys`). */
+const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
+  const seen = new Map<string, number>();
+  for (const { id, index, key } of tasks) {
+    const twin = key === null ? undefined : seen.get(key);
+    if (twin !== undefined)
+      problems.push({ index, id, field: 'distinctBy', code: 'KEY_CONFLICT', message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a batch of its own, after this one` }); // prettier-ignore
+    if (key !== null) seen.set(key, index);
+  }
+};
+
+const oneTarget = (tasks: readonly CheckedTask[], at: string): string => {
+  const { target } = tasks[0]!;
+  const other = tasks.find((task) => task.target !== target);
+  if (other !== undefined)
+    throw new InvalidArgumentError(`${at}.items`, `items of one target (item 0: ${describe(target)})`, `${other.target} (item ${other.index})`, 'Submit a batch a target.'); // prettier-ignore
+  return target;
+};
+
+const checkService = (handler: Handler, target: string, payload: unknown, service: string, at: string): void => {
+  const expected = handler.service!(target, payload);
+  if (expected !== service)
+    throw new InvalidArgumentError(`${at}.service`, `${describe(expected)}, which handler "${handler.name}" names for target ${describe(target)}`, service); // prettier-ignore
+};
+
+const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string): void => {
+  const { maxItems, maxBytes, overheadBytes, maxWeight, maxWeightInFlight } = handler.limits;
+  const tooLarge = (what: string, limit: number, got: number): never => {
+    throw new MusterError(
+      'BATCH_TOO_LARGE',
+      `${at}.items: expected at most ${limit} ${what}, the limit of handler "${handler.name}", got ${got}. Nothing was accepted; split the batch: the parts keep their order.`,
+    );
+  };
+  if (tasks.length > maxItems) tooLarge('items', maxItems, tasks.length);
+  const bytes = tasks.reduce((sum, task) => sum + task.bytes, overheadBytes);
+  if (maxBytes !== undefined && bytes > maxBytes) tooLarge('bytes', maxBytes, bytes);
+  const weight = tasks.reduce((sum, task) => sum + (task.weight ?? 1), 0);
+  if (maxWeight !== undefined && weight > maxWeight) tooLarge('units of weight', maxWeight, weight);
+  const inFlight = Math.min(maxWeightInFlight.perTarget ?? Infinity, maxWeightInFlight.perHandler ?? Infinity);
+  if (weight > inFlight) tooLarge('units of weight in flight', inFlight, weight);
+};
+
+/**
+ * What was declared for the batch and what the handler says of its items. Where nothing was declared for the batch and one of its items
+ * has no keys, nothing is declared at all: that item may touch anything (C25).
+ */
+const setsOf = (
+  handler: Handler,
+  { reads, writes }: BatchInput,
+  tasks: readonly CheckedTask[],
+  at: string,
+): { reads: string[]; writes: string[] } => {
+  const keys = { reads: declared(`${at}.reads`, reads), writes: declared(`${at}.writes`, writes) };
+  const isDeclared = keys.reads.size + keys.writes.size > 0;
+  for (const { payload } of handler.reads === undefined && handler.writes === undefined ? [] : tasks) {
+    const content: unknown = JSON.parse(payload);
+    const [read, written] = [handler.reads?.(content) ?? [], handler.writes?.(content) ?? []];
+    if (!isDeclared && read.length + written.length === 0) return { reads: [], writes: [] };
+    for (const key of read) keys.reads.add(key);
+    for (const key of written) keys.writes.add(key);
+  }
+  const sets = { reads: checkKeys(`${at}.reads`, keys.reads), writes: checkKeys(`${at}.writes`, keys.writes) };
+  return withDistinctKeys(sets, tasks.map(({ key }) => key)); // prettier-ignore
+};
+
+const declared = (field: string, keys: readonly string[] | undefined): Set<string> => {
+  if (keys !== undefined && !Array.isArray(keys)) throw new InvalidArgumentError(field, 'an array of state keys', keys);
+  return new Set<string>(keys ?? []);
+};
+
+/**
+ * Two batches of one `distinctBy` key are never in flight together (H6): each writes its keys. Where nothing was declared, a batch conflicts
+ * with every other as it is.
+ */
+export const withDistinctKeys = (
+  { reads, writes }: { reads: string[]; writes: string[] },
+  keys: readonly (string | null)[],
+): { reads: string[]; writes: string[] } => {
+  if (reads.length + writes.length === 0) return { reads, writes };
+  const distinct = keys.flatMap((key) => (key === null ? [] : [`${DISTINCT}${key}`]));
+  return { reads, writes: distinct.length === 0 ? writes : [...writes, ...new Set(distinct)].sort() };
+};
+const DISTINCT = 'distinctBy:';
+
+export const checkKeys = (field: string, keys: ReadonlySet<string>): string[] => {
+  if (keys.size > MAX_KEYS)
+    throw new InvalidArgumentError(field, `at most ${MAX_KEYS} state keys`, keys.size, 'Name coarser keys: a conflict too many only costs time.'); // prettier-ignore
+  for (const key of keys) checkText(field, key, MAX_KEY_BYTES);
+  return [...keys].sort();
+};
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+export const checkText = (field: string, value: unknown, maxBytes: number): void => {
+  if (typeof value !== 'string' || value === '' || value.includes('\0') || LONE_SURROGATE.test(value))
+    throw new InvalidArgumentError(field, `1-${maxBytes} bytes of well-formed text without NUL`, value);
+  const size = Buffer.byteLength(value);
+  if (size > maxBytes) throw new InvalidArgumentError(field, `1-${maxBytes} bytes`, size);
+};

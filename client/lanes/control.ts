@@ -1,0 +1,173 @@
+import type { Handler } from '../../handlers/types';
+import { withRetries } from '../../postgres/errors';
+import * as store from '../../postgres/lanes/control';
+import { lockLanes } from '../../postgres/lanes/lane';
+import { moveSubmission, readyDependents } from '../../postgres/lanes/settle';
+import type { Client as Transaction, Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
+import { insertNotices } from '../../postgres/calls/settle';
+import { insertSubmission } from '../../postgres/lanes/laneBatch';
+import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
+import { STRATEGIES } from '../../workflows/planning/lanes/types';
+import type { StrategyName } from '../../workflows/planning/lanes/types';
+import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
+import { checkName, checkOneOf, checkWhole } from '../arguments';
+import { checkBatch } from './checkBatch';
+import type { TaskInput } from '../tasks/checkTasks';
+import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
+import { requireLane } from './views';
+import { noticesOfEnds } from '../operations/notices';
+import type { Submitter } from '../tasks/accept';
+
+/** What an operator does about lanes: a row first, the ring after its commit (`LaneVerbs`). Answers the lanes to ring. */
+
+const REASON_MAX = 1_000;
+const WEIGHT_MAX = 10_000;
+const SLOTS_MAX = 1_000;
+
+export const checkReason = (reason: unknown): string => {
+  if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
+    throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
+  return reason;
+};
+
+export const pauseLane = async (pool: Pool, service: string, reason: string): Promise<number[]> => {
+  await requireLane(pool, checkName('service', service));
+  return store.pauseLanes(pool, service, checkReason(reason));
+};
+
+export const resumeLane = async (pool: Pool, service: string): Promise<number[]> => {
+  await requireLane(pool, checkName('service', service));
+  return store.resumeLane(pool, service);
+};
+
+export const setLaneWeight = async (pool: Pool, service: string, weight: number): Promise<void> => {
+  checkWhole('weight', weight, 1, WEIGHT_MAX);
+  await requireLane(pool, checkName('service', service));
+  await store.setLaneWeight(pool, service, weight);
+};
+
+export interface QueuerSettings {
+  /** Submitters: batches that are sent at once, of all lanes; 1 to 1,000. */
+  slots?: number;
+  strategy?: StrategyName;
+  /** Rounds at a time of `multi-round`, 1 to 1,000. */
+  depth?: number;
+}
+
+export const setQueuer = async (pool: Pool, settings: QueuerSettings): Promise<number[]> => {
+  const { slots, strategy, depth } = settings;
+  if (slots === undefined && strategy === undefined && depth === undefined)
+    throw new InvalidArgumentError('settings', 'slots, strategy or depth', settings);
+  return store.setQueuer(pool, {
+    slots: slots === undefined ? null : checkWhole('slots', slots, 1, SLOTS_MAX),
+    strategy: strategy === undefined ? null : STRATEGIES[checkOneOf('strategy', strategy, Object.keys(STRATEGIES) as StrategyName[])], // prettier-ignore
+    depth: depth === undefined ? null : checkWhole('depth', depth, 1, 1_000),
+  });
+};
+
+/** What becomes of the batch that halts a lane. */
+export type Fix =
+  /** Of unknown outcome: it was applied. */
+  | { as: 'applied' }
+  /** Of unknown outcome: send it again, with the same key. It may be applied twice: look first. */
+  | { as: 'again' }
+  /** Of an invalid one: these items in its place, before everything that waits. */
+  | { items: readonly TaskInput[] };
+
+type Halted = store.HaltedLane & { haltedBy: number };
+
+/** Goes on without the batch that halts the lane: an unknown one counts as not applied, and so fails those that depend on it. */
+export const skipHead = (
+  pool: Pool,
+  service: string,
+): Promise<{ batch: number; laneIds: number[]; targetIds: number[] }> =>
+  onHalted(pool, service, async (tx, halted) => {
+    if (halted.status === STATUSES.parked) await endParked(tx, halted.haltedBy, false);
+    const { targetId } = halted;
+    return { ...(await endHalt(tx, halted, halted.haltedBy)), targetIds: targetId === null ? [] : [targetId] };
+  });
+
+export const fixHead = async (
+  client: { pool: Pool; submitter: Submitter; handler(name: string): Handler },
+  service: string,
+  fix: Fix,
+): Promise<{ batch: number; laneIds: number[] }> => {
+  const { pool, submitter } = client;
+  if (!('items' in fix)) {
+    const as = checkOneOf('as', fix?.as, ['applied', 'again'] as const);
+    return onHalted(pool, service, async (tx, halted) => {
+      if (halted.status !== STATUSES.parked) throw notParked(service, halted);
+      if (as === 'applied') await endParked(tx, halted.haltedBy, true);
+      else {
+        await store.reopenParked(tx, halted.haltedBy);
+        await moveSubmission(tx, halted.haltedBy, STATUSES.unsubmitted);
+      }
+      return endHalt(tx, halted, halted.haltedBy);
+    });
+  }
+  return onHalted(pool, service, async (tx, halted) => {
+    const { handler: name, targetId, seq, status } = halted;
+    if (name === null || targetId === null || seq === null)
+      throw new NotFoundError('batch', String(halted.haltedBy), 'Its retention is over: `lane skip`, then submit a new one.'); // prettier-ignore
+    if (status === STATUSES.parked)
+      throw new InvalidArgumentError('items', `"applied" or "again" for batch ${halted.haltedBy}, of which nobody knows whether it was applied`, 'items'); // prettier-ignore
+    const handler = client.handler(name);
+    const batch = checkBatch(handler, { service, items: fix.items });
+    const [bound] = await submitter.bindLanes(handler, [batch]);
+    if (bound!.targetId !== targetId)
+      throw new InvalidArgumentError('items', 'items of the target of the batch in whose place they go', batch.target);
+    await lockLanes(tx, [halted.laneId]);
+    const initiatorIds = await submitter.initiatorIds(batch.tasks);
+    const { batchId } = await insertSubmission(tx, {
+      ...bound!,
+      tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({ id, payload, bytes, weight, initiatorId: initiatorIds[i]! })), // prettier-ignore
+      reads: [...new Set([...batch.reads, ...(halted.reads ?? [])])],
+      writes: [...new Set([...batch.writes, ...(halted.writes ?? [])])],
+      reason: FLUSH_REASONS.given,
+      seq,
+    });
+    if (batchId === null)
+      throw new InvalidArgumentError('items', 'new ids: those of the invalid batch stay with its end', batch.tasks.map(({ id }) => id)); // prettier-ignore
+    return endHalt(tx, halted, batchId);
+  });
+};
+
+const onHalted = async <T>(
+  pool: Pool,
+  service: string,
+  work: (tx: Transaction, halted: Halted) => Promise<T>,
+): Promise<T> => {
+  await requireLane(pool, checkName('service', service));
+  return withRetries(() =>
+    inTransaction(pool, async (tx) => {
+      const halted = await store.lockHalted(tx, service);
+      if (halted === null || halted.haltedBy === null)
+        throw new MusterError('NOT_HALTED', `lane ${JSON.stringify(service)}: expected one that is halted. Nothing was changed.`); // prettier-ignore
+      return work(tx, halted as Halted);
+    }),
+  );
+};
+
+const endHalt = async (
+  tx: Transaction,
+  halted: Halted,
+  batch: number,
+): Promise<{ batch: number; laneIds: number[] }> => {
+  await store.unhaltLane(tx, halted.laneId);
+  return { batch, laneIds: [halted.laneId, ...(await readyDependents(tx, halted.haltedBy))] };
+};
+
+/** The verdict on a batch of unknown outcome: its tasks end, their initiators are told, and whoever depends on it goes on or fails. */
+const endParked = async (tx: Transaction, batchId: number, applied: boolean): Promise<void> => {
+  const error = applied ? null : 'skipped by an operator: nobody knows whether it was applied';
+  const members = await readParkedMembers(tx, batchId);
+  await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
+  await moveSubmission(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
+  const notices = noticesOfEnds(members, { state: applied ? 'succeeded' : 'failed', ...(error === null ? {} : { error }) }); // prettier-ignore
+  if (notices.length > 0) await insertNotices(tx, notices);
+};
+
+const notParked = (service: string, { haltedBy, status }: Halted): MusterError =>
+  new InvalidArgumentError('as', `only for a batch of unknown outcome; lane ${service} is halted by batch ${haltedBy}`, status === null ? 'gone' : statusName(status), 'Give corrected items in its place, or skip it.'); // prettier-ignore

@@ -1,0 +1,61 @@
+import { readBatch, readBatchMembers } from '../../postgres/operations/batchView';
+import type { Pool } from '../../postgres/pool';
+import type { StoredEnd } from '../../postgres/callbacks/taskEnd';
+import { readTaskEnds, readValues } from '../../postgres/callbacks/taskEnd';
+import type { TaskState } from '../../workflows/planning/states';
+import { taskStateName } from '../../workflows/planning/states';
+import { checkWhole } from '../arguments';
+import { chunksOf, IDS_PER_STATEMENT } from '../context';
+import { NotFoundError } from '../errors';
+
+/** What the downstream said of one item of a batch. */
+export interface Receipt {
+  id: string;
+  /** Applied, refused for good, or (null) not known yet. */
+  receipt: 'valid' | 'invalid' | null;
+  state: TaskState;
+  /** Why it was refused, or what is wrong so far. */
+  message: string | null;
+  /** What the downstream gave with it, if anything. */
+  data?: unknown;
+}
+
+const MEMBERS_MAX = 100_000;
+const DATA_BYTES_MAX = 16_000_000;
+
+/** Of every item, in the order of the batch as it was formed, wherever retries and halves have taken it. Data of at most 16 MB in all. @throws NotFoundError */
+export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> => {
+  checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
+  if ((await readBatch(pool, batch)) === null)
+    throw new NotFoundError('batch', String(batch), 'It never was, or it ended and its retention is over.');
+  const members = await readBatchMembers(pool, batch, MEMBERS_MAX);
+  const all: Receipt[] = [];
+  for (const chunk of chunksOf(members, IDS_PER_STATEMENT)) {
+    const ends = new Map((await readTaskEnds(pool, chunk.map(({ id }) => id))).map((end) => [end.id, end])); // prettier-ignore
+    const data = await readData(pool, [...ends.values()]);
+    for (const { id } of chunk) all.push(toReceipt(id, ends.get(id)!, data));
+  }
+  return all;
+};
+
+const keyOf = (batchId: number, place: number): string => `${batchId}/${place}`;
+
+const readData = async (pool: Pool, ends: readonly StoredEnd[]): Promise<ReadonlyMap<string, string>> => {
+  const places = ends.flatMap(({ batchId, attempt, place }) =>
+    batchId === null || attempt === null || place === null ? [] : [{ batchId, attempt, place }],
+  );
+  const values = await readValues(pool, places, DATA_BYTES_MAX);
+  return new Map((values ?? []).map(({ batchId, place, value }) => [keyOf(batchId, place), value]));
+};
+
+const toReceipt = (id: string, end: StoredEnd, data: ReadonlyMap<string, string>): Receipt => {
+  const state = taskStateName(end.state);
+  const json = end.result ?? (end.batchId === null ? undefined : data.get(keyOf(end.batchId, end.place!)));
+  return {
+    id,
+    receipt: state === 'succeeded' ? 'valid' : state === 'failed' ? 'invalid' : null,
+    state,
+    message: end.error,
+    ...(json === undefined ? {} : { data: JSON.parse(json) as unknown }),
+  };
+};

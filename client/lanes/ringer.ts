@@ -1,0 +1,39 @@
+import { Gather } from '../../postgres/sharing/coalesce';
+import { markReady } from '../../postgres/lanes/lane';
+import type { Pool } from '../../postgres/pool';
+import { queuersOf, wakeQueuers } from '../../postgres/lanes/queuer';
+import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
+import { wakeQueuerWorkflows } from '../../workflows/wake';
+import type { Behind } from '../../workflows/behind';
+
+/** `Ringer` for lanes, after commits: R1, then R2, each a statement of its own, then the wake. Never throws: the sweeper repeats it. */
+export class LaneRinger {
+  private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly behind: Behind,
+    private readonly prefix: string,
+  ) {}
+
+  /** Resolves when a ring that began after this call has ended, or when waiting for it has become too long. */
+  ring(laneIds: Iterable<number>): Promise<void> {
+    const ids = [...laneIds];
+    return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.gather.add(ids));
+  }
+
+  /** R2 alone: what became eligible is marked already, or it is the submitters that changed. */
+  wake(queuerIds: readonly number[]): Promise<void> {
+    return this.behind.follow(() => this.wakeNow(queuerIds));
+  }
+
+  private async ringNow(ids: readonly number[]): Promise<void> {
+    await markReady(this.pool, ids);
+    await this.wakeNow(await queuersOf(this.pool, ids));
+  }
+
+  private async wakeNow(queuerIds: readonly number[]): Promise<void> {
+    const woken = await wakeQueuers(this.pool, queuerIds, WAKE_LEASE_MS);
+    if (woken.length > 0) await this.behind.wake((temporal) => wakeQueuerWorkflows(temporal, this.prefix, woken));
+  }
+}

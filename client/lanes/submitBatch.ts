@@ -1,0 +1,160 @@
+import type { Handler } from '../../handlers/types';
+import { withRetries } from '../../postgres/errors';
+import type { Queryable } from '../../postgres/pool';
+import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import * as store from '../../postgres/lanes/laneBatch';
+import { findTasks } from '../../postgres/grouping/task';
+import { lockLanes } from '../../postgres/lanes/lane';
+import { checkDependencies } from '../../workflows/planning/lanes/dependencies';
+import { statusName } from '../../workflows/planning/lanes/statuses';
+import { FLUSH_REASONS } from '../../workflows/planning/states';
+import { checkBacklog, inLanes } from '../tasks/backlog';
+import type { BatchInput, CheckedBatch } from './checkBatch';
+import { checkBatch } from './checkBatch';
+import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
+import type { Submitter } from '../tasks/accept';
+import { sameJson } from '../tasks/repeats';
+
+export interface SubmitBatchOptions {
+  /** The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until then: other submits to them wait (C27). */
+  tx?: Queryable;
+}
+
+export interface SubmittedBatch {
+  batch: number;
+  service: string;
+  /** False: these very items had been submitted before, as this batch. */
+  accepted: boolean;
+}
+
+/** What one call needs of the client. */
+export interface BatchSubmitContext {
+  readonly submitter: Submitter;
+  readonly schema: string;
+}
+
+export const MAX_BATCHES = 1_000;
+
+/** Stores batches for lanes in one transaction, in the order given. Rings nothing: that is for after the commit. */
+export const storeBatches = async (
+  { submitter, schema }: BatchSubmitContext,
+  handler: Handler,
+  inputs: readonly BatchInput[],
+  options: SubmitBatchOptions,
+): Promise<{ batches: SubmittedBatch[]; laneIds: number[] }> => {
+  if (!(inputs?.length >= 1 && inputs.length <= MAX_BATCHES))
+    throw new InvalidArgumentError('batches', `an array of 1 to ${MAX_BATCHES}`, inputs?.length ?? inputs);
+  const batches = inputs.map((input, i) => checkBatch(handler, input, inputs.length === 1 ? 'batch' : `batches[${i}]`));
+  const bound = await submitter.bindLanes(handler, batches);
+  const initiators = new Map<CheckedBatch, (number | null)[]>();
+  for (const batch of batches) initiators.set(batch, await submitter.initiatorIds(batch.tasks));
+  const laneIds = [...new Set(bound.map((one) => one.laneId))];
+  const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, initiators, laneIds); // prettier-ignore
+  const submitted =
+    options.tx === undefined
+      ? await withRetries(() => inTransaction(submitter.pool, work))
+      : await inCallersTransaction(options.tx, schema, work);
+  return { batches: submitted, laneIds };
+};
+
+export interface BoundBatch {
+  laneId: number;
+  targetId: number;
+  handlerId: number;
+}
+
+const storeAll = async (
+  db: Queryable,
+  handler: Handler,
+  batches: readonly CheckedBatch[],
+  bound: readonly BoundBatch[],
+  initiators: ReadonlyMap<CheckedBatch, (number | null)[]>,
+  laneIds: readonly number[],
+): Promise<SubmittedBatch[]> => {
+  await lockLanes(db, laneIds);
+  const targetIds = new Map(batches.map(({ target }, i) => [target, bound[i]!.targetId]));
+  await checkBacklog(db, inLanes, handler, bound[0]!.handlerId, batches.flatMap(({ tasks }) => tasks), targetIds); // prettier-ignore
+  const needs = await checkNeeds(db, handler, batches);
+  const submitted: SubmittedBatch[] = [];
+  const pairs: { batchId: number; needs: number }[] = [];
+  for (const [i, batch] of batches.entries()) {
+    const of = initiators.get(batch)!;
+    const { batchId } = await store.insertSubmission(db, {
+      ...bound[i]!,
+      tasks: batch.tasks.map(({ id, payload, bytes, weight }, at) => ({ id, payload, bytes, weight, initiatorId: of[at]! })), // prettier-ignore
+      reads: batch.reads,
+      writes: batch.writes,
+      reason: FLUSH_REASONS.given,
+    });
+    const given = batchId ?? (await findRepeated(db, handler, batch));
+    submitted.push({ batch: given, service: batch.service, accepted: batchId !== null });
+  }
+  for (const [i, { batch: batchId, accepted }] of submitted.entries())
+    for (const need of accepted ? needs[i]! : [])
+      pairs.push({ batchId, needs: typeof need === 'number' ? need : submitted[need.at]!.batch });
+  if (pairs.length > 0) await store.insertDependencies(db, pairs);
+  return submitted;
+};
+
+/** What each batch of the call needs: stored batches by id, others by their place in it. Refuses whatever could never be sent (C18). */
+const checkNeeds = async (
+  db: Queryable,
+  handler: Handler,
+  batches: readonly CheckedBatch[],
+): Promise<(number | { at: number })[][]> => {
+  const nameOf = (batch: CheckedBatch, i: number): string => batch.key ?? `#${i}`;
+  const places = new Map(batches.map((batch, i) => [nameOf(batch, i), i]));
+  const stored = [...new Set(batches.flatMap(({ dependsOn }) => dependsOn.filter((one) => typeof one === 'number')))];
+  const known = stored.length === 0 ? [] : await store.lockDependedOn(db, stored);
+  const statuses = new Map(known.map(({ batchId, status }) => [String(batchId), statusName(status)]));
+  const asked = batches.map((batch, i) => ({
+    id: nameOf(batch, i),
+    reads: batch.reads,
+    writes: batch.writes,
+    lane: { service: batch.service, ...handler.lane },
+    dependsOn: batch.dependsOn.map(String),
+  }));
+  let checked: ReturnType<typeof checkDependencies>;
+  try {
+    checked = checkDependencies(asked, (id) => statuses.get(id));
+  } catch (error) {
+    throw new MusterError('INVALID_DEPENDENCY', `${(error as Error).message}. Nothing was accepted.`);
+  }
+  return batches.map((batch, i) => {
+    const { waitsFor, failedOn } = checked.get(nameOf(batch, i))!;
+    if (failedOn !== null)
+      throw new MusterError(
+        'INVALID_DEPENDENCY',
+        `dependsOn of batch ${nameOf(batch, i)}: expected batches that were or may still be applied, got ${failedOn}, which is ${statuses.get(failedOn) ?? 'not'} and never will be. Nothing was accepted.`,
+      );
+    return waitsFor.map((one) => (places.has(one) ? { at: places.get(one)! } : Number(one)));
+  });
+};
+
+/** Some of its ids exist. The very same items, as one batch: that batch (A1); else a conflict. */
+const findRepeated = async (db: Queryable, handler: Handler, batch: CheckedBatch): Promise<number> => {
+  const ids = batch.tasks.map((task) => task.id);
+  const [given, stored] = [await store.findGiven(db, ids), await findTasks(db, ids)];
+  const [first] = given;
+  const payloads = new Map(stored.map((task) => [task.id, task]));
+  const places = new Map(given.map((task) => [task.id, task]));
+  const same =
+    first !== undefined &&
+    first.n === ids.length &&
+    batch.tasks.every((task, i) => {
+      const was = places.get(task.id);
+      const of = payloads.get(task.id);
+      return was?.batchId === first.batchId && was.place === i + 1 && of?.handler === handler.name && sameJson(of.payload, task.payload); // prettier-ignore
+    });
+  if (same && first.batchId !== null) return first.batchId;
+  const taken = batch.tasks.find((task) => payloads.has(task.id))!;
+  throw new InvalidTaskError([
+    {
+      index: taken.index,
+      id: taken.id,
+      field: 'id',
+      code: 'ID_CONFLICT',
+      message: `expected ids that are new, or the very items of one batch again; this one was accepted before${places.get(taken.id)?.batchId == null ? '' : ` in batch ${places.get(taken.id)!.batchId}`}`,
+    },
+  ]);
+};

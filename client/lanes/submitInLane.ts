@@ -1,0 +1,62 @@
+import type { Handler } from '../../handlers/types';
+import { withRetries } from '../../postgres/errors';
+import { lockLanes } from '../../postgres/lanes/lane';
+import { insertLaneTasks } from '../../postgres/lanes/queue';
+import type { Pool, Queryable } from '../../postgres/pool';
+import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import type { NewTask } from '../../postgres/grouping/task';
+import { checkBacklog, inLanes } from '../tasks/backlog';
+import { checkKeys, checkText, withDistinctKeys } from './checkBatch';
+import type { CheckedTask } from '../tasks/checkTasks';
+import type { TaskProblem } from '../errors';
+import { knownIds } from '../tasks/repeats';
+
+/** Single tasks of an ordered handler: into the queues of their lanes. */
+
+const MAX_SERVICE_BYTES = 512;
+
+export const serviceOf = (handler: Handler, target: string, payload: string): string => {
+  const service = handler.service!(target, JSON.parse(payload));
+  checkText('service', service, MAX_SERVICE_BYTES);
+  return service;
+};
+
+export interface LaneSubmit {
+  handler: Handler;
+  handlerId: number;
+  /** By key. */
+  targetIds: ReadonlyMap<string, number>;
+  tasks: readonly CheckedTask[];
+  rows: readonly NewTask[];
+  /** Of each task. */
+  lanes: readonly number[];
+  laneIds: readonly number[];
+  partial: boolean;
+}
+
+/** In one transaction that holds the lanes' rows to its commit, or to the caller's (C27). */
+export const storeInLanes = async (
+  pool: Pool,
+  schema: string,
+  submit: LaneSubmit,
+  tx: Queryable | undefined,
+): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
+  const keysOf = (field: 'reads' | 'writes', payload: string): string[] =>
+    checkKeys(field, new Set(submit.handler[field]?.(JSON.parse(payload)) ?? []));
+  const tasks = submit.rows.map((row, i) => ({
+    ...row,
+    laneId: submit.lanes[i]!,
+    ...withDistinctKeys({ reads: keysOf('reads', row.payload), writes: keysOf('writes', row.payload) }, [row.key]),
+  }));
+  const work = async (db: Queryable): Promise<{ accepted: number; repeated: number; refused: TaskProblem[] }> => {
+    await lockLanes(db, submit.laneIds);
+    await checkBacklog(db, inLanes, submit.handler, submit.handlerId, submit.tasks, submit.targetIds);
+    const inserted = await insertLaneTasks(db, tasks);
+    const refused: TaskProblem[] = [];
+    if (inserted.size === tasks.length) return { accepted: inserted.size, repeated: 0, refused };
+    const others = submit.tasks.filter((task) => !inserted.has(task.id));
+    const known = await knownIds(db, submit.handler, others, refused, submit.partial);
+    return { accepted: inserted.size, repeated: known.repeated, refused };
+  };
+  return tx === undefined ? withRetries(() => inTransaction(pool, work)) : inCallersTransaction(tx, schema, work);
+};

@@ -1,0 +1,150 @@
+import type { Handler } from '../../handlers/types';
+import { findLanes } from '../../postgres/lanes/lane';
+import { setQueuersPaused } from '../../postgres/lanes/control';
+import type { Pool } from '../../postgres/pool';
+import { wakeGivenUp } from '../operations/cancellation';
+import type { BatchInput } from './checkBatch';
+import { FanoutVerbs } from '../fanouts/verbs';
+import type { TaskInput } from '../tasks/checkTasks';
+import * as control from './control';
+import type { LaneRinger } from './ringer';
+import * as views from './views';
+import type { Receipt } from './receipts';
+import { receipts } from './receipts';
+import type { Submitter } from '../tasks/accept';
+import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
+import { storeBatches } from './submitBatch';
+import { CHANGE, SUBMIT, telling } from '../tasks/telling';
+
+/** What a client can do with lanes. */
+export abstract class LaneVerbs extends FanoutVerbs {
+  abstract override readonly pool: Pool;
+  abstract override readonly prefix: string;
+  protected abstract readonly schema: string;
+  protected abstract readonly submitter: Submitter;
+  protected abstract readonly laneRinger: LaneRinger;
+  abstract handler(name: string): Handler;
+  abstract override ready(): Promise<void>;
+
+  /**
+   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before (C1). Resolves when accepted: committed.
+   * After a submit with `tx`: `ringLanes([service])` once it has committed, or wait for the sweeper (5 s at most).
+   */
+  async submitBatch(
+    handler: string,
+    service: string,
+    items: readonly TaskInput[],
+    options: Omit<BatchInput, 'service' | 'items'> & SubmitBatchOptions = {},
+  ): Promise<SubmittedBatch> {
+    const { tx, ...rest } = options;
+    const [batch] = await this.submitBatches(handler, [{ ...rest, service, items }], tx === undefined ? {} : { tx });
+    return batch!;
+  }
+
+  /** Several batches in one transaction, in this order: all are accepted or none. At most 1,000. */
+  async submitBatches(
+    handlerName: string,
+    batches: readonly BatchInput[],
+    options: SubmitBatchOptions = {},
+  ): Promise<SubmittedBatch[]> {
+    const handler = this.handler(handlerName);
+    const stored = await telling(SUBMIT, async () => {
+      await this.ready();
+      return storeBatches({ submitter: this.submitter, schema: this.schema }, handler, batches, options);
+    });
+    if (options.tx === undefined) await this.laneRinger.ring(stored.laneIds);
+    return stored.batches;
+  }
+
+  ringLaneIds(laneIds: Iterable<number>): Promise<void> {
+    return this.laneRinger.ring(laneIds);
+  }
+
+  /** Tells the queuer to look at these services; never throws. For after a `submitBatch` with `tx`. */
+  async ringLanes(services: readonly string[]): Promise<void> {
+    const lanes = await findLanes(this.pool, services).catch(() => []);
+    await this.laneRinger.ring(lanes.map(({ id }) => id));
+  }
+
+  /** A page of lanes, by service: depth, age, state and why, share of the submitters (C12). */
+  async lanes(options?: views.LanesOptions): Promise<views.LaneView[]> {
+    await this.ready();
+    return views.lanes(this.pool, options);
+  }
+
+  async lane(
+    service: string,
+    options?: { batches?: number },
+  ): Promise<views.LaneView & { batches: views.LaneBatchView[] }> {
+    await this.ready();
+    return views.lane(this.pool, service, options);
+  }
+
+  /** Null: no batch of this id stands or stood in a lane. */
+  async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
+    await this.ready();
+    return views.batchStatus(this.pool, batch);
+  }
+
+  /** What the downstream said of each item of a batch: valid, or invalid with message and data. */
+  async receipts(batch: number): Promise<Receipt[]> {
+    await this.ready();
+    return receipts(this.pool, batch);
+  }
+
+  async queuer(): Promise<views.QueuerView[]> {
+    await this.ready();
+    return views.queuers(this.pool);
+  }
+
+  /** Nothing more of this service is sent, until it is resumed; what is in flight ends. */
+  async pauseLane(service: string, reason = 'paused by hand'): Promise<void> {
+    await this.change(() => control.pauseLane(this.pool, service, reason));
+  }
+
+  async resumeLane(service: string): Promise<void> {
+    await this.laneRinger.ring(await this.change(() => control.resumeLane(this.pool, service)));
+  }
+
+  /** Everything: no lane is granted a submitter. */
+  async pauseQueuer(reason = 'paused by hand'): Promise<void> {
+    await this.change(() => setQueuersPaused(this.pool, control.checkReason(reason)));
+  }
+
+  async resumeQueuer(): Promise<void> {
+    await this.laneRinger.wake(await this.change(() => setQueuersPaused(this.pool, null)));
+  }
+
+  /** Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22). */
+  async setLaneWeight(service: string, weight: number): Promise<void> {
+    await this.change(() => control.setLaneWeight(this.pool, service, weight));
+  }
+
+  async setQueuer(settings: control.QueuerSettings): Promise<void> {
+    await this.laneRinger.wake(await this.change(() => control.setQueuer(this.pool, settings)));
+  }
+
+  /** A halted lane goes on without the batch that halts it (C19). */
+  async skipHead(service: string): Promise<{ batch: number }> {
+    const { batch, laneIds, targetIds } = await this.change(() => control.skipHead(this.pool, service));
+    await this.laneRinger.ring(laneIds);
+    await wakeGivenUp(this, targetIds);
+    return { batch };
+  }
+
+  /** A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in place of the invalid ones. */
+  async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
+    const { pool, submitter } = this;
+    const client = { pool, submitter, handler: (name: string) => this.handler(name) };
+    const { batch, laneIds } = await this.change(() => control.fixHead(client, service, fix));
+    await this.laneRinger.ring(laneIds);
+    return { batch };
+  }
+
+  private change<T>(work: () => Promise<T>): Promise<T> {
+    return telling(CHANGE, async () => {
+      await this.ready();
+      return work();
+    });
+  }
+}

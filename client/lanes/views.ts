@@ -1,0 +1,165 @@
+import { readOpenBatches } from '../../postgres/lanes/grant';
+import * as store from '../../postgres/lanes/view';
+import { servedHandlers } from '../../postgres/nodes/node';
+import type { Pool } from '../../postgres/pool';
+import { windowOf } from '../../workflows/planning/lanes/approaches';
+import type { Reduced } from '../../workflows/planning/lanes/explainLane';
+import { explainLane } from '../../workflows/planning/lanes/explainLane';
+import { laneStateOf } from '../../workflows/planning/lanes/laneState';
+import { isEnded, statusName } from '../../workflows/planning/lanes/statuses';
+import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/planning/lanes/types';
+import type { Lane } from '../../workflows/planning/lanes/types';
+import type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
+import { leaderStateName } from '../../workflows/planning/states';
+import { checkWhole } from '../arguments';
+import { NODE_LIVE_MS } from '../context';
+import { NotFoundError } from '../errors';
+
+/** Lanes as people look at them (C12): plain JSON, durations in milliseconds of the database's clock. */
+
+export type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
+
+export interface LanesOptions {
+  /** 1 to 1,000; default 100. */
+  limit?: number;
+  /** The service after which the page starts. */
+  after?: string;
+  /** Only lanes that have something to send. */
+  waiting?: boolean;
+}
+
+export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<LaneView[]> => {
+  const limit = checkWhole('limit', options.limit ?? 100, 1, 1_000);
+  const rows = await store.readLanes(pool, { after: options.after ?? null, limit, waiting: options.waiting === true });
+  const all = await withOpen(pool, rows);
+  const granted = await store.sumGranted(pool);
+  return rows.map((row, i) => viewOf(row, all[i]!, granted));
+};
+
+/** One lane with its first open batches; `NotFoundError` where there is none. */
+export const lane = async (
+  pool: Pool,
+  service: string,
+  options: { batches?: number } = {},
+): Promise<LaneView & { batches: LaneBatchView[] }> => {
+  const limit = checkWhole('batches', options.batches ?? 20, 0, 1_000);
+  const row = await requireLane(pool, service);
+  const [planned] = await withOpen(pool, [row], limit);
+  const batches = await store.readOpenSubmissions(pool, row.id, limit);
+  const [queuer] = await store.readQueuers(pool);
+  const served = await servedHandlers(pool, NODE_LIVE_MS);
+  return {
+    ...viewOf(row, planned!, await store.sumGranted(pool)),
+    batches: batches.map((batch) => batchViewOf(batch, row, planned!, queuer!, served)),
+  };
+};
+
+/** A batch of a lane; null: no batch of this id stands or stood in one (or it was split, and its parts stand for it). */
+export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatchView | null> => {
+  checkWhole('batch', batchId, 1, Number.MAX_SAFE_INTEGER);
+  const batch = await store.readSubmission(pool, batchId);
+  if (batch === null) return null;
+  const row = await requireLane(pool, batch.service);
+  // All before it, so that what it waits for is among them.
+  const [planned] = await withOpen(pool, [row], Math.min(1_000, batch.place ?? 1));
+  const [queuer] = await store.readQueuers(pool);
+  return batchViewOf(batch, row, planned!, queuer!, await servedHandlers(pool, NODE_LIVE_MS));
+};
+
+export const queuers = async (pool: Pool): Promise<QueuerView[]> =>
+  (await store.readQueuers(pool)).map(
+    ({ state, strategy, pauseReason, round: _round, expiresInMs: _expiresInMs, ...row }) => ({
+      ...row,
+      state: leaderStateName(state),
+      strategy: nameOf(STRATEGIES, strategy),
+      reason: pauseReason,
+    }),
+  );
+
+export const requireLane = async (pool: Pool, service: string): Promise<store.LaneRowView> => {
+  const row = await store.readLane(pool, service);
+  if (row === null)
+    throw new NotFoundError('service', service, 'A service is known once a batch was submitted to it: see `muster lanes`.'); // prettier-ignore
+  return row;
+};
+
+/** As the queuer would read them, at this moment and without locks. */
+const withOpen = async (pool: Pool, rows: readonly store.LaneRowView[], atLeast = 1): Promise<Lane[]> => {
+  const bases = rows.map((row) => ({
+    ...row,
+    kind: nameOf(LANE_KINDS, row.kind),
+    approach: nameOf(APPROACHES, row.approach),
+    onInvalid: nameOf(ON_INVALID, row.onInvalid),
+    pendingLimit: row.pendingLimit === null ? null : { stopAt: row.pendingLimit, resumeBelow: Math.ceil(row.pendingLimit / 2) }, // prettier-ignore
+  }));
+  const windows = bases.map((base) => Math.max(windowOf(base), atLeast));
+  const open = rows.length === 0 ? [] : await readOpenBatches(pool, rows.map(({ id }) => id), windows.map((n) => n + 1)); // prettier-ignore
+  return bases.map((base, i): Lane => {
+    const ofLane = open.filter(({ laneId }) => laneId === base.id);
+    const queued = ofLane.slice(0, windows[i]).map((batch) => ({
+      ...batch,
+      sequence: batch.seq,
+      part: 0,
+      status: statusName(batch.status),
+    }));
+    return { ...base, open: queued, openMore: ofLane.length > windows[i]! };
+  });
+};
+
+const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): LaneView => ({
+  service: row.service,
+  state: laneStateOf(planned),
+  reason: row.haltReason ?? row.pauseReason,
+  haltedBy: row.haltedBy,
+  depth: row.depth,
+  queued: row.queued,
+  oldestMs: row.oldestMs === null ? null : Math.round(row.oldestMs),
+  pending: row.pending,
+  holdInMs: row.holdInMs === null || row.holdInMs <= 0 ? null : Math.round(row.holdInMs),
+  callsAllowed: row.callsAllowed,
+  weight: row.weight,
+  share: allGranted === 0 ? 0 : row.granted / allGranted,
+  granted: row.granted,
+  kind: planned.kind,
+  approach: planned.approach,
+  onInvalid: planned.onInvalid,
+  partition: row.partition,
+});
+
+const batchViewOf = (
+  batch: store.SubmissionRow,
+  row: store.LaneRowView,
+  planned: Lane,
+  queuer: store.QueuerRowView,
+  served: readonly string[],
+): LaneBatchView => {
+  const status = statusName(batch.status);
+  const { text } = explainLane({
+    batchId: batch.batchId,
+    status,
+    place: isEnded(status) ? 0 : (batch.place ?? 0),
+    lane: planned,
+    ageMs: new Map(planned.open.map((one) => [one.id, (one as { ageMs?: number }).ageMs ?? 0])),
+    queuer: { paused: queuer.paused, served: served.includes(batch.handler), slots: queuer.slots, slotsTaken: queuer.taken, lanesBefore: Math.max(0, queuer.ready - 1) }, // prettier-ignore
+    reason: row.haltReason ?? row.pauseReason ?? queuer.pauseReason,
+    error: batch.error,
+    reduced: reducedOf(batch),
+  });
+  const { batchId, service, handler, target, place, n, attempts, error, reads, writes, needs, parts, reference } =
+    batch;
+  const times = { createdAt: batch.createdAt.toISOString(), changedAt: batch.changedAt.toISOString() };
+  return { batch: batchId, service, handler, target, status, place, n, attempts, error, reads, writes, dependsOn: needs, parts, reference, ...times, explanation: text }; // prettier-ignore
+};
+
+/** The tighter one of what back pressure left its target and its handler. */
+const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.SubmissionRow): Reduced | null => {
+  if (targetAllowed !== null && targetAllowed <= (handlerAllowed ?? Infinity))
+    return { calls: targetAllowed, of: `target "${target}"` };
+  return handlerAllowed === null ? null : { calls: handlerAllowed, of: `handler "${handler}"` };
+};
+
+const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {
+  const found = (Object.entries(names) as [T, number][]).find(([, number]) => number === code);
+  if (found === undefined) throw new Error(`expected one of ${Object.values(names).join(', ')}, got ${code}`);
+  return found[0];
+};

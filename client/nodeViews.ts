@@ -1,2 +1,0 @@
-/** Nodes and partitions as people look at them. One source: the contracts. */
-export type { NodeView, PartitionState, PartitionView } from '../workflows/contracts/node';

@@ -1,0 +1,173 @@
+import { withRetries } from '../../postgres/errors';
+import { findHandler } from '../../postgres/grouping/handler';
+import type { NodeFactsRow } from '../../postgres/nodes/node';
+import { drainNode as writeDrain, readNodeFacts, undrainNode } from '../../postgres/nodes/node';
+import { readNodeViews } from '../../postgres/nodes/nodeView';
+import { partitionResource, pinPartition, readPartitionLoads } from '../../postgres/nodes/partition';
+import { findPartition, readPartitionViews, readProcessing } from '../../postgres/nodes/partitionView';
+import type { PartitionViewRow } from '../../postgres/nodes/partitionView';
+import { inSnapshot } from '../../postgres/snapshot';
+import { wakeBalancer } from '../../workflows/wake';
+import { checkName } from '../arguments';
+import type { ClientContext } from '../context';
+import { NODE_LIVE_MS } from '../context';
+import { InvalidArgumentError } from '../errors';
+import { NoAffinityError, NodeNotAbleError, UnknownNodeError, UnknownPartitionError } from './errors';
+import type { NodeView, PartitionState, PartitionView } from './views';
+import { findScope } from '../operations/scope';
+
+/** Nodes and their partitions: how they stand, and what an operator does about them (B5, B10). Postgres alone answers; Temporal is only told. */
+
+const LOAD_OVER_MS = 60_000;
+
+/** All worker processes that the store knows: the live ones, and those that fell silent within the last minutes. */
+export const nodes = async (client: ClientContext): Promise<NodeView[]> => {
+  await client.ready();
+  const rows = await readNodeViews(client.pool, LOAD_OVER_MS);
+  return rows.map(({ startedAt, seenMs, ...row }) => ({
+    ...row,
+    alive: seenMs < NODE_LIVE_MS,
+    seenMs: Math.max(0, Math.round(seenMs)),
+    startedAt: startedAt.toISOString(),
+  }));
+};
+
+export interface PartitionsOptions {
+  /** Only its partitions; default: all handlers'. */
+  handler?: string;
+}
+
+/** By handler and number, in one snapshot. `NotFoundError`: unknown handler; `NoAffinityError`: any node serves it. */
+export const partitions = async (client: ClientContext, { handler }: PartitionsOptions = {}): Promise<PartitionView[]> => {
+  const handlerId = handler === undefined ? null : (await findScope(client, handler)).handlerId;
+  await client.ready();
+  const list = await inSnapshot(client.pool, async (db) => {
+    const loads = new Map((await readPartitionLoads(db, LOAD_OVER_MS)).map(({ id, batches }) => [id, batches]));
+    const calls = await readProcessing(db);
+    const rows = await readPartitionViews(db, handlerId);
+    return rows.map((row) => viewOf(row, loads.get(row.id) ?? 0, calls.filter(({ id }) => id === row.id)));
+  });
+  if (list.length === 0 && handler !== undefined) throw new NoAffinityError(handler);
+  return list;
+}; // prettier-ignore
+
+const viewOf = (
+  row: PartitionViewRow,
+  load: number,
+  calls: readonly { node: string; name: string | null; calls: number }[],
+): PartitionView => {
+  const held = row.holder !== null;
+  return {
+    partition: `${row.handler}/${row.no}`,
+    handler: row.handler,
+    no: row.no,
+    state: partitionStateOf(row),
+    holder: row.holder,
+    holderName: row.holderName,
+    epoch: row.epoch,
+    sinceMs: held ? whole(row.heldMs) : null,
+    leaseLeftMs: held ? whole(row.leftMs) : null,
+    revokedMs: whole(row.revokedMs),
+    wantedBy: row.wantedBy,
+    wantedByName: row.wantedByName,
+    keptFor: row.keptFor,
+    keptLeftMs: row.keptFor === null ? null : Math.max(0, whole(row.keptLeftMs)!),
+    pinnedTo: row.pinnedTo,
+    load,
+    processing: calls.map(({ node, name, calls: n }) => ({ node, name, calls: n })),
+    lastMove: row.movedAt === null ? null : { at: row.movedAt.toISOString(), why: row.reason },
+  };
+};
+
+function whole(ms: number): number;
+function whole(ms: number | null): number | null;
+function whole(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
+
+/** In one word; pure. */
+export const partitionStateOf = (row: Pick<PartitionViewRow, 'holder' | 'leftMs' | 'revokedMs' | 'keptFor' | 'keptLeftMs'>): PartitionState => {
+  if (row.holder === null) return row.keptFor !== null && (row.keptLeftMs ?? 0) > 0 ? 'kept' : 'free';
+  if (row.leftMs <= 0) return 'expired';
+  return row.revokedMs === null ? 'held' : 'revoked';
+}; // prettier-ignore
+
+/**
+ * A node gives up its partitions and gets no others, and answers no roll call; `undo`: it may have some again. By id (this process), or by
+ * name (whatever process has it, also after a restart). It goes on with everything else; calls under way end. `UnknownNodeError` lists those there.
+ */
+export const drainNode = async (
+  client: ClientContext,
+  node: string,
+  { undo = false }: { undo?: boolean } = {},
+): Promise<{ nodes: string[]; drained: boolean }> => {
+  checkName('node', node);
+  if (typeof undo !== 'boolean') throw new InvalidArgumentError('undo', 'true or false', undo);
+  await client.ready();
+  const { ids, wasDrained } = undo
+    ? await withRetries(() => undrainNode(client.pool, node))
+    : { ids: await withRetries(() => writeDrain(client.pool, node)), wasDrained: false };
+  // One that is not there now may have been drained, and come again.
+  if (ids.length === 0 && !wasDrained)
+    throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
+  await tellBalancer(client);
+  return { nodes: ids, drained: !undo };
+};
+
+/**
+ * The partition goes to this node, and stays there while it lives and is able: a node's name counts for whatever process has it, an id for
+ * that process. Null: wherever the balancer puts it. Resolves when that is written; the holder gives it up first, within the shutdown limit.
+ */
+export const movePartition = async (
+  client: ClientContext,
+  partition: string,
+  node: string | null,
+): Promise<{ partition: string; pinnedTo: string | null }> => {
+  const { id, shown } = await findPartitionId(client, partition);
+  if (node !== null) await checkAble(client, id, shown, checkName('node', node));
+  await withRetries(() => pinPartition(client.pool, id, node));
+  await tellBalancer(client);
+  return { partition: shown, pinnedTo: node };
+};
+
+const PARTITION = /^(?:partition\/)?([\w.-]{1,64})\/(\d{1,4})$/;
+
+const findPartitionId = async (client: ClientContext, given: string): Promise<{ id: string; shown: string }> => {
+  const [, handler, no] = PARTITION.exec(checkName('partition', given)) ?? [];
+  if (handler === undefined || no === undefined) throw new InvalidArgumentError('partition', 'a partition as "<handler>/<number>"', given, 'See `muster partitions`.'); // prettier-ignore
+  await client.ready();
+  const [id, shown] = [partitionResource(handler, Number(no)), `${handler}/${Number(no)}`];
+  if ((await findPartition(client.pool, id)) !== null) return { id, shown };
+  const row = await findHandler(client.pool, handler);
+  if (row === null) throw new UnknownPartitionError(given, `there is no handler "${handler}"`);
+  const all = await readPartitionViews(client.pool, row.id);
+  if (all.length === 0) throw new NoAffinityError(handler);
+  throw new UnknownPartitionError(given, `handler "${handler}" has partitions 0 to ${all.length - 1}`);
+};
+
+/** Of several processes of a name one that is able is enough: a new one has come and the old one is going. */
+const checkAble = async (client: ClientContext, id: string, shown: string, node: string): Promise<void> => {
+  const { handler, needs } = (await findPartition(client.pool, id))!;
+  const all = await readNodeFacts(client.pool, NODE_LIVE_MS);
+  const those = all.filter((one) => one.id === node || one.name === node);
+  if (those.length === 0) throw new UnknownNodeError(node, knownOf(all));
+  const faults = those.map((one) => faultOf(one, handler, needs));
+  const [fault] = faults;
+  if (faults.every((one) => one !== null)) throw new NodeNotAbleError(shown, node, fault![0], fault![1]);
+};
+
+const faultOf = (node: NodeFactsRow, handler: string, needs: Readonly<Record<string, string>>): [why: string, remedy: string] | null => {
+  const missing = Object.entries(needs).filter(([key, value]) => node.attributes[key] !== value);
+  if (!node.handlers.includes(handler)) return [`lacks handler "${handler}" (it has ${node.handlers.join(', ') || 'none'})`, 'add the handler to its config file and restart it'];
+  if (missing.length > 0) return [`lacks the attribute ${missing.map(([key, value]) => `${key}=${value}`).join(', ')} (it has ${JSON.stringify(node.attributes)})`, 'set `nodes.attributes` in its config file and restart it'];
+  if (!node.alive) return ['gives no signs of life', 'name a live one'];
+  if (node.stopping) return ['is stopping', 'name another one'];
+  if (node.drained) return ['is drained', `let it have partitions again first: \`muster node drain ${node.name ?? node.id} --undo\``];
+  return null;
+}; // prettier-ignore
+
+const knownOf = (all: readonly NodeFactsRow[]): string[] => all.map(({ id, name }) => (name === null ? id : `${id} (${name})`)); // prettier-ignore
+
+/** What was decided is written: a wake that does not get through fails nothing, the sweeper of any worker repeats it. */
+const tellBalancer = (client: ClientContext): Promise<void> =>
+  client.wake((temporal) => wakeBalancer(temporal, client.prefix));

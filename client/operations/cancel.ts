@@ -1,0 +1,108 @@
+import type { CancelledTask } from '../../postgres/operations/cancel';
+import { cancelTasks, findTargetsOf, lockTargets } from '../../postgres/operations/cancel';
+import type { NamedBatch } from '../../postgres/lanes/cancelBatch';
+import { findBatchesOfTasks } from '../../postgres/lanes/cancelBatch';
+import { withRetries } from '../../postgres/errors';
+import { lockLaneStates } from '../../postgres/lanes/lane';
+import { inTransaction } from '../../postgres/pool';
+import { insertNotices } from '../../postgres/calls/settle';
+import type { CancellationState } from '../../workflows/planning/calls/cancellation';
+import { isTerminal, taskStateName } from '../../workflows/planning/states';
+import { checkIds } from '../arguments';
+import { cancelBatch } from '../lanes/cancelBatch';
+import type { ClientContext } from '../context';
+import { chunksOf, IDS_PER_STATEMENT } from '../context';
+import { NotCancellableError, NotFoundError } from '../errors';
+import { noticesOfEnds } from './notices';
+import type { Cancellation } from '../views';
+import { wakeNotices } from './wakeNotices';
+
+/**
+ * Cancels tasks that are still created (G9): in no batch yet. Whatever a claim took first goes on and is answered with its state, as is
+ * an id that is not there. A transaction for every 1,000 ids; calling it again is safe. A batch of a lane that was not sent ends with its
+ * tasks where all of them are named (`cancelBatch`), one that the downstream has accepted is cancelled there; the answer says of the others
+ * why not.
+ */
+export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
+  const wanted = checkIds('ids', ids);
+  await client.ready();
+  const answer: Cancellation = { cancelled: [], notCancelled: [] };
+  for (const chunk of chunksOf(wanted, IDS_PER_STATEMENT)) {
+    const rows = await withRetries(() => cancelChunk(client, chunk));
+    const found = new Map(rows.map((row) => [row.id, row]));
+    for (const id of chunk) {
+      const row = found.get(id);
+      if (row?.cancelled === true) answer.cancelled.push(id);
+      else answer.notCancelled.push({ id, state: row === undefined ? 'unknown id' : taskStateName(row.state) });
+    }
+    const gone = rows.filter((row) => row.cancelled);
+    // A freed distinctBy key may let another task go; and what stands behind in a lane is its head now.
+    await client.ring(new Set(gone.map((row) => row.targetId)));
+    await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
+    if (gone.some((row) => row.initiatorId !== null)) await wakeNotices(client);
+  }
+  return cancelInBatches(client, answer);
+};
+
+/** Those in batches of lanes, or accepted by the downstream: whole batches, since a batch is sent as it is. */
+const cancelInBatches = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
+  const open = answer.notCancelled.flatMap(({ id, state }) =>
+    state === 'unknown id' || isTerminal(state) ? [] : [id],
+  );
+  const batches = new Map<number, NamedBatch>();
+  for (const chunk of chunksOf(open, IDS_PER_STATEMENT))
+    for (const found of await findBatchesOfTasks(client.pool, chunk)) {
+      const ids = [...(batches.get(found.batchId)?.ids ?? []), ...found.ids]; // of several chunks
+      batches.set(found.batchId, { ...found, ids });
+    }
+  for (const named of batches.values()) {
+    const { batchId: batch, service, ids, n } = named;
+    const others = n - ids.length;
+    const why =
+      others > 0
+        ? `in batch ${batch}${service === null ? '' : ` of lane ${service}`} with ${others} that ${others === 1 ? 'was' : 'were'} not named; cancel the batch, or all of them`
+        : await whyNot(client, batch);
+    const mine = new Set(ids);
+    if (why !== null)
+      answer.notCancelled = answer.notCancelled.map((one) => (mine.has(one.id) ? { ...one, batch, why } : one));
+    else {
+      answer.notCancelled = answer.notCancelled.filter(({ id }) => !mine.has(id));
+      answer.cancelled.push(...ids);
+    }
+  }
+  return answer;
+};
+
+/** Its tasks end by what the downstream says of them. */
+const ASKED: Record<CancellationState, string> = {
+  requested: 'the downstream is asked to cancel it',
+  confirmed: 'the downstream agreed to cancel it, and has not said yet what was done before',
+  refused: 'the downstream refused to cancel it',
+  late: 'its cancellation came too late for the downstream',
+  unsupported: 'its handler has no cancel',
+  withdrawn: 'the downstream accepted it again',
+};
+
+const whyNot = async (client: ClientContext, batch: number): Promise<string | null> => {
+  try {
+    const { cancellation } = await cancelBatch(client, batch);
+    return cancellation === undefined ? null : `${ASKED[cancellation]} (batch ${batch})`;
+  } catch (error) {
+    if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
+    // What others came to is not lost over it.
+    if (error instanceof NotFoundError) return `batch ${batch} was split meanwhile; cancel again`;
+    throw error;
+  }
+};
+
+const cancelChunk = (client: ClientContext, ids: readonly string[]): Promise<CancelledTask[]> =>
+  inTransaction(client.pool, async (tx) => {
+    const targets = await findTargetsOf(tx, ids);
+    await lockTargets(tx, targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : []))); // prettier-ignore
+    await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
+    const rows = await cancelTasks(tx, ids);
+    const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));
+    const notices = noticesOfEnds(ends, { state: 'cancelled' });
+    if (notices.length > 0) await insertNotices(tx, notices);
+    return rows;
+  });

@@ -1,0 +1,64 @@
+import type { CompletionEnd } from '../../activities/accepted/complete';
+import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
+import type { CompletionTold, CompletionWhat } from '../../activities/accepted/completion';
+import type { Handler } from '../../handlers/types';
+import type { BatchState } from '../../workflows/planning/states';
+import type { ClientContext } from '../context';
+import { CompletionStaleError, CompletionTooEarlyError, InvalidCompletionError, NotFoundError } from '../errors';
+
+/** What a completion came to. The same told again is answered the same, with `repeated`. */
+export interface CompletionAnswer {
+  batch: number;
+  reference: string | null;
+  /** Of the batch: `dissolved` when every member went on in batches of its own (tried again, or halves of a split). */
+  state: BatchState;
+  /** Members by what was told of them, missing ones as what they count for; null with status `failed`. */
+  results: { ok: number; retry: number; failed: number; unknown: number } | null;
+  repeated: boolean;
+}
+
+/**
+ * Tells what became of a batch that the downstream accepted, in place of being asked (H7); with and without a lane. Results are read one by
+ * one, stored in pages, at most 1 MB each; an async iterable of any length up to the batch's members takes bounded memory.
+ *
+ * @throws `NotFoundError` (no batch has this reference or number), `CompletionTooEarlyError` (its acceptance is not written yet: tell again),
+ * `CompletionStaleError` (it is over otherwise, or not with the downstream; says its state), `InvalidCompletionError` (by field). Nothing was
+ * changed then.
+ */
+export const complete = async (
+  client: ClientContext,
+  handler: Handler,
+  told: CompletionWhat & CompletionTold,
+): Promise<CompletionAnswer> => {
+  await client.ready();
+  const end = await completeAccepted({ pool: client.pool }, handler, told);
+  if (end.kind !== 'completed') throw errorOf(end, told);
+  if (end.rings !== null) await ring(client, end.rings);
+  const { batch, reference, state, results, repeated } = end;
+  return { batch, reference, state, results, repeated };
+};
+
+/** It is committed: a wake that fails is repeated by the sweeper, and fails nothing. */
+const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'completed' }>['rings']): Promise<void> =>
+  client.wake(async (temporal) => {
+    const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
+    const { pool, prefix } = client;
+    await ringCompleted({ pool, prefix, temporal, log }, rings);
+    return null;
+  });
+
+const errorOf = (end: Exclude<CompletionEnd, { kind: 'completed' }>, { reference, batchId }: CompletionWhat): Error => {
+  const [what, name] = reference === undefined ? ['batch', String(batchId)] : ['reference', reference];
+  switch (end.kind) {
+    case 'unknown-batch':
+      return new NotFoundError(what, name, 'No batch of this handler was accepted under it, or its retention is over.');
+    case 'several':
+      return new InvalidCompletionError('reference', `expected that of one batch, several have ${JSON.stringify(name)}; give batchId`); // prettier-ignore
+    case 'later':
+      return new CompletionTooEarlyError(`${what} ${JSON.stringify(name)}`, end.error, end.retryAfterMs);
+    case 'stale':
+      return new CompletionStaleError(end.batch, end.state, end.error);
+    case 'unreadable':
+      return new InvalidCompletionError(end.field, end.message);
+  }
+};

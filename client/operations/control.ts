@@ -1,0 +1,107 @@
+import { MAX_LINGER_MS, problemsOf, settings, whole } from '../../handlers/checks';
+import { withRetries } from '../../postgres/errors';
+import { pauseHandler, resumeHandler } from '../../postgres/grouping/handler';
+import { lanesOfHandler } from '../../postgres/lanes/control';
+import { wakeResumedLeaders } from '../../postgres/grouping/leader';
+import { findTargetsWithWork } from '../../postgres/operations/resume';
+import { lowerDue, WAKE_LEASE_MS } from '../../postgres/grouping/ring';
+import { flushLanes, flushTargets, setTargetOverrides, setTargetPaused } from '../../postgres/grouping/target';
+import { readLimits } from '../../postgres/operations/status';
+import { wakeLeaderWorkflows } from '../../workflows/wake';
+import type { ClientContext } from '../context';
+import { chunksOf, IDS_PER_STATEMENT } from '../context';
+import { InvalidArgumentError, MusterError } from '../errors';
+import { findScope } from './scope';
+import type { TargetOverrides } from '../views';
+
+/** What an operator sets going, stops and tunes. Each is a row first and a wake after its commit: one that is lost is repeated by the sweeper. */
+
+/**
+ * Makes everything that is ready now due at once (G6); nothing there is no error. Tasks that wait for their time go on waiting, and in a lane
+ * those behind a batch that is under way: they go without a linger when it is their turn, never before it.
+ */
+export const flush = async (
+  client: ClientContext,
+  handler: string,
+  target?: string,
+): Promise<{ targets: number; tasks: number }> => {
+  await findScope(client, handler, target);
+  const flushed = await withRetries(() => flushTargets(client.pool, handler, target ?? null));
+  await client.ring(flushed.map(({ id }) => id));
+  const inLanes = await withRetries(() => flushLanes(client.pool, handler, target ?? null));
+  if (inLanes.length > 0) await client.ringLaneIds(new Set(inLanes.map(({ laneId }) => laneId)));
+  const all = [...flushed, ...inLanes];
+  return { targets: all.length, tasks: all.reduce((sum, { tasks }) => sum + tasks, 0) };
+};
+
+export interface PauseOptions {
+  target?: string;
+  /** Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default `paused by hand`. */
+  reason?: string;
+}
+
+const REASON_MAX = 1_000;
+
+/** No new calls of the handler, or of one target of it; those in flight end. Pausing again keeps the first time and takes the new reason. */
+export const pause = async (
+  client: ClientContext,
+  handler: string,
+  options: PauseOptions = {},
+): Promise<{ paused: true }> => {
+  const { target, reason = 'paused by hand' } = options;
+  if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
+    throw new InvalidArgumentError('reason', `a text of at most ${REASON_MAX} characters (without NUL)`, reason);
+  await findScope(client, handler, target);
+  if (target === undefined) await pauseHandler(client.pool, handler, reason);
+  else await setTargetPaused(client.pool, handler, target, reason);
+  return { paused: true };
+};
+
+/** Lets it go on, whoever paused it (also a `HaltError` or a 401), and ends its hold. A paused handler's paused targets stay paused. */
+export const resume = async (
+  client: ClientContext,
+  handler: string,
+  options: { target?: string } = {},
+): Promise<{ resumed: true }> => {
+  const { target } = options;
+  await findScope(client, handler, target);
+  if (target === undefined) await resumeHandler(client.pool, handler);
+  else await setTargetPaused(client.pool, handler, target, null);
+  // Each a statement of its own, after the commit (store.md R): what became eligible is due now, and every leader with work looks again.
+  for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
+    await lowerDue(client.pool, ids);
+  await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
+  const leaders = await wakeResumedLeaders(client.pool, handler, target ?? null, WAKE_LEASE_MS);
+  if (leaders.length > 0) await client.wake((temporal) => wakeLeaderWorkflows(temporal, client.prefix, leaders));
+  return { resumed: true };
+};
+
+const overridesSchema = settings({
+  lingerMs: whole(0, MAX_LINGER_MS, 'milliseconds').optional(),
+  quietPeriodMs: whole(1, MAX_LINGER_MS, 'milliseconds').optional(),
+  maxItems: whole(1, 100_000, 'tasks').optional(),
+  minItems: whole(1, 100_000, 'tasks').optional(),
+});
+
+/** Settings of one target in place of the handler's (G5), all at once: what is left out is the handler's again, `null` removes all. */
+export const setTarget = async (
+  client: ClientContext,
+  handler: string,
+  target: string,
+  overrides: TargetOverrides | null,
+): Promise<void> => {
+  const problems = overrides === null ? [] : problemsOf(overridesSchema, overrides);
+  if (problems.length > 0) {
+    const lines = problems.map(({ path, message }) => `${path === '' ? 'overrides' : `overrides.${path}`}: ${message}`);
+    throw new MusterError('INVALID_ARGUMENT', `${lines.join('\n')}`);
+  }
+  const { handlerId, targetId } = await findScope(client, handler, target);
+  const maxItems = overrides?.maxItems ?? (await readLimits(client.pool, handlerId)).maxItems;
+  if (overrides?.minItems !== undefined && overrides.minItems > maxItems)
+    throw new InvalidArgumentError('overrides.minItems', `at most maxItems (${maxItems})`, overrides.minItems);
+  const given = Object.entries<number | undefined>(overrides ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  await setTargetOverrides(client.pool, targetId!, given.length === 0 ? null : Object.fromEntries(given));
+  await client.ring([targetId!]);
+};

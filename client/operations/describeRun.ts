@@ -1,0 +1,54 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { RunPart } from '../../workflows/planning/explain/facts';
+
+/** `explain` answers also while Temporal is away: it is not waited for longer. */
+const MOST_MS = 2_000;
+/** The newest events of a history, in which the last failure of a workflow task stands. */
+const NEWEST = 20;
+
+/** What runs under this workflow id: its pending workflow task and the last failure. Null: Temporal did not say in time. */
+export const describeRun = async (
+  temporal: () => Promise<TemporalClient>,
+  workflowId: string,
+): Promise<RunPart | null> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), MOST_MS)));
+  try {
+    return await Promise.race([describe(temporal, workflowId), late]);
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const describe = async (connect: () => Promise<TemporalClient>, workflowId: string): Promise<RunPart> => {
+  const temporal = await connect();
+  return temporal.connection.withDeadline(Date.now() + MOST_MS, async () => {
+    try {
+      const { raw, status, runId } = await temporal.workflow.getHandle(workflowId).describe();
+      if (status.name !== 'RUNNING') return { workflowId, runId: null, attempt: null, lastFailure: null };
+      const attempt = raw.pendingWorkflowTask?.attempt ?? null;
+      const lastFailure = attempt !== null && attempt > 1 ? await lastFailureOf(temporal, workflowId, runId) : null;
+      return { workflowId, runId, attempt, lastFailure };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return { workflowId, runId: null, attempt: null, lastFailure: null };
+      throw error;
+    }
+  });
+};
+
+const lastFailureOf = async (temporal: TemporalClient, workflowId: string, runId: string): Promise<string | null> => {
+  const { history } = await temporal.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace: temporal.options.namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: NEWEST,
+  });
+  for (const event of history?.events ?? []) {
+    const failed = event.workflowTaskFailedEventAttributes;
+    if (failed != null) return failed.failure?.message ?? null;
+    if (event.workflowTaskTimedOutEventAttributes != null) return 'no worker answered in time';
+  }
+  return null;
+};

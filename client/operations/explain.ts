@@ -1,0 +1,122 @@
+import type { CancellationRow } from '../../postgres/accepted/cancellation';
+import type { ExplainRow } from '../../postgres/operations/explain';
+import { readExplainFacts } from '../../postgres/operations/explain';
+import { findQueuedInLane } from '../../postgres/lanes/queue';
+import { findSubmissionOf } from '../../postgres/lanes/view';
+import { hasOverdueNotice } from '../../postgres/sweeper/overdueWork';
+import { readServedOf } from '../../postgres/nodes/partitionView';
+import { readUnanswered } from '../../postgres/sweeper/unanswered';
+import { leaderWorkflowId } from '../../workflows/naming';
+import type { ExplainFacts, Explanation } from '../../workflows/planning/explain';
+import { explain as explainFacts, explainTrouble } from '../../workflows/planning/explain';
+import type { BatchPart, LeaderPart } from '../../workflows/planning/explain/facts';
+import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
+import { overdueText, remedyOf, standsStill } from '../../workflows/planning/explain/standing';
+import { span, stopped } from '../../workflows/planning/explain/words';
+import { STANDING_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
+import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
+import { checkName } from '../arguments';
+import { cancellationCauseName, cancellationStateName } from './cancellation';
+import type { ClientContext } from '../context';
+import { NODE_LIVE_MS } from '../context';
+import { describeRun } from './describeRun';
+import { NotFoundError } from '../errors';
+import { batchStatus } from '../lanes/views';
+import { readStanding, standingOf } from './standing';
+
+/**
+ * Where a task is, what it waits for and when something happens next at the earliest (G13): from Postgres, and where a leader or queuer
+ * stands still also what Temporal says of its run, if it answers in time.
+ */
+export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
+  checkName('id', id);
+  await client.ready();
+  const explained = await explainWaiting(client, id);
+  const row = explained.waitsFor === null ? null : await readServedOf(client.pool, id, NODE_LIVE_MS);
+  const served = row === null ? null : servedBy({ ...row, partition: `${row.handler}/${row.no}` });
+  const told = served === null ? explained : withServedBy(explained, served);
+  return { ...told, text: `${told.text}${await standingBeside(client, told)}` };
+};
+
+/** Whoever else has its next step, and stands still: the balancer of a partition without a node, its monitor, the notifier of its callback. */
+const standingBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
+  const { waitsFor, servedBy: served, facts } = told;
+  const isOver = isTerminal(told.state);
+  const pollInMs = facts.batch?.pollInMs ?? facts.batch?.cancellation?.nextInMs ?? 0;
+  const kinds = [
+    waitsFor !== null && ['free', 'revoked'].includes(served?.why ?? '') ? 'balancer' : null,
+    !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
+    isOver && (await hasOverdueNotice(client.pool, told.id)) ? 'notifier' : null,
+  ];
+  if (kinds.every((kind) => kind === null)) return '';
+  const { name } = facts.handler;
+  const all = (await readStanding(client.pool, client.prefix)).of({ name, hasLanes: false });
+  const texts = all
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(async (one) => overdueText(one, await describeRun(() => client.temporal(), one.workflowId)));
+  return (await Promise.all(texts)).join('');
+};
+
+const explainWaiting = async (client: ClientContext, id: string): Promise<Explanation> => {
+  const row = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
+  if (row === null)
+    throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+  const facts = {
+    ...row,
+    batch: withCancellation(row.batch),
+    state: taskStateName(row.state),
+    leader: { ...row.leader, state: leaderStateName(row.leader.state), ...(await runOf(client, row)) },
+  };
+  const explained = explainFacts(facts as unknown as ExplainFacts);
+  const queued = facts.state === 'created' ? await findQueuedInLane(client.pool, id) : null;
+  if (queued !== null) {
+    const { service, ahead, batches } = queued;
+    return {
+      ...explained,
+      waitsFor: 'lane',
+      text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.${await standingQueuer(client)}`,
+    };
+  }
+  const batchId = await findSubmissionOf(client.pool, id);
+  const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
+  // In a lane its batch waits, and for other things than a target's.
+  return inLane === null
+    ? explained
+    : {
+        ...explained,
+        text: `Batch ${inLane.batch}, ${inLane.explanation}${pauseOf(facts as unknown as ExplainFacts)}${explainTrouble(facts as unknown as ExplainFacts)}${await standingQueuer(client)}`,
+        waitsFor: 'lane',
+      };
+};
+
+/** What the lane itself does not say: its target or handler is paused. */
+const pauseOf = (facts: ExplainFacts): string => {
+  const reason = stopped(facts);
+  return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
+};
+
+/** The numbers of the store as names. */
+const withCancellation = (batch: Record<string, unknown> | null): BatchPart | null => {
+  if (batch === null) return null;
+  const row = batch['cancellation'] as CancellationRow | null;
+  if (row === null) return batch as unknown as BatchPart;
+  const { tries, error, nextInMs } = row;
+  const names = { state: cancellationStateName(row.state), cause: cancellationCauseName(row.cause) };
+  return { ...(batch as unknown as BatchPart), cancellation: { ...names, tries, error, nextInMs } };
+};
+
+/** Of a leader that stands still. */
+const runOf = async (client: ClientContext, { handler, leader }: ExplainRow): Promise<Partial<LeaderPart>> => {
+  if (!standsStill(leader)) return {};
+  const workflowId = leaderWorkflowId(client.prefix, handler.name, leader.name, leader.id);
+  return { workflowId, run: await describeRun(() => client.temporal(), workflowId) };
+};
+
+/** Nothing of a lane moves while its queuer takes no turn. */
+const standingQueuer = async (client: ClientContext): Promise<string> => {
+  const found = (await readUnanswered(client.pool, UNANSWERED_MS, 10)).find(({ kind }) => kind === 'queuer');
+  if (found === undefined) return '';
+  const { name, ms, workflowId, runId } = standingOf(client.prefix, found);
+  const run = await describeRun(() => client.temporal(), workflowId);
+  return ` Queuer ${name} stands still: it was woken ${span(ms)} ago and has taken no turn since. ${remedyOf(workflowId, runId, run)}`;
+};

@@ -1,0 +1,30 @@
+import type { Notice } from '../../postgres/calls/settle';
+import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
+
+/** A task that came to its end by hand, and who is to be told (A17). */
+export interface EndedByHand {
+  id: string;
+  handler: string;
+  target: string;
+  initiatorId: number | null;
+  batchId: number | null;
+}
+
+/**
+ * One message for each initiator and batch (or target, where there was no batch). No attempt number: no call made this end, and a batch
+ * may be resolved in parts, each with a message of its own.
+ */
+export const noticesOfEnds = (ends: readonly EndedByHand[], end: Omit<TaskEnd, 'id'>): Notice[] => {
+  const messages = new Map<string, Notice & { body: TasksEnded }>();
+  for (const { id, handler, target, initiatorId, batchId } of ends) {
+    if (initiatorId === null) continue;
+    const key = JSON.stringify([initiatorId, batchId, handler, target]);
+    let message = messages.get(key);
+    if (message === undefined) {
+      const body: TasksEnded = { handler, target, batch: batchId, tasks: [] };
+      messages.set(key, (message = { batch_id: batchId, attempt: null, initiator_id: initiatorId, body }));
+    }
+    message.body.tasks.push({ id, ...end });
+  }
+  return [...messages.values()];
+};

@@ -1,0 +1,99 @@
+import { withRetries } from '../../postgres/errors';
+import { inTransaction } from '../../postgres/pool';
+import type { RedriveScope } from '../../postgres/operations/redrive';
+import * as store from '../../postgres/operations/redrive';
+import { TASK_STATES } from '../../workflows/planning/states';
+import { checkIds, checkOneOf, checkWhole } from '../arguments';
+import { wakeGivenUp } from './cancellation';
+import type { ClientContext } from '../context';
+import { chunksOf, IDS_PER_STATEMENT } from '../context';
+import { NotFoundError } from '../errors';
+import type { Scope } from './scope';
+import { findScope } from './scope';
+
+export interface RedriveOptions {
+  /** Which of them: `unknown` are the parked ones; sent again, they may be done twice. */
+  only: 'failed' | 'unknown' | 'dead';
+  target?: string;
+  /** These alone, as far as they are in that state. */
+  ids?: readonly string[];
+  /** Most tasks in all; default: no limit. */
+  limit?: number;
+}
+
+const ONLY = ['failed', 'unknown', 'dead'] as const;
+
+/** Moves at most `limit` tasks in a transaction of its own; answers their targets, one entry a task. */
+type Step = (limit: number) => Promise<number[]>;
+
+/**
+ * Failed, dead or parked tasks are created again, with fresh attempts (G9), in transactions of at most 1,000, each followed by its ring.
+ * What comes to the same end again while this runs is not redriven twice. Unknown handler, target or id: `NotFoundError`.
+ */
+export const redrive = async (
+  client: ClientContext,
+  handler: string,
+  options: RedriveOptions,
+): Promise<{ redriven: number }> => {
+  const only = checkOneOf('only', options?.only, ONLY);
+  const most = options.limit === undefined ? Infinity : checkWhole('limit', options.limit, 1, 1_000_000_000);
+  const ids = options.ids === undefined ? null : checkIds('ids', options.ids);
+  const found = await findScope(client, handler, options.target);
+  const state = TASK_STATES[only];
+  const steps =
+    ids === null
+      ? stepsOfScope(client, { ...found, state, lastBatchId: await store.newestBatchId(client.pool) })
+      : stepsOfIds(client, await findSeqs(client, handler, found, ids), state);
+  let redriven = 0;
+  for (const step of steps) {
+    for (let more = true; more && redriven < most;) {
+      const targetIds = await withRetries(() => step(Math.min(IDS_PER_STATEMENT, most - redriven)));
+      redriven += targetIds.length;
+      await client.ring(new Set(targetIds));
+      await wakeGivenUp(client, [...new Set(targetIds)]);
+      // Given ids fit into one step, and a second look would find those that failed again meanwhile.
+      more = ids === null && targetIds.length > 0;
+    }
+  }
+  return { redriven };
+};
+
+/** Each is to be repeated until it finds nothing more. */
+const stepsOfScope = (client: ClientContext, scope: RedriveScope): Step[] => [
+  (limit) => store.redriveOutcomes(client.pool, scope, limit),
+  (limit) =>
+    inTransaction(client.pool, async (tx) => {
+      const batchIds = await store.lockEndedBatches(tx, scope, limit);
+      return store.redriveMembers(tx, batchIds, null, limit);
+    }),
+];
+
+const stepsOfIds = (client: ClientContext, seqs: readonly number[], state: number): Step[] =>
+  chunksOf(seqs, IDS_PER_STATEMENT).flatMap((chunk): Step[] => [
+    (limit) => store.redriveOutcomesOf(client.pool, chunk, state, limit),
+    (limit) =>
+      inTransaction(client.pool, async (tx) => {
+        const batchIds = await store.lockBatchesOf(tx, chunk, state);
+        return store.redriveMembers(tx, batchIds, chunk, limit);
+      }),
+  ]);
+
+const findSeqs = async (
+  client: ClientContext,
+  handler: string,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<number[]> => {
+  const seqs: number[] = [];
+  for (const chunk of chunksOf(ids, IDS_PER_STATEMENT)) {
+    const rows = await store.findTasksOf(client.pool, scope.handlerId, scope.target, chunk);
+    const found = new Map(rows.map((row) => [row.id, row.seq]));
+    const missing = chunk.find((id) => !found.has(id));
+    if (missing !== undefined) {
+      const where = scope.target === null ? '' : `, target "${scope.target}"`;
+      throw new NotFoundError(`task of handler "${handler}"${where}`, missing, 'Nothing was redriven.');
+    }
+    seqs.push(...chunk.map((id) => found.get(id)!));
+  }
+  return seqs;
+};

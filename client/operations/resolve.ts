@@ -1,0 +1,145 @@
+import { isStorableText } from '../../handlers/text';
+import { toStorable } from '../../handlers/storable';
+import { releaseTargets } from '../../postgres/calls/batch';
+import { withRetries } from '../../postgres/errors';
+import type { Client as Transaction } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { laneOfParked } from '../../postgres/lanes/control';
+import type { ParkedTask } from '../../postgres/operations/resolve';
+import * as store from '../../postgres/operations/resolve';
+import { insertNotices } from '../../postgres/calls/settle';
+import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
+import { checkIds, checkOneOf, checkWhole } from '../arguments';
+import { wakeGivenUp } from './cancellation';
+import { wakeNotices } from './wakeNotices';
+import type { ClientContext } from '../context';
+import { InvalidArgumentError, NotFoundError, NotUnknownError } from '../errors';
+import { noticesOfEnds } from './notices';
+
+/** A whole parked batch, or some parked tasks; exactly one of the two. */
+export interface ResolveWhat {
+  batch?: number;
+  tasks?: readonly string[];
+}
+export interface Verdict {
+  /** `created`: to be sent again, with the attempts that they have had (`redrive` forgets them). */
+  as: 'succeeded' | 'failed' | 'created';
+  /** With `succeeded`: the value of each task. */
+  result?: unknown;
+  /** With `failed`: why. */
+  error?: string;
+}
+
+const AS = ['succeeded', 'failed', 'created'] as const;
+const TASKS_MAX = 10_000;
+const PAGE_MEMBERS = 1_000;
+const PAGE_BYTES = 1_000_000;
+const NO_REASON = 'resolved as failed by hand';
+
+/**
+ * Ends an unknown outcome by hand (H3), in one transaction: the initiators of the tasks are told, keys and the target are free again.
+ * `NotFoundError` for what is not there, `NotUnknownError` for what is not parked; then nothing was changed. At most 10,000 tasks; a
+ * batch of any size.
+ */
+export const resolve = async (
+  client: ClientContext,
+  what: ResolveWhat,
+  verdict: Verdict,
+): Promise<{ resolved: number }> => {
+  const end = checkVerdict(verdict);
+  if ((what?.batch === undefined) === (what?.tasks === undefined))
+    throw new InvalidArgumentError('what', 'either {batch} or {tasks}', what);
+  const ids = what.tasks === undefined ? null : checkIds('tasks', what.tasks, TASKS_MAX);
+  const batch = what.batch === undefined ? 0 : checkWhole('batch', what.batch, 1, Number.MAX_SAFE_INTEGER);
+  await client.ready();
+  const parked = await withRetries(() =>
+    inTransaction(client.pool, async (tx) => {
+      await refuseLanes(tx, ids, batch);
+      return ids === null ? resolveBatch(tx, batch, end) : resolveTasks(tx, ids, end);
+    }),
+  );
+  const targetIds = [...new Set(parked.map((task) => task.targetId))];
+  await releaseTargets(client.pool, targetIds);
+  await client.ring(targetIds);
+  await wakeGivenUp(client, targetIds);
+  if (end.as !== 'created' && parked.some((task) => task.initiatorId !== null)) await wakeNotices(client);
+  return { resolved: parked.length };
+};
+
+/** In a lane the order hangs on the verdict: it is given there. */
+const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch: number): Promise<void> => {
+  const service = await laneOfParked(tx, ids, ids === null ? batch : null);
+  if (service !== null)
+    throw new InvalidArgumentError('what', 'a batch or tasks of no lane', ids ?? batch, `They stand in lane ${service}: use \`lane fix ${service}\` or \`lane skip ${service}\`.`); // prettier-ignore
+};
+
+interface CheckedVerdict {
+  as: Verdict['as'];
+  /** JSON text. */
+  result: string | null;
+  error: string | null;
+}
+
+const checkVerdict = (verdict: Verdict): CheckedVerdict => {
+  const as = checkOneOf('as', verdict?.as, AS);
+  const { result, error } = verdict;
+  if (result !== undefined && as !== 'succeeded')
+    throw new InvalidArgumentError('result', `none with as: "${as}" (only with "succeeded")`, result);
+  if (error !== undefined && as !== 'failed')
+    throw new InvalidArgumentError('error', `none with as: "${as}" (only with "failed")`, error);
+  if (error !== undefined && (typeof error !== 'string' || !isStorableText(error)))
+    throw new InvalidArgumentError('error', 'a text without U+0000 and half surrogate pairs', error);
+  const stored = result === undefined ? null : toStorable(result);
+  if (result !== undefined && stored === null) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
+  // Whoever gives it is here to be told, so it is not changed to fit.
+  if (stored !== null && stored.note !== null)
+    throw new InvalidArgumentError(
+      'result',
+      'a JSON value that can be kept as it is',
+      result,
+      `Of it: ${stored.note}.`,
+    );
+  return { as, result: stored?.json ?? null, error: as === 'failed' ? (error ?? NO_REASON) : null };
+};
+
+const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): Promise<ParkedTask[]> => {
+  const batch = await store.lockBatch(tx, id);
+  if (batch === null) throw new NotFoundError('batch', String(id));
+  if (batch.state !== BATCH_STATES.unknown) throw new NotUnknownError(`batch ${id}`, batchStateName(batch.state));
+  const members = await store.readParkedMembers(tx, id);
+  if (end.as === 'created') {
+    await store.requeueParkedTasks(tx, members.map((member) => member.seq)); // prettier-ignore
+    return members;
+  }
+  await store.endParkedBatch(tx, id, BATCH_STATES[end.as], end.error);
+  if (end.result !== null) {
+    const perPage = Math.max(1, Math.min(PAGE_MEMBERS, Math.floor(PAGE_BYTES / Buffer.byteLength(end.result))));
+    await store.insertParkedResults(tx, id, end.result, perPage);
+  }
+  await notify(tx, members, end);
+  return members;
+};
+
+const resolveTasks = async (tx: Transaction, ids: readonly string[], end: CheckedVerdict): Promise<ParkedTask[]> => {
+  await store.lockBatchesOfTasks(tx, ids);
+  const found = new Map((await store.readParkedTasks(tx, ids)).map((task) => [task.id, task]));
+  const tasks = ids.map((id) => {
+    const task = found.get(id);
+    if (task === undefined) throw new NotFoundError('task', id, 'Nothing was changed.');
+    if (task.state !== TASK_STATES.unknown) throw new NotUnknownError(`task "${id}"`, taskStateName(task.state));
+    return task;
+  });
+  const seqs = tasks.map((task) => task.seq);
+  if (end.as === 'created') await store.requeueParkedTasks(tx, seqs);
+  else {
+    await store.endParkedTasks(tx, seqs, { state: TASK_STATES[end.as], error: end.error, result: end.result });
+    await notify(tx, tasks, end);
+  }
+  return tasks;
+};
+
+const notify = async (tx: Transaction, tasks: readonly ParkedTask[], end: CheckedVerdict): Promise<void> => {
+  const state = end.as === 'succeeded' ? 'succeeded' : 'failed';
+  const notices = noticesOfEnds(tasks, { state, ...(end.error === null ? {} : { error: end.error }) });
+  if (notices.length > 0) await insertNotices(tx, notices);
+};

@@ -1,0 +1,27 @@
+import { findHandler } from '../../postgres/grouping/handler';
+import { targetIds } from '../../postgres/grouping/target';
+import { checkName } from '../arguments';
+import type { ClientContext } from '../context';
+import { NotFoundError } from '../errors';
+
+export interface Scope {
+  handlerId: number;
+  /** Null: all targets. */
+  target: string | null;
+  targetId: number | null;
+}
+
+/** The handler, and one of its targets if named, as they are in the store; `NotFoundError` names what is not there. */
+export const findScope = async (client: ClientContext, handler: string, target?: string): Promise<Scope> => {
+  checkName('handler', handler);
+  if (target !== undefined) checkName('target', target);
+  await client.ready();
+  const row = await findHandler(client.pool, handler);
+  if (row === null)
+    throw new NotFoundError('handler', handler, 'A handler is known once a worker or a submit has registered it.');
+  if (target === undefined) return { handlerId: row.id, target: null, targetId: null };
+  const [targetId] = await targetIds(client.pool, handler, target);
+  if (targetId === undefined)
+    throw new NotFoundError(`target of handler "${handler}"`, target, 'A target is known once a task for it was submitted.'); // prettier-ignore
+  return { handlerId: row.id, target, targetId };
+};

@@ -1,0 +1,61 @@
+import type { OverdueWork } from '../../postgres/sweeper/overdueWork';
+import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
+import type { Queryable } from '../../postgres/pool';
+import type { Unanswered } from '../../postgres/sweeper/unanswered';
+import { readUnanswered } from '../../postgres/sweeper/unanswered';
+import type { Standing } from '../../workflows/contracts/handler';
+import {
+  balancerWorkflowId,
+  executionWorkflowId,
+  leaderWorkflowId,
+  monitorWorkflowId,
+  notifierWorkflowId,
+  queuerWorkflowId,
+} from '../../workflows/naming';
+import { UNANSWERED_MS } from '../../workflows/planning/liveness';
+
+/** Names whose wake goes unanswered, and which run that is. */
+export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId }: Unanswered): Standing => ({
+  kind,
+  name: name ?? String(id),
+  ms: Math.round(ms),
+  workflowId: kind === 'leader' ? leaderWorkflowId(prefix, handler!, name!, id) : queuerWorkflowId(prefix, id),
+  runId,
+});
+
+/** Names whose due work is left alone, and which run that is. */
+export const overdueOf = (prefix: string, { kind, name, ms, runId }: OverdueWork): Standing => {
+  const ids = {
+    monitor: () => monitorWorkflowId(prefix, name),
+    notifier: () => notifierWorkflowId(prefix),
+    balancer: () => balancerWorkflowId(prefix),
+    execution: () => executionWorkflowId(prefix, name),
+  };
+  return { kind, name: name === '' ? kind : name, ms: Math.round(ms), workflowId: ids[kind](), runId };
+};
+
+/** So many of the oldest are named. */
+const MOST = 100;
+
+/** Reads all that stands still; `of` says which of it concerns a handler. */
+export const readStanding = async (
+  db: Queryable,
+  prefix: string,
+): Promise<{ of(handler: { name: string; hasLanes: boolean }): Standing[] }> => {
+  const unanswered = await readUnanswered(db, UNANSWERED_MS, MOST);
+  const overdue = await readOverdueWork(db, MOST);
+  return {
+    of: ({ name, hasLanes }) => [
+      ...unanswered
+        .filter((one) => one.handler === name || (one.kind === 'queuer' && hasLanes))
+        .map((one) => standingOf(prefix, one)),
+      ...overdue.filter((one) => concerns(one, name)).map((one) => overdueOf(prefix, one)),
+    ],
+  };
+};
+
+/** There is one notifier for all handlers; what an execution runs is no handler's, and is told with each. */
+const concerns = ({ kind, name, handlers }: OverdueWork, handler: string): boolean => {
+  if (kind === 'monitor') return name === handler;
+  return kind === 'balancer' ? handlers.includes(handler) : true;
+};

@@ -1,0 +1,32 @@
+import { verifyStore } from '../../postgres/operations/verify';
+import { checkWhole } from '../arguments';
+import type { ClientContext } from '../context';
+import { InvalidArgumentError } from '../errors';
+import type { Verification } from '../views';
+
+export interface VerifyOptions {
+  /** Reads the whole store: minutes, where it holds many millions. */
+  full?: boolean;
+  /** About how many rows of each table are looked at otherwise: half the newest, half in places at random. Default 5,000. */
+  rows?: number;
+}
+
+const ROWS = 5_000;
+
+/**
+ * Every invariant of the store, each as one statement that answers the rows that break it (at most 20), all of one instant. What a
+ * running system passes through (a commit whose ring is on its way) is looked at twice before it counts. Of a table with more than `rows`
+ * rows a part is looked at, another one each time, and each check says how much (`looked`); so it takes about as long at any size.
+ */
+export const verify = async (client: ClientContext, options: VerifyOptions = {}): Promise<Verification> => {
+  const { full = false } = options;
+  if (typeof full !== 'boolean') throw new InvalidArgumentError('full', 'true or false', full);
+  const rows = checkWhole('rows', options.rows ?? ROWS, 100, 1_000_000);
+  await client.ready();
+  const checks = await verifyStore(client.pool, { rows: full ? null : rows });
+  return {
+    ok: checks.every(({ violations }) => violations.length === 0),
+    full: checks.every(({ looked }) => looked === null),
+    checks,
+  };
+};

@@ -1,0 +1,256 @@
+import type { Handler } from '../../handlers/types';
+import { isUniqueViolation, withRetries } from '../../postgres/errors';
+import { registerHandler } from '../../postgres/grouping/handler';
+import type { HandlerRow } from '../../postgres/grouping/handler';
+import type { Pool, Queryable } from '../../postgres/pool';
+import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import { registerTargets } from '../../postgres/grouping/target';
+import type { NewTask } from '../../postgres/grouping/task';
+import { copyTasks, INITIATOR_MS, insertTasks, registerInitiator } from '../../postgres/grouping/task';
+import { leaderIndex } from '../../workflows/planning/grouping/hash';
+import { LaneBindings } from '../lanes/bindings';
+import { conflict, knownIds } from './repeats';
+import { checkBacklog, inQueues } from './backlog';
+import { serviceOf, storeInLanes } from '../lanes/submitInLane';
+import type { Callback, CheckedTask } from './checkTasks';
+import type { TaskProblem } from '../errors';
+import { InvalidTaskError } from '../errors';
+
+/** From this many on COPY is faster than one insert statement. */
+const COPY_FROM = 50;
+
+export interface Accepted {
+  /** Newly stored. */
+  accepted: number;
+  /** Were there already with the same content: the same tasks (A1). */
+  repeated: number;
+  /** Refused, with partial acceptance only. */
+  refused: TaskProblem[];
+  targetIds: number[];
+  /** Of an ordered handler: to be rung in place of its targets. */
+  laneIds: number[];
+}
+
+/** Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client: it caches targets. */
+export class Submitter {
+  private readonly handlers = new Map<string, HandlerRow>();
+  private readonly targets = new Map<string, Map<string, number>>();
+  private readonly initiators = new Map<string, { id: number; until: number }>();
+  private expectRepeats = false;
+  readonly lanes = new LaneBindings();
+
+  constructor(
+    readonly pool: Pool,
+    private readonly schema = 'muster',
+  ) {}
+
+  async store(
+    handler: Handler,
+    tasks: readonly CheckedTask[],
+    options: { partial: boolean; tx?: Queryable },
+  ): Promise<Accepted> {
+    const refused: TaskProblem[] = [];
+    const distinct = this.dropTwins(tasks, refused, options.partial);
+    const row = await this.handlerRow(handler);
+    const ids = await this.targetIds(handler, row, distinct);
+    const check = (db: Queryable): Promise<void> => checkBacklog(db, inQueues, handler, row.id, distinct, ids);
+    if (options.tx === undefined && !handler.ordered) await check(this.pool);
+    const lanes = handler.ordered ? await this.lanesOf(handler, row, distinct, ids) : null;
+    const initiatorIds = await this.initiatorIds(distinct);
+    // Field by field: a spread costs as much as all the rest of this function.
+    const rows = distinct.map(({ id, payload, bytes, weight, key, priority, notBeforeMs, target }, i): NewTask => ({
+      id,
+      targetId: ids.get(target)!,
+      payload,
+      bytes,
+      weight,
+      key,
+      priority,
+      initiatorId: initiatorIds[i]!,
+      notBeforeMs,
+    }));
+    const twins = tasks.length - distinct.length - refused.length;
+    const targetIds = [...new Set(rows.map((task) => task.targetId))];
+    const laneIds = [...new Set(lanes ?? [])];
+    if (lanes !== null) {
+      const context = {
+        handler,
+        handlerId: row.id,
+        targetIds: ids,
+        tasks: distinct,
+        rows,
+        lanes,
+        laneIds,
+        partial: options.partial,
+      };
+      const ordered = await storeInLanes(this.pool, this.schema, context, options.tx);
+      return {
+        ...ordered,
+        repeated: ordered.repeated + twins,
+        refused: [...refused, ...ordered.refused],
+        targetIds,
+        laneIds,
+      };
+    }
+    const stored = options.tx === undefined
+      ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
+      : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial); // prettier-ignore
+    return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds, laneIds };
+  }
+
+  /** The same id twice in one call: one task, or an error where the contents differ. */
+  private dropTwins(tasks: readonly CheckedTask[], refused: TaskProblem[], partial: boolean): CheckedTask[] {
+    const byId = new Map<string, CheckedTask>();
+    for (const task of tasks) {
+      const twin = byId.get(task.id);
+      if (twin === undefined) byId.set(task.id, task);
+      else if (twin.payload !== task.payload) refused.push(conflict(task, `task ${twin.index} of the same call`));
+    }
+    if (refused.length > 0 && !partial) throw new InvalidTaskError(refused);
+    return [...byId.values()];
+  }
+
+  private async handlerRow(handler: Handler): Promise<HandlerRow> {
+    let row = this.handlers.get(handler.name);
+    if (row === undefined)
+      this.handlers.set(handler.name, (row = await withRetries(() => registerHandler(this.pool, handler))));
+    return row;
+  }
+
+  /** Registered in a commit of its own, before the tasks (store.md R), and cached: a known target costs nothing. */
+  private async targetIds(
+    handler: Handler,
+    row: HandlerRow,
+    tasks: readonly CheckedTask[],
+  ): Promise<Map<string, number>> {
+    let known = this.targets.get(handler.name);
+    if (known === undefined) this.targets.set(handler.name, (known = new Map<string, number>()));
+    const missing = new Set<string>();
+    for (const { target } of tasks) if (!known.has(target)) missing.add(target);
+    if (missing.size > 0) {
+      const keys = [...missing].sort(); // one order in every process: no deadlock between two registrations
+      const names = keys.map((key) => (row.leaders === 0 ? key : String(leaderIndex(key, row.leaders))));
+      const rows = await withRetries(() => registerTargets(this.pool, row.id, keys, names));
+      for (const { key, id } of rows) known.set(key, id);
+    }
+    return known;
+  }
+
+  /** Lanes and targets of some batches, registered and bound, each in a commit of its own before the batches. */
+  async bindLanes(
+    handler: Handler,
+    batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
+  ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
+    const row = await this.handlerRow(handler);
+    const targets = await this.targetIds(handler, row, batches.flatMap(({ tasks }) => tasks.slice(0, 1))); // prettier-ignore
+    const bound = await this.lanes.bind(this.pool, handler, row.id, batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! }))); // prettier-ignore
+    return bound.map((laneId, i) => ({ laneId, targetId: targets.get(batches[i]!.target)!, handlerId: row.id }));
+  }
+
+  /** The lane of each task. */
+  private async lanesOf(
+    handler: Handler,
+    row: HandlerRow,
+    tasks: readonly CheckedTask[],
+    ids: ReadonlyMap<string, number>,
+  ): Promise<number[]> {
+    const targets = tasks.map(({ target }) => ({ target, targetId: ids.get(target)! }));
+    if (handler.service === undefined) return this.lanes.find(this.pool, handler, targets);
+    const wanted = tasks.map(({ payload }, i) => ({ ...targets[i]!, service: serviceOf(handler, targets[i]!.target, payload) })); // prettier-ignore
+    return this.lanes.bind(this.pool, handler, row.id, wanted);
+  }
+
+  async initiatorIds(tasks: readonly CheckedTask[]): Promise<(number | null)[]> {
+    const ids: (number | null)[] = [];
+    for (const { callback } of tasks) ids.push(callback === null ? null : await this.initiatorId(callback));
+    return ids;
+  }
+  private async initiatorId(callback: Callback): Promise<number> {
+    const key = JSON.stringify(callback);
+    const known = this.initiators.get(key);
+    if (known !== undefined && performance.now() < known.until) return known.id;
+    const until = performance.now() + INITIATOR_MS;
+    const id = await registerInitiator(this.pool, 'url' in callback ? 'webhook' : 'workflow', callback);
+    if (this.initiators.size > 10_000) this.initiators.clear(); // an address per task: no cache helps, and memory is bounded
+    this.initiators.set(key, { id, until });
+    return id;
+  }
+
+  private async storeInOwn(
+    handler: Handler,
+    tasks: readonly CheckedTask[],
+    rows: readonly NewTask[],
+    refused: TaskProblem[],
+    partial: boolean,
+  ): Promise<Stored> {
+    const refusedBefore = refused.length;
+    let fresh = rows;
+    let repeated = 0;
+    for (let attempt = 1; ; attempt++) {
+      if (this.expectRepeats || attempt > 1) {
+        const known = await knownIds(this.pool, handler, tasks, refused, partial);
+        repeated = known.repeated;
+        fresh = rows.filter((row) => !known.ids.has(row.id));
+      }
+      if (fresh.length === 0) return { accepted: 0, repeated };
+      try {
+        if (fresh.length < COPY_FROM) {
+          const few = fresh;
+          const stored = await withRetries(() =>
+            inTransaction(this.pool, (client) => storeFew(client, handler, tasks, few, partial)),
+          );
+          refused.push(...stored.problems);
+          if (stored.inserted < few.length) this.expectRepeats = true;
+          return { accepted: stored.inserted, repeated: repeated + stored.repeated };
+        }
+        await withRetries(() => inTransaction(this.pool, (client) => copyTasks(client, fresh)));
+        return { accepted: fresh.length, repeated };
+      } catch (error) {
+        if (!isUniqueViolation(error) || attempt >= 5) throw error;
+        this.expectRepeats = true; // after the first repeat in a stream, check first (store.md section 4)
+        refused.length = refusedBefore;
+      }
+    }
+  }
+}
+
+interface Stored {
+  accepted: number;
+  repeated: number;
+}
+
+/** One statement that leaves repeats out, then the contents of those compared. In the caller's transaction, or in one of our own. */
+const storeFew = async (
+  tx: Queryable,
+  handler: Handler,
+  tasks: readonly CheckedTask[],
+  rows: readonly NewTask[],
+  partial: boolean,
+): Promise<{ inserted: number; repeated: number; problems: TaskProblem[] }> => {
+  const inserted = await insertTasks(tx, rows);
+  const problems: TaskProblem[] = [];
+  if (inserted.size === rows.length) return { inserted: inserted.size, repeated: 0, problems };
+  const wanted = new Set(rows.map((row) => row.id));
+  const others = tasks.filter((task) => wanted.has(task.id) && !inserted.has(task.id));
+  const known = await knownIds(tx, handler, others, problems, partial);
+  return { inserted: inserted.size, repeated: known.repeated, problems };
+};
+
+/** Inside a caller's transaction (G14): accepted iff it commits; a refusal leaves it as it was. */
+const storeInTheirs = async (
+  tx: Queryable,
+  schema: string,
+  check: (db: Queryable) => Promise<void>,
+  handler: Handler,
+  tasks: readonly CheckedTask[],
+  rows: readonly NewTask[],
+  refused: TaskProblem[],
+  partial: boolean,
+): Promise<Stored> => {
+  const stored = await inCallersTransaction(tx, schema, async (db) => {
+    await check(db);
+    return storeFew(db, handler, tasks, rows, partial);
+  });
+  refused.push(...stored.problems);
+  return { accepted: stored.inserted, repeated: stored.repeated };
+};

@@ -1,0 +1,255 @@
+import { jsonBytes } from '../../handlers/defineHandler';
+import type { Handler } from '../../handlers/types';
+import { didYouMean } from '../../handlers/suggest';
+import { show } from '../../handlers/text';
+import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { AsyncSchemaError } from '../errors';
+import type { TaskProblem } from '../errors';
+
+/** A task as a user gives it. */
+export interface TaskInput<P = unknown> {
+  /** Globally unique, 1-256 bytes: the same id with the same content is the same task (A1). */
+  id: string;
+  payload: P;
+  /** Joins no batch before; ISO text, Date or Unix ms. */
+  notBefore?: string | number | Date;
+  /** Lower goes first within a target, -32768..32767; default 0. */
+  priority?: number;
+  /** Who is told about its end. */
+  callback?: Callback;
+}
+
+export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
+
+/** The fields of a task; any other is refused, wherever it comes from. */
+export const TASK_FIELDS: readonly string[] = ['id', 'payload', 'notBefore', 'priority', 'callback'];
+
+/** A task that passed every check, its target computed from its content (A5). */
+export interface CheckedTask {
+  index: number;
+  id: string;
+  payload: string;
+  target: string;
+  bytes: number;
+  weight: number | null;
+  key: string | null;
+  priority: number;
+  notBeforeMs: number | null;
+  callback: Callback | null;
+}
+
+const MAX_ID_BYTES = 256;
+const MAX_TARGET_BYTES = 512;
+const MAX_KEY_BYTES = 512;
+
+type Reject = (field: string, code: string, message: string) => undefined;
+
+/** Checks one task against its handler: every problem that a task can have, before anything is stored. */
+export const checkTask = (
+  handler: Handler,
+  task: unknown,
+  index: number,
+  problems: TaskProblem[],
+): CheckedTask | null => {
+  const before = problems.length;
+  const given = (typeof task === 'object' && task !== null ? task : {}) as Partial<TaskInput>;
+  const id = typeof given.id === 'string' ? given.id : undefined;
+  const reject: Reject = (field, code, message) =>
+    void problems.push({ index, ...(id === undefined ? {} : { id }), field, code, message });
+  if (typeof task !== 'object' || task === null)
+    reject('task', 'INVALID_TASK', `expected an object {id, payload}, got ${describe(task)}`);
+  checkText('id', 'INVALID_ID', given.id, MAX_ID_BYTES, reject);
+  refuseStrangers(given, reject);
+  if (handler.ordered) refuseOrderings(given, reject);
+  const parsed = parse(handler, given.payload, reject);
+  if (parsed === null) return null;
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues.slice(0, 10))
+      reject(['payload', ...issue.path.map(String)].join('.'), 'INVALID_PAYLOAD', issue.message);
+    return null;
+  }
+  const payload = jsonOf(parsed.data ?? null, reject);
+  if (payload === null) return null;
+  const size = Buffer.byteLength(payload);
+  if (size > handler.maxPayloadBytes)
+    reject(
+      'payload',
+      'PAYLOAD_TOO_LARGE',
+      `expected at most ${handler.maxPayloadBytes} bytes of JSON, got ${size}. Store it elsewhere and submit its address, or raise maxPayloadBytes.`,
+    );
+  // What the handler's functions see is what is stored: the parsed JSON.
+  const content: unknown = JSON.parse(payload);
+  const target = compute(() => handler.target(content), 'target', reject);
+  if (target !== FAILED)
+    checkText('target', 'INVALID_TARGET', target, MAX_TARGET_BYTES, reject, 'computed by the handler from the payload');
+  const key =
+    handler.distinctBy === undefined ? null : compute(() => handler.distinctBy!(content), 'distinctBy', reject);
+  if (key !== null && key !== FAILED)
+    checkText('distinctBy', 'INVALID_KEY', key, MAX_KEY_BYTES, reject, 'computed by the handler from the payload');
+  // The default counts what was just counted: a second time would be a fifth of this check.
+  const bytes =
+    handler.bytesOf === jsonBytes ? size : compute(() => handler.bytesOf(content, id ?? ''), 'bytesOf', reject);
+  const weight = compute(() => handler.weightOf(content), 'weightOf', reject);
+  if (bytes !== FAILED && weight !== FAILED) checkSize(handler, bytes, weight, reject);
+  const priority = given.priority ?? 0;
+  if (!Number.isInteger(priority) || priority < -32_768 || priority > 32_767)
+    reject(
+      'priority',
+      'INVALID_PRIORITY',
+      `expected a whole number of -32768..32767 (lower goes first), got ${describe(given.priority)}`,
+    );
+  const notBeforeMs = checkTime(given.notBefore, reject);
+  const callback = checkCallback(given.callback, reject);
+  if (problems.length > before) return null;
+  return {
+    index,
+    id: given.id!,
+    payload,
+    target: target as string,
+    bytes: bytes as number,
+    weight: weight === 1 ? null : (weight as number),
+    key: key as string | null,
+    priority,
+    notBeforeMs,
+    callback,
+  };
+};
+
+const refuseStrangers = (given: object, reject: Reject): void => {
+  for (const field in given)
+    if (!TASK_FIELDS.includes(field))
+      reject(field, 'UNKNOWN_FIELD', `expected only ${TASK_FIELDS.join(', ')}, got ${show(field, 80)}${didYouMean(field, TASK_FIELDS)}`); // prettier-ignore
+};
+
+/** By the handler's schema; null: it could not even be read, and why was said. */
+const parse = (
+  handler: Handler,
+  payload: unknown,
+  reject: Reject,
+): ReturnType<Handler['schema']['safeParse']> | null => {
+  try {
+    return handler.schema.safeParse(payload);
+  } catch (error) {
+    // By name: a user's zod need not be the copy that is used here.
+    if (error instanceof Error && /ZodAsync/.test(error.constructor.name))
+      throw new AsyncSchemaError(handler.name, error);
+    reject('payload', 'INVALID_PAYLOAD', `the handler's schema threw on this payload: ${reasonOf(error)}`);
+    return null;
+  }
+};
+
+const TOO_DEEP = `expected at most ${MAX_JSON_DEPTH} levels of arrays and objects. Flatten it, or submit the deep part as text.`;
+
+/** The payload as JSON text; null: there is none that can be stored, and why was said. */
+const jsonOf = (payload: unknown, reject: Reject): string | null => {
+  let text: string;
+  try {
+    text = JSON.stringify(payload) ?? 'null';
+  } catch (error) {
+    // Nested thousands of levels deep, the writer has no stack left.
+    const message =
+      error instanceof RangeError ? TOO_DEEP : `expected a value that can be written as JSON: ${reasonOf(error)}`;
+    reject('payload', 'INVALID_PAYLOAD', message);
+    return null;
+  }
+  if (depthOf(text) <= MAX_JSON_DEPTH) return text;
+  reject('payload', 'INVALID_PAYLOAD', TOO_DEEP);
+  return null;
+};
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : show(error));
+
+/** In a lane the order of submission is the only one. */
+const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
+  const refuse = (field: string, value: unknown): void =>
+    reject(field, 'INVALID_ORDERING', `expected none in a lane, got ${describe(value)}: its tasks are sent in the order in which they were submitted`); // prettier-ignore
+  if (priority !== undefined && priority !== 0) refuse('priority', priority);
+  if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);
+};
+
+const FAILED = Symbol('failed');
+const compute = <T>(work: () => T, field: string, reject: Reject): T | typeof FAILED => {
+  try {
+    return work();
+  } catch (error) {
+    reject(
+      field,
+      'INVALID_PAYLOAD',
+      `the handler's ${field} function threw on this payload: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return FAILED;
+  }
+};
+
+const checkText = (field: string, code: string, value: unknown, maxBytes: number, reject: Reject, note = ''): void => {
+  const suffix = note === '' ? '' : ` (${note})`;
+  if (value === undefined || value === null)
+    return reject(field, code, `expected 1-${maxBytes} bytes of text, got nothing${suffix}`);
+  if (typeof value !== 'string') return reject(field, code, `expected text, got ${describe(value)}${suffix}`);
+  const size = Buffer.byteLength(value);
+  if (size === 0 || size > maxBytes) return reject(field, code, `expected 1-${maxBytes} bytes, got ${size}${suffix}`);
+  if (value.includes('\0'))
+    return reject(field, code, `expected no NUL character, got one at place ${value.indexOf('\0')}${suffix}`);
+  if (!value.isWellFormed())
+    return reject(field, code, `expected well-formed Unicode, got half of a surrogate pair${suffix}`);
+};
+
+const checkSize = (handler: Handler, bytes: number, weight: number, reject: Reject): void => {
+  const { maxBytes, overheadBytes, maxWeight, maxWeightInFlight } = handler.limits;
+  if (!Number.isSafeInteger(bytes) || bytes < 0 || bytes > 2_147_483_647)
+    return reject('bytesOf', 'INVALID_PAYLOAD', `expected a whole number of bytes, got ${bytes}`);
+  if (!Number.isFinite(weight) || weight < 0)
+    return reject('weightOf', 'INVALID_PAYLOAD', `expected a number of at least 0, got ${weight}`);
+  if (maxBytes !== undefined && bytes + overheadBytes > maxBytes)
+    return reject(
+      'payload',
+      'TASK_TOO_LARGE',
+      `expected a task that fits into one call of ${maxBytes} bytes, got ${bytes} + ${overheadBytes} overhead`,
+    );
+  const heaviest = Math.min(
+    maxWeight ?? Infinity,
+    maxWeightInFlight.perTarget ?? Infinity,
+    maxWeightInFlight.perHandler ?? Infinity,
+  );
+  if (weight > heaviest) reject('payload', 'TASK_TOO_HEAVY', `expected a weight of at most ${heaviest}, got ${weight}`);
+};
+
+const checkTime = (value: unknown, reject: Reject): number | null => {
+  if (value === undefined || value === null) return null;
+  const ms =
+    value instanceof Date
+      ? value.getTime()
+      : typeof value === 'number'
+        ? value
+        : typeof value === 'string'
+          ? Date.parse(value)
+          : NaN;
+  if (Number.isFinite(ms) && ms >= 0 && ms < 253_402_300_800_000) return ms;
+  reject(
+    'notBefore',
+    'INVALID_TIME',
+    `expected an ISO time such as 2030-01-31T12:00:00Z, a Date, or Unix milliseconds, got ${describe(value)}`,
+  );
+  return null;
+};
+
+export const checkCallback = (value: unknown, reject: Reject): Callback | null => {
+  if (value === undefined || value === null) return null;
+  const { url, workflowId } = value as { url?: unknown; workflowId?: unknown };
+  if (typeof workflowId === 'string' && workflowId !== '') return value as Callback;
+  if (typeof url === 'string' && /^https?:\/\//.test(url) && url.length <= 2_000 && URL.canParse(url)) return { url };
+  reject('callback', 'INVALID_CALLBACK', `expected {url: "https://..."} or {workflowId}, got ${describe(value)}`);
+  return null;
+};
+
+export const describe = (value: unknown): string => {
+  const text =
+    typeof value === 'string'
+      ? JSON.stringify(value)
+      : value === undefined
+        ? 'nothing'
+        : typeof value === 'object'
+          ? show(value)
+          : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}...` : text;
+};

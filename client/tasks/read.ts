@@ -1,0 +1,63 @@
+import type { TaskRow } from '../../postgres/operations/taskView';
+import { readResults, readTasks } from '../../postgres/operations/taskView';
+import { isTerminal, TASK_STATES, taskStateName } from '../../workflows/planning/states';
+import { checkIds, checkName } from '../arguments';
+import type { ClientContext } from '../context';
+import { IDS_PER_STATEMENT } from '../context';
+import type { TaskView } from '../views';
+
+/** One task as it is now; null: there is none with this id (or its retention is over). */
+export const getTask = async (client: ClientContext, id: string): Promise<TaskView | null> => {
+  const [task] = await getTasks(client, [checkName('id', id)]);
+  return task ?? null;
+};
+
+/** Many at once (at most 1,000), in the order of the ids; those that do not exist are left out. */
+export const getTasks = async (client: ClientContext, ids: readonly string[]): Promise<TaskView[]> => {
+  const wanted = checkIds('ids', ids, IDS_PER_STATEMENT);
+  await client.ready();
+  if (wanted.length === 0) return [];
+  const rows = new Map((await readTasks(client.pool, wanted)).map((row) => [row.id, row]));
+  const pooled = [...rows.values()].filter(
+    ({ paged, state }) => paged && (state === TASK_STATES.succeeded || state === TASK_STATES.failed),
+  );
+  const results =
+    pooled.length === 0
+      ? new Map<number, PagedResult>()
+      : await readResults(client.pool, [...new Set(pooled.map((row) => row.batchId!))], pooled.map((row) => row.seq)); // prettier-ignore
+  return wanted.flatMap((id) => {
+    const row = rows.get(id);
+    return row === undefined
+      ? []
+      : [toView(row, row.ownResult === null ? results.get(row.seq) : { result: row.ownResult, note: null })];
+  });
+};
+
+interface PagedResult {
+  result: string;
+  note: string | null;
+}
+
+const toView = (row: TaskRow, found: PagedResult | undefined): TaskView => {
+  const state = taskStateName(row.state);
+  return {
+    id: row.id,
+    handler: row.handler,
+    target: row.target,
+    state,
+    attempts: row.attempts,
+    batch: row.batchId,
+    createdAt: row.createdAt.toISOString(),
+    ...(row.notBefore === null ? {} : { notBefore: row.notBefore.toISOString() }),
+    priority: row.priority,
+    payload: JSON.parse(row.payload) as unknown,
+    ...((state === 'succeeded' || state === 'failed') && found !== undefined ? resultOf(found) : {}),
+    error: row.error,
+    ...(isTerminal(state) && row.finishedAt !== null ? { finishedAt: row.finishedAt.toISOString() } : {}),
+  };
+};
+
+const resultOf = ({ result, note }: PagedResult): Pick<TaskView, 'result' | 'resultNote'> => ({
+  result: JSON.parse(result) as unknown,
+  ...(note === null ? {} : { resultNote: note }),
+});

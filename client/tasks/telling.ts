@@ -1,0 +1,56 @@
+import { asDatabaseError } from '../../postgres/errors';
+
+/** What a caller learns about a write that the database failed. */
+export interface Telling {
+  /** Where nothing of it was done. */
+  none: string;
+  /** Where its commit may have happened, or some steps of it did. */
+  unknown: string;
+}
+
+const NOTHING_ACCEPTED = 'Nothing was accepted.';
+const UNKNOWN = 'It is unknown whether it was accepted:';
+
+const SAME_IDS = 'submit again with the same ids, which stores nothing twice.';
+export const SUBMIT: Telling = { none: NOTHING_ACCEPTED, unknown: `${UNKNOWN} ${SAME_IDS}` };
+const streamed = `A part of it may have been accepted: ${SAME_IDS}`;
+export const SUBMIT_STREAM: Telling = { none: streamed, unknown: streamed };
+export const OPEN_FANOUT: Telling = {
+  none: 'No fan-out was opened.',
+  unknown:
+    'It is unknown whether it was opened: with an `id` of your own, open it again; without one, open another, and the first expires.',
+};
+const added =
+  'Some items may have been added: with a `key`, add again with the same one; without it nobody knows their ids.';
+export const ADD_ITEMS: Telling = { none: added, unknown: added };
+const acked = 'A part of the items may have been changed: repeat the call, which changes nothing twice.';
+export const ACK_ITEMS: Telling = { none: acked, unknown: acked };
+export const executing = (requestId: string): Telling => ({
+  none: 'Nothing of it runs.',
+  unknown: `It is unknown whether it was accepted: execute again with requestId ${requestId}, which accepts nothing twice.`,
+});
+export const COMPLETE: Telling = {
+  none: 'Nothing was settled.',
+  unknown: 'It is unknown whether it was settled: tell it again, the same told twice counts once.',
+};
+export const CHANGE: Telling = {
+  none: 'Nothing was changed.',
+  unknown: 'It is unknown whether it was done: look, or repeat it.',
+};
+const inSteps = 'A part of it may have been done: look, or repeat it, which does nothing twice.';
+export const CHANGE_IN_STEPS: Telling = { none: inSteps, unknown: inSteps };
+
+/** Runs a write of a caller's: an error of the database says what became of it, and no driver's own error gets out. */
+export const telling = async <T>(told: Telling, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw toldError(error, told);
+  }
+};
+
+export const toldError = (error: unknown, told: Telling): unknown => {
+  const typed = asDatabaseError(error);
+  typed?.tell(told[typed.outcome]);
+  return typed ?? error;
+};

@@ -1,0 +1,120 @@
+import type { CallOutcome } from '../workflows/planning/calls/plans';
+import { Abandoned, endOf, withinDeadline } from './deadline';
+import type { ResultSink } from './results';
+import { readResults, ResultsInterrupted } from './results';
+import { cutText, describeThrown, isStorableText, show } from './text';
+import { readableScope, readableWait, thrownOutcome } from './thrown';
+import type { Batch, CallContext, Handler, Results, SubmitAnswer } from './types';
+
+/**
+ * A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for as long as it
+ * likes.
+ */
+export function closable(sink: ResultSink): ResultSink & { close(): void } {
+  let open = true;
+  return {
+    add: (index, result) => {
+      if (!open) throw new Abandoned('the call is over');
+      return sink.add(index, result);
+    },
+    close: () => {
+      open = false;
+    },
+  };
+}
+
+/** An accepted batch's reference, checked. It is never changed to fit: the downstream would not know it any more. */
+export const acceptedOutcome = (reference: unknown): CallOutcome =>
+  isReference(reference)
+    ? { kind: 'accepted', reference }
+    : { kind: 'unknown', error: `unreadable answer: accepted, expected ${REFERENCE}, got ${show(reference)}` };
+
+const REFERENCE = 'a reference of 1-2,000 characters without U+0000 and half surrogate pairs';
+
+export const isReference = (reference: unknown): reference is string =>
+  typeof reference === 'string' && reference !== '' && reference.length <= 2_000 && isStorableText(reference);
+
+async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink): Promise<CallOutcome> {
+  const { status, results, error, reference, retryAfterMs, scope } = (answer ?? {}) as Record<string, unknown>;
+  if (results !== undefined && status === undefined) return await readResults(results as Results, batch.tasks, sink);
+  const reason = typeof error === 'string' && error !== '' ? cutText(error) : undefined;
+  if (results === undefined && status === 'accepted') return acceptedOutcome(reference);
+  if (results === undefined && status === 'later') {
+    return {
+      kind: 'later',
+      retryAfterMs: readableWait(retryAfterMs),
+      scope: readableScope(scope),
+      error: reason ?? 'the downstream asked to wait',
+    };
+  }
+  if (results === undefined && status === 'rejected')
+    return { kind: 'rejected', error: reason ?? 'the downstream refused the call, without a reason' };
+  const expected = "{results}, or a status 'accepted', 'later' or 'rejected'";
+  return { kind: 'unknown', error: `unreadable answer: expected ${expected}, got ${show(answer, 500)}` };
+}
+
+/**
+ * What a throw means, with when it came: before the first result a declared error counts, after it the batch is half
+ * told.
+ */
+export function interruptedOutcome(thrown: unknown): CallOutcome {
+  if (thrown instanceof ResultsInterrupted) {
+    if (thrown.side === 'source' && thrown.read === 0) return thrownOutcome(thrown.cause);
+    return { kind: 'unknown', error: cutText(thrown.message) };
+  }
+  return thrownOutcome(thrown);
+}
+
+/** Says of an unknown outcome that the call was aborted, and by whom; what the handler threw about it comes second. */
+function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallOutcome {
+  if (outcome.kind !== 'unknown' || signal?.aborted !== true) return outcome;
+  const why = describeThrown(signal.reason);
+  return outcome.error.includes(why)
+    ? outcome
+    : { kind: 'unknown', error: cutText(`aborted, ${why}; ${outcome.error}`) };
+}
+
+/** Errors are kept and shown: none of them repeats the callback's token, whoever echoed it. */
+function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): CallOutcome {
+  const token = callbackUrl?.split('/').at(-1);
+  if (token === undefined || token === '') return outcome;
+  const clean = (text: string) => text.replaceAll(token, '<token>');
+  if (outcome.kind === 'accepted') return outcome;
+  if (outcome.kind !== 'results') return { ...outcome, error: clean(outcome.error) };
+  for (const deviant of outcome.deviants) if (deviant.error !== undefined) deviant.error = clean(deviant.error);
+  return outcome;
+}
+
+/**
+ * Makes one downstream call and says what it came to; never throws. The call, reading its results included, is aborted
+ * at `context.deadline` or after the handler's `timeoutMs`, whichever is first, and left behind 100 ms later if it
+ * does not react: unknown outcome (H2). If the signal was aborted or the deadline past already, nothing is sent:
+ * `later` at once. What the handler throws is handed to `onThrown` as well. Results go to the sink while they are read and are void unless the outcome is `results`.
+ */
+export async function callHandler<P>(
+  handler: Handler<P>,
+  batch: Batch<P>,
+  context: CallContext,
+  sink: ResultSink,
+  onThrown: (thrown: unknown) => void = () => undefined,
+): Promise<CallOutcome> {
+  if (context.signal.aborted || endOf(context, handler.timeoutMs, Date.now()) <= Date.now()) {
+    const why = context.signal.aborted ? 'the worker was stopping' : 'its deadline had passed before it began';
+    return { kind: 'later', retryAfterMs: 0, scope: 'target', error: `not sent: ${why}` };
+  }
+  const guarded = closable(sink);
+  let signal: AbortSignal | undefined;
+  try {
+    const outcome = await withinDeadline(context, handler.timeoutMs, async (linked, deadline) => {
+      signal = linked;
+      const answer = await handler.submit(batch, { ...context, signal: linked, deadline });
+      return await readAnswer(answer, batch, guarded);
+    });
+    return withoutToken(outcome, context.callbackUrl);
+  } catch (thrown) {
+    onThrown(thrown instanceof ResultsInterrupted ? thrown.cause : thrown);
+    return withoutToken(withAbort(interruptedOutcome(thrown), signal), context.callbackUrl);
+  } finally {
+    guarded.close();
+  }
+}

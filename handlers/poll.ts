@@ -1,0 +1,104 @@
+import type { CallOutcome } from '../workflows/planning/calls/plans';
+import { closable } from './call';
+import type { Bounds } from './deadline';
+import { withinDeadline } from './deadline';
+import type { Missing, ResultSink } from './results';
+import { readResults } from './results';
+import { cutText, describeThrown, show } from './text';
+import { thrownOutcome } from './thrown';
+import type { Handler, ReferenceStatus } from './types';
+
+/** Between two questions. A handler without `status` is told what became of its batches (H7): the first look is that at the deadline. */
+export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): number =>
+  status === undefined ? poll.deadlineMs : poll.everyMs;
+
+const STATUSES: ReadonlySet<unknown> = new Set(['pending', 'done', 'expired', 'failed', 'lost']);
+
+/** What one round of `status` came to (H7). All but `statuses` say nothing of the batches: ask again. */
+export type PollOutcome =
+  /** One for every reference asked for, in that order. */
+  | { kind: 'statuses'; statuses: ReferenceStatus[] }
+  | { kind: 'later'; retryAfterMs?: number; error: string }
+  /** Pause the handler: an expired credential, a wrong URL. With `scope` only a target of those asked about. */
+  | { kind: 'halted'; error: string; scope?: 'target' }
+  | { kind: 'failed'; error: string };
+
+/**
+ * The answer, put in the order of the question. A reference it leaves out, or answers unreadably, is still pending,
+ * with why.
+ */
+function readStatuses(references: readonly string[], answer: readonly ReferenceStatus[]): ReferenceStatus[] {
+  const byReference = new Map<string, ReferenceStatus>();
+  for (const status of answer) if (typeof status?.reference === 'string') byReference.set(status.reference, status);
+  return references.map((reference): ReferenceStatus => {
+    const found = byReference.get(reference);
+    if (found === undefined) return { reference, status: 'pending', error: 'the answer did not mention it' };
+    if (!STATUSES.has(found.status))
+      return { reference, status: 'pending', error: `unreadable status ${show(found.status)}` };
+    const error = found.error === undefined ? {} : { error: cutText(String(found.error)) };
+    return { reference, status: found.status, ...error };
+  });
+}
+
+/** Asks for many accepted batches at once; never throws. Bounded by the handler's `timeoutMs`. */
+export async function pollReferences<P>(
+  handler: Handler<P>,
+  references: readonly string[],
+  bounds: Bounds,
+): Promise<PollOutcome> {
+  const { status } = handler;
+  if (status === undefined) return { kind: 'failed', error: `handler "${handler.name}" has no status` };
+  try {
+    const answer = await withinDeadline(
+      bounds,
+      handler.timeoutMs,
+      async (signal) => await status(references, { signal }),
+    );
+    if (!Array.isArray(answer))
+      return { kind: 'failed', error: `unreadable answer: expected an array, got ${show(answer)}` };
+    return { kind: 'statuses', statuses: readStatuses(references, answer as ReferenceStatus[]) };
+  } catch (thrown) {
+    const outcome = thrownOutcome(thrown);
+    if (outcome.kind === 'later') return { kind: 'later', retryAfterMs: outcome.retryAfterMs, error: outcome.error };
+    if (outcome.kind === 'halted') return outcome;
+    return { kind: 'failed', error: describeThrown(thrown) };
+  }
+}
+
+/**
+ * The results of a batch that is done, or of the part of one that expired; or why they could not be read: then read
+ * them again.
+ */
+export type ReferenceOutcome =
+  Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };
+
+/**
+ * Streams the results of an accepted batch to the sink (H7, H8); never throws. Bounded by `bounds` only: a large file
+ * takes its time. `missing`: what becomes of members without a result, `{status: 'retry', error}` for a batch that
+ * expired.
+ */
+export async function readReference<P>(
+  handler: Handler<P>,
+  reference: string,
+  tasks: readonly { readonly id: string }[],
+  bounds: Bounds,
+  sink: ResultSink,
+  missing?: Missing,
+): Promise<ReferenceOutcome> {
+  const { results } = handler;
+  if (results === undefined) return { kind: 'unread', error: `handler "${handler.name}" has no results` };
+  const guarded = closable(sink);
+  try {
+    const read = await withinDeadline(bounds, LONGEST_READ_MS, async (signal) =>
+      readResults(await results(reference, { signal }), tasks, guarded, missing),
+    );
+    return read as ReferenceOutcome;
+  } catch (thrown) {
+    return { kind: 'unread', error: describeThrown(thrown) };
+  } finally {
+    guarded.close();
+  }
+}
+
+/** Longer than any file takes, within what a timer can hold. */
+const LONGEST_READ_MS = 7 * 86_400_000;

@@ -1,0 +1,185 @@
+import type { CallOutcome, Deviant } from '../workflows/planning/calls/plans';
+import { readableWait } from './thrown';
+import { cutText, describeThrown, show } from './text';
+import type { ItemResult, Results } from './types';
+import { ITEM_STATUSES } from './types';
+
+/**
+ * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in the order in which they
+ * come (H8).
+ */
+export interface ResultSink {
+  /**
+   * Awaited before the next result is read: back pressure. Everything added is void unless the outcome is `results`.
+   */
+  add(index: number, result: unknown): Promise<void> | void;
+}
+
+/** A stream of results that could not be read to its end. What it said so far is void. */
+export class ResultsInterrupted extends Error {
+  override readonly name = 'ResultsInterrupted';
+  constructor(
+    /** Who broke: the handler's iterable, or the sink that stores. */
+    readonly side: 'source' | 'sink',
+    /** Results that were read before. */
+    readonly read: number,
+    override readonly cause: unknown,
+  ) {
+    super(
+      `${side === 'source' ? 'the results broke off' : 'a result could not be stored'} after ${read} were read: ${describeThrown(cause)}`,
+    );
+  }
+}
+
+/** What becomes of a member without a result. The default is H2's; a batch that expired gives its rest `retry` (H7). */
+export type Missing = Pick<Deviant, 'status' | 'error'>;
+const NO_RESULT: Missing = { status: 'unknown', error: 'the answer has no result for this task' };
+
+interface Task {
+  readonly id: string;
+}
+
+const statuses: ReadonlySet<unknown> = new Set(ITEM_STATUSES);
+
+/** Matches results to members and keeps what differs from `ok`: a byte per member, and one `Deviant` per deviant. */
+class Tally {
+  readonly deviants: Deviant[] = [];
+  read = 0;
+  private readonly seen: Uint8Array;
+  private places: Map<string, number> | undefined;
+  /** One downstream error is often that of thousands of members: keep its text once. */
+  private readonly errors = new Map<string, string>();
+
+  constructor(private readonly tasks: readonly Task[]) {
+    this.seen = new Uint8Array(tasks.length);
+  }
+
+  /** The member's place, or what is wrong with the result (H2): then the whole batch is unknown. */
+  take(item: ItemResult): number | string {
+    if (typeof item !== 'object' || item === null) return `expected a result {id or index, status}, got ${show(item)}`;
+    if (!statuses.has(item.status))
+      return `expected the status ${ITEM_STATUSES.join(', ')}, got ${show(item.status)} in ${show(item)}`;
+    const place = this.place(item);
+    if (typeof place === 'string') return place;
+    if (this.seen[place] === 1) return `two results for task ${show(this.tasks[place]!.id)} (place ${place})`;
+    this.seen[place] = 1;
+    this.read++;
+    if (item.status !== 'ok') this.deviants.push(this.deviant(place, item.status, item));
+    return place;
+  }
+
+  /** Members without a result; all of them are deviants from now on. */
+  addMissing({ status, error }: Missing): void {
+    if (this.read === this.tasks.length) return;
+    this.seen.forEach((seen, index) => {
+      if (seen === 0) this.deviants.push({ index, status, error });
+    });
+    this.deviants.sort((a, b) => a.index - b.index);
+  }
+
+  private place(item: ItemResult): number | string {
+    const { id, index } = item;
+    if (index !== undefined) {
+      if (!Number.isSafeInteger(index) || index < 0 || index >= this.tasks.length) {
+        return `expected an index from 0 to ${this.tasks.length - 1}, got ${show(index)}`;
+      }
+      if (id !== undefined && id !== this.tasks[index]!.id) {
+        return `a result for task ${show(id)} at the place of task ${show(this.tasks[index]!.id)} (index ${index})`;
+      }
+      return index;
+    }
+    if (typeof id !== 'string') return `expected an id (text) or an index, got ${show(id)} in ${show(item, 400)}`;
+    this.places ??= new Map(this.tasks.map((task, place) => [task.id, place]));
+    return this.places.get(id) ?? `a result for ${show(id)}, which is not in this batch of ${this.tasks.length}`;
+  }
+
+  private deviant(index: number, status: Deviant['status'], item: ItemResult): Deviant {
+    const deviant: Deviant = { index, status };
+    const error = item.error as unknown;
+    if (error !== undefined && error !== null)
+      deviant.error = this.intern(typeof error === 'string' ? cutText(error) : describeError(error));
+    const retryAfterMs = readableWait(item.retryAfterMs);
+    if (retryAfterMs !== undefined) deviant.retryAfterMs = retryAfterMs;
+    return deviant;
+  }
+
+  private intern(error: string): string {
+    const known = this.errors.get(error);
+    if (known !== undefined) return known;
+    this.errors.set(error, error);
+    return error;
+  }
+}
+
+const describeError = (error: unknown): string => (error instanceof Error ? describeThrown(error) : show(error, 2_000));
+
+const keepsValue = (item: ItemResult): boolean =>
+  item.result !== undefined && (item.status === 'ok' || item.status === 'failed');
+
+/**
+ * Reads the results of one batch, whoever gave them: `submit`, `reconcile`, or `results` of a reference (H1, H2, H7).
+ * Memory is bounded by the batch's deviants, not by its results. A stranger, a repeated or an unreadable result makes
+ * the batch `unknown`, with the evidence in `error`; a missing one makes its member `missing`. Rejects only with
+ * `ResultsInterrupted`.
+ */
+export async function readResults(
+  results: Results,
+  tasks: readonly Task[],
+  sink: ResultSink,
+  missing: Missing = NO_RESULT,
+): Promise<CallOutcome> {
+  const tally = new Tally(tasks);
+  let side: 'source' | 'sink' = 'source';
+  /**
+   * Undefined: go on. Returns a promise only if the sink did, so that a plain array costs no turn of the event loop
+   * per member.
+   */
+  const take = (item: ItemResult): string | undefined | Promise<undefined> => {
+    const place = tally.take(item);
+    if (typeof place === 'string') return place;
+    if (!keepsValue(item)) return undefined;
+    side = 'sink';
+    const added = sink.add(place, item.result);
+    if (added === undefined) {
+      side = 'source';
+      return undefined;
+    }
+    return added.then(() => {
+      side = 'source';
+      return undefined;
+    });
+  };
+  try {
+    const problem = await takeAll(results, take);
+    if (problem !== undefined) return { kind: 'unknown', error: cutText(`unreadable results: ${problem}`) };
+  } catch (cause) {
+    throw new ResultsInterrupted(side, tally.read, cause);
+  }
+  if (tally.read === 0 && tasks.length > 0 && missing === NO_RESULT) {
+    return { kind: 'unknown', error: `unreadable results: expected ${tasks.length}, got none` };
+  }
+  tally.addMissing(missing);
+  tally.deviants.sort((a, b) => a.index - b.index);
+  return { kind: 'results', deviants: tally.deviants };
+}
+
+type Take = (item: ItemResult) => string | undefined | Promise<undefined>;
+
+async function takeAll(results: Results, take: Take): Promise<string | undefined> {
+  if (typeof results !== 'object' || results === null)
+    return `expected an array or an (async) iterable, got ${show(results)}`;
+  if (Symbol.asyncIterator in results) {
+    for await (const item of results) {
+      const problem = await take(item);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+  if (!(Symbol.iterator in results)) return `expected an array or an (async) iterable, got ${show(results)}`;
+  for (const item of results) {
+    const taken = take(item);
+    const problem = taken instanceof Promise ? await taken : taken;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}

@@ -1,0 +1,90 @@
+import type { CallOutcome } from '../workflows/planning/calls/plans';
+import { cutText, describeThrown } from './text';
+import type { HoldScope } from './types';
+
+/** Longest wait that a downstream can ask for; what asks for more is taken for a mistake. */
+export const RETRY_AFTER_MAX_MS = 86_400_000;
+
+/** A wait as it was given, or undefined where it is unreadable: then the backoff decides. */
+export const readableWait = (ms: unknown): number | undefined =>
+  typeof ms === 'number' && ms >= 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MAX_MS) : undefined;
+
+export const readableScope = (scope: unknown): HoldScope => (scope === 'handler' ? 'handler' : 'target');
+
+interface Readable {
+  name?: unknown;
+  message?: unknown;
+  options?: { retryAfterMs?: unknown; scope?: unknown };
+}
+
+/**
+ * What the three errors of `errors.ts` say; by name, because a bundle may hold a second copy of the classes. Else
+ * undefined.
+ */
+function declaredOutcome(thrown: unknown): CallOutcome | undefined {
+  if (typeof thrown !== 'object' || thrown === null) return undefined;
+  const { name, message, options } = thrown as Readable;
+  const error = typeof message === 'string' && message !== '' ? cutText(message) : `${String(name)} without a reason`;
+  switch (name) {
+    case 'RejectedError':
+      return { kind: 'rejected', error };
+    case 'LaterError':
+      return {
+        kind: 'later',
+        retryAfterMs: readableWait(options?.retryAfterMs),
+        scope: readableScope(options?.scope),
+        error,
+      };
+    case 'HaltError':
+      return options?.scope === 'target' ? { kind: 'halted', error, scope: 'target' } : { kind: 'halted', error };
+    default:
+      return undefined;
+  }
+}
+
+/** True: one of the errors of `errors.ts`, by which a handler says what it means. */
+export const isDeclared = (thrown: unknown): boolean => {
+  try {
+    return declaredOutcome(thrown) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the whole batch. Never
+ * throws.
+ */
+export function thrownOutcome(thrown: unknown): CallOutcome {
+  try {
+    const declared = declaredOutcome(thrown);
+    if (declared !== undefined) return declared;
+  } catch {
+    // A getter that throws: as unreadable as any other error.
+  }
+  return { kind: 'unknown', error: describeThrown(thrown) };
+}
+
+/** Connection errors after which no byte of a request can have been written, and DNS (handlers.md, the table). */
+const NEVER_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/**
+ * True if this error of `fetch`, undici or `node:http` says that the connection was never made. For handlers whose
+ * `submit` makes a single request: `catch (e) { throw neverSent(e) ? new LaterError(e.message) : e; }`. Of several
+ * requests only the first may be so excused.
+ */
+export function neverSent(thrown: unknown, depth = 0): boolean {
+  if (typeof thrown !== 'object' || thrown === null || depth > 3) return false;
+  const { code, cause, errors } = thrown as { code?: unknown; cause?: unknown; errors?: unknown };
+  if (Array.isArray(errors) && errors.length > 0) return errors.every((error) => neverSent(error, depth + 1));
+  if (typeof code === 'string' && NEVER_SENT.has(code)) return true;
+  if (code === 'ETIMEDOUT') return (thrown as { syscall?: unknown }).syscall === 'connect';
+  return cause !== undefined && neverSent(cause, depth + 1);
+}

@@ -1,0 +1,132 @@
+import type { MemberTask } from '../calls/batch';
+import type { Queryable } from '../pool';
+
+/**
+ * Batches that a downstream accepted and will finish later (H7). `poll_at` is both the time of the next question and, moved ahead, the
+ * lease of whoever is reading the results. Each reading takes an attempt number of its own, not counted: the settlement is guarded by it
+ * and result pages carry it, so that a reader that was paused and went on later neither settles nor mixes its pages into another's.
+ */
+
+/** The attempt number under which the results are read now; null: someone else has taken it, or the batch is over. */
+export const takeReading = async (
+  db: Queryable,
+  id: number,
+  attempt: number,
+  leaseMs: number,
+): Promise<number | null> => {
+  const { rows } = await db.query<{ attempt: number }>({
+    name: 'take-reading',
+    text: `
+update batch set attempt = attempt + 1, poll_at = case when state = 1 then clock() + $3 * interval '1 ms' end
+where id = $1 and attempt = $2 and reference is not null and state in (1, 3) returning attempt`,
+    values: [id, attempt, leaseMs],
+  });
+  return rows[0]?.attempt ?? null;
+};
+
+/** The next question about these batches comes in `inMs`; `error` says what is wrong, null: nothing. Guarded like a settlement. */
+export const putOffPolls = async (
+  db: Queryable,
+  batches: readonly { id: number; attempt: number; error: string | null }[],
+  inMs: number,
+): Promise<void> => {
+  await db.query({
+    name: 'put-off-polls',
+    text: `
+update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error
+from unnest($1::bigint[], $2::int[], $3::text[]) p (id, attempt, error)
+where b.id = p.id and b.attempt = p.attempt and b.state = 1 and b.reference is not null`,
+    values: [batches.map((batch) => batch.id), batches.map((batch) => batch.attempt), batches.map((batch) => batch.error), inMs],
+  });
+}; // prettier-ignore
+
+/** It is known what became of it downstream, and it waits for its other half (H4): nothing more to ask. */
+export const stopPolling = async (db: Queryable, id: number, attempt: number): Promise<void> => {
+  await db.query({
+    name: 'stop-polling',
+    text: 'update batch set poll_at = null where id = $1 and attempt = $2 and state = 1',
+    values: [id, attempt],
+  });
+};
+
+/** In how many ms the next question of the handler is due; 0: now, null: nothing is accepted. */
+export const nextPollInMs = async (db: Queryable, handler: string): Promise<number | null> => {
+  const { rows } = await db.query<{ inMs: number }>({
+    name: 'next-poll',
+    text: `
+select greatest(0, ceil(extract(epoch from b.poll_at - clock()) * 1000))::float8 as "inMs"
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+where h.name = $1 and b.reference is not null and b.state = 1 and b.poll_at is not null order by b.poll_at limit 1`,
+    values: [handler],
+  });
+  return rows[0]?.inMs ?? null;
+};
+
+/** Of these batches, those whose deadline passed at least `graceMs` ago. */
+export const pastDeadline = async (db: Queryable, ids: readonly number[], graceMs: number): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'past-deadline',
+    text: `select id from batch where id = any($1::bigint[]) and poll_until <= clock() - $2 * interval '1 ms'`,
+    values: [ids, graceMs],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** Pauses the handler (H4), unless it is paused already: whoever did that first keeps his reason. */
+export const haltHandler = async (db: Queryable, handler: string, reason: string): Promise<void> => {
+  await db.query({
+    name: 'halt-handler',
+    text: 'update handler set paused_at = clock(), pause_reason = $2 where name = $1 and paused_at is null',
+    values: [handler, reason],
+  });
+};
+
+/** As `haltHandler`, for one of its targets. */
+export const haltTarget = async (db: Queryable, targetId: number, reason: string): Promise<void> => {
+  await db.query({
+    name: 'halt-target',
+    text: 'update target set paused = true, paused_at = clock(), pause_reason = $2 where id = $1 and not paused',
+    values: [targetId, reason],
+  });
+};
+
+/** The members without their payloads: all that settling needs, and small (H8). */
+export const readMemberIds = async (db: Queryable, batchId: number): Promise<MemberTask[]> => {
+  const { rows } = await db.query<MemberTask>({
+    name: 'read-member-ids',
+    text: `
+select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id join task k on k.seq = u.seq
+where b.id = $1 order by u.place`,
+    values: [batchId],
+  });
+  return rows;
+};
+
+/** Handlers with accepted batches whose question, or with a cancellation whose call, has been due for this long: their monitor sleeps or is gone. For the sweeper. */
+export const overdueHandlers = async (db: Queryable, overdueMs: number): Promise<string[]> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'overdue-handlers',
+    text: `
+select distinct h.name as handler from (
+  select b.target_id from batch b where b.reference is not null and b.state = 1 and b.poll_at < clock() - $1 * interval '1 ms' order by b.poll_at limit 10000) b
+join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+union select h.name from handler h where exists (
+  select from cancellation c where c.handler_id = h.id and c.state = 0 and c.next_at < clock() - $1 * interval '1 ms') order by 1`,
+    values: [overdueMs],
+  });
+  return rows.map((row) => row.handler);
+};
+
+/** No older batch of the handler is accepted and unfinished: its monitor may have ended for want of any. */
+export const isFirstAccepted = async (db: Queryable, handler: string, batchId: number): Promise<boolean> => {
+  const { rows } = await db.query<{ first: boolean }>({
+    name: 'is-first-accepted',
+    text: `
+select not exists (
+  select from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+  where h.name = $1 and b.reference is not null and b.state = 1 and b.poll_at is not null and b.id < $2) as first`,
+    values: [handler, batchId],
+  });
+  return rows[0]!.first;
+};

@@ -1,0 +1,103 @@
+import type { Queryable } from '../pool';
+
+/**
+ * The outbox (DESIGN section 4.6): rows come from settling transactions (`settle.ts`). One that is being delivered is leased by moving
+ * its `next_at` ahead; `attempts`, raised when it is taken, fences the one whose lease has passed.
+ */
+export interface TakenNotification {
+  id: number;
+  batchId: number | null;
+  /** Of the batch: which result pages are its own. */
+  batchAttempt: number | null;
+  /** Deliveries begun, this one included. */
+  attempts: number;
+  kind: 'workflow' | 'webhook';
+  address: unknown;
+  /** ISO time of the batch's end; null: there was no batch. */
+  endedAt: string | null;
+  /** Null: large, to be read by `readBody`. */
+  body: unknown;
+}
+
+/** Bodies above this (as stored) are read one at a time. */
+const LARGE_BODY = 65_536;
+
+/** Takes those that are due, oldest first, for `leaseMs`; skips what another process is taking. */
+export const takeDueNotifications = async (
+  db: Queryable,
+  limit: number,
+  leaseMs: number,
+): Promise<TakenNotification[]> => {
+  const { rows } = await db.query<TakenNotification>({
+    name: 'take-due-notifications',
+    text: `
+with due as materialized (
+  select id from notification where done_at is null and next_at <= clock() order by next_at limit $1 for no key update skip locked)
+update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
+from due d, initiator i, notification o left join batch b on b.id = o.batch_id
+where n.id = d.id and o.id = d.id and i.id = n.initiator_id
+returning n.id, n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address,
+  to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case when pg_column_size(n.body) < $3 then n.body end as body`,
+    values: [limit, leaseMs, LARGE_BODY],
+  });
+  return rows;
+};
+
+export const readBody = async (db: Queryable, id: number): Promise<unknown> => {
+  const { rows } = await db.query<{ body: unknown }>({
+    name: 'read-notification-body',
+    text: 'select body from notification where id = $1',
+    values: [id],
+  });
+  return rows[0]?.body ?? null;
+};
+
+/** Over: delivered, or given up (`error` says why). Nothing is written where a later delivery has begun. */
+export const endNotification = async (
+  db: Queryable,
+  id: number,
+  attempts: number,
+  error: string | null,
+): Promise<void> => {
+  await db.query({
+    name: 'end-notification',
+    text: `update notification set done_at = clock(), next_at = null, error = $3 where id = $1 and attempts = $2 and done_at is null`,
+    values: [id, attempts, error],
+  });
+};
+
+export const putOffNotification = async (
+  db: Queryable,
+  id: number,
+  attempts: number,
+  inMs: number,
+  error: string,
+): Promise<void> => {
+  await db.query({
+    name: 'put-off-notification',
+    text: `
+update notification set next_at = clock() + $3 * interval '1 ms', error = $4 where id = $1 and attempts = $2 and done_at is null`,
+    values: [id, attempts, inMs, error],
+  });
+};
+
+/** In how many ms the next one is due, those in delivery counted by the end of their lease; 0: now, null: there is none. */
+export const nextNotificationInMs = async (db: Queryable): Promise<number | null> => {
+  const { rows } = await db.query<{ inMs: number }>({
+    name: 'next-notification',
+    text: `
+select greatest(0, ceil(extract(epoch from next_at - clock()) * 1000))::float8 as "inMs" from notification
+where done_at is null and next_at is not null order by next_at limit 1`,
+  });
+  return rows[0]?.inMs ?? null;
+};
+
+/** Something has been due for this long and nobody took it. For the sweeper. */
+export const hasOverdueNotifications = async (db: Queryable, overdueMs: number): Promise<boolean> => {
+  const { rows } = await db.query<{ overdue: boolean }>({
+    name: 'has-overdue-notifications',
+    text: `select exists (select from notification where done_at is null and next_at < clock() - $1 * interval '1 ms') as overdue`,
+    values: [overdueMs],
+  });
+  return rows[0]!.overdue;
+};

@@ -1,0 +1,125 @@
+import type { Queryable } from '../pool';
+import { SLOTS_TAKEN } from '../grouping/slots';
+
+/**
+ * In a lane no more than its queuer's slots are ever in flight: a limit above them is halved from there, and is whole again there. Null for
+ * a target that feeds no lane; least() passes over it.
+ */
+const SLOTS = `(select q.slots from lane l join queuer q on q.id = l.queuer_id where l.id = t.lane_id)`;
+
+/**
+ * The limits that a call was made under: how often those of its target and of its handler had been reduced, as far as its sender knew. What
+ * it came to says nothing of limits that were reduced since: many calls that are refused together are one refusal.
+ */
+export interface Under {
+  targetId: number;
+  targetReductions: number;
+  handlerReductions: number;
+}
+
+/** Back pressure: nothing of the target before then, and half as many calls at once (H5). */
+export const holdTarget = async (db: Queryable, under: Under, inMs: number): Promise<void> => {
+  await db.query({
+    name: 'hold-target',
+    text: `
+update target t set hold_until = greatest(t.hold_until, clock() + $2 * interval '1 ms'), due_at = greatest(t.due_at, t.hold_until, clock() + $2 * interval '1 ms'),
+  allowed = case when t.reductions = $3 then greatest(1, coalesce(t.allowed, h.per_target) / 2) else t.allowed end,
+  reductions = t.reductions + (t.reductions = $3)::int from handler h where t.id = $1 and h.id = t.handler_id`,
+    values: [under.targetId, inMs, under.targetReductions],
+  });
+};
+
+export const holdHandler = async (db: Queryable, under: Under, inMs: number): Promise<void> => {
+  await db.query({
+    name: 'hold-handler',
+    text: `
+update handler h set hold_until = greatest(h.hold_until, clock() + $2 * interval '1 ms'),
+  allowed = case when h.reductions = $3 then greatest(1, coalesce(h.allowed, least(h.per_handler, ${SLOTS})) / 2) else h.allowed end,
+  reductions = h.reductions + (h.reductions = $3)::int
+from target t where t.id = $1 and h.id = t.handler_id`,
+    values: [under.targetId, inMs, under.handlerReductions],
+  });
+};
+
+/**
+ * The same of a target that feeds a lane, without a time: that is the lane's (`holdLane`). Nothing where the lane sends one after the other,
+ * so one at once. After the lane's row was locked, as a grant that takes of a target's rate.
+ */
+export const reduceTargetInLane = async (db: Queryable, under: Under): Promise<void> => {
+  await db.query({
+    name: 'reduce-target-in-lane',
+    text: `
+update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target, h.per_handler, q.slots)) / 2), reductions = t.reductions + 1
+from handler h, lane l, queuer q where t.id = $1 and t.reductions = $2 and h.id = t.handler_id and l.id = t.lane_id and q.id = l.queuer_id
+  and not (l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`,
+    values: [under.targetId, under.targetReductions],
+  });
+};
+
+/** A success after back pressure: one call more at once, until the limit is the configured one again. */
+export const recoverAllowed = async (db: Queryable, under: Under): Promise<void> => {
+  await db.query({
+    name: 'recover-target',
+    text: `
+update target t set allowed = case when t.allowed + 1 < least(h.per_target, ${SLOTS}) then t.allowed + 1 end from handler h
+where t.id = $1 and h.id = t.handler_id and t.allowed is not null and t.reductions = $2`,
+    values: [under.targetId, under.targetReductions],
+  });
+  await db.query({
+    name: 'recover-handler',
+    text: `
+update handler h set allowed = case when h.allowed + 1 < least(h.per_handler, ${SLOTS}) then h.allowed + 1 end
+from target t where t.id = $1 and h.allowed is not null and h.id = t.handler_id and h.reductions = $2`,
+    values: [under.targetId, under.handlerReductions],
+  });
+};
+
+/** What a running submission may do now. */
+export interface Pressure {
+  handlerId: number;
+  /** Its own slots, those of all submissions of the handler, and how many of them there may be. */
+  slots: number;
+  taken: number;
+  limit: number;
+  /** Calls of a target at once, where it is not among `targets`. */
+  perTarget: number;
+  reduced: boolean;
+  reductions: number;
+  holdInMs: number | null;
+  /** Another leader waits for slots. */
+  wanted: boolean;
+  /** Those that back pressure holds or has left fewer calls, and those reduced since they were `known`. */
+  targets: {
+    id: number;
+    calls: number;
+    reduced: boolean;
+    reductions: number;
+    holdInMs: number | null;
+    /** Calls that other submissions have in flight. */
+    others: number;
+  }[];
+}
+
+/** The limits as they are for one submission and its targets. Null: it is not known. */
+export const readPressure = async (
+  db: Queryable,
+  leaderId: number,
+  no: number,
+  known: readonly { id: number; reductions: number }[],
+): Promise<Pressure | null> => {
+  const { rows } = await db.query<Pressure>({
+    name: 'read-pressure',
+    text: `
+select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit", h.per_target as "perTarget",
+  h.allowed is not null as reduced, h.reductions, extract(epoch from h.hold_until - clock())::float8 * 1000 as "holdInMs",
+  exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots) as wanted,
+  coalesce((select json_agg(json_build_object('id', t.id, 'calls', least(h.per_target, t.allowed), 'reduced', t.allowed is not null, 'reductions', t.reductions,
+      'holdInMs', extract(epoch from t.hold_until - clock())::float8 * 1000, 'others', (
+        select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch <> $2 and b.attempt_until is not null)))
+    from unnest($3::int[], $4::int[]) k (id, reductions) join target t on t.id = k.id
+    where t.allowed is not null or t.hold_until > clock() or t.reductions <> k.reductions), '[]') as targets
+from dispatch o join handler h on h.id = o.handler_id where o.leader_id = $1 and o.no = $2`,
+    values: [leaderId, no, known.map(({ id }) => id), known.map(({ reductions }) => reductions)],
+  });
+  return rows[0] ?? null;
+};

@@ -1,0 +1,268 @@
+import type { Queryable } from '../pool';
+import { DISPATCH_LIFE_MS } from '../grouping/slots';
+
+/** The statements around one call: read, mark, defer. Settling is in `settle.ts`. */
+
+export interface CarriedBatch {
+  id: number;
+  targetId: number;
+  target: string;
+  n: number;
+  weight: number;
+  epoch: number;
+  attempt: number;
+  counted: number;
+  refusals: number;
+  depth: number;
+  parentId: number | null;
+  /** The batch whose idempotency key the downstream may know: its own id, or that of the one it was split from. */
+  sentAs: number;
+  /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
+  unconcluded: boolean;
+  /** An earlier call of it may have been applied: it keeps its key, whatever happens (H3). */
+  unsure: boolean;
+  /** In this many ms it may start (pacing, in-place waits); 0: now. */
+  startInMs: number;
+  /** Since its first call; null: never called. */
+  ageMs: number | null;
+  /** The database's clock when it was read, before this process's `performance.now()`. */
+  aheadMs: number;
+  perTarget: number;
+  /** Back pressure left its target or its handler fewer calls; how often it had reduced each (`Under`). */
+  reduced: boolean;
+  targetReductions: number;
+  handlerReductions: number;
+  handler: string;
+  /** It stands in a lane: no leader formed it. */
+  inLane: boolean;
+  /** That its lane is in; null: any node may send it. Of a batch outside of lanes its submission says. */
+  partition: string | null;
+}
+
+export const CARRIED = `
+select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
+  coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
+  greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
+  extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
+  t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions", h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
+  extract(epoch from clock())::float8 * 1000 as "aheadMs",
+  case when b.leader_id = 0 and h.partitions > 0 then (select n.partition from lane n where n.id = t.lane_id) end as partition
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
+
+/** Right after a statement with `CARRIED`: the database's clock, which it read, beside ours. */
+export const aheadOf = <T extends CarriedBatch>(rows: T[]): T[] => {
+  const now = performance.now();
+  for (const row of rows) row.aheadMs -= now;
+  return rows;
+};
+
+/** The batches of one submission, oldest first. */
+export const readDispatch = async (db: Queryable, leaderId: number, no: number): Promise<CarriedBatch[]> => {
+  const { rows } = await db.query<CarriedBatch>({
+    name: 'read-dispatch',
+    text: `${CARRIED} where b.leader_id = $1 and b.state = 1 and b.dispatch = $2 order by b.id`,
+    values: [leaderId, no],
+  });
+  return aheadOf(rows);
+};
+
+/** Accepted batches whose status is due to be asked, oldest check first. */
+export const readAccepted = async (
+  db: Queryable,
+  handler: string,
+  limit: number,
+): Promise<
+  (CarriedBatch & { reference: string; overdue: boolean; leaderId: number; deadlinesPassed: number | null })[]
+> => {
+  const { rows } = await db.query<
+    CarriedBatch & { reference: string; overdue: boolean; leaderId: number; deadlinesPassed: number | null }
+  >({
+    name: 'read-accepted',
+    text: `
+select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue,
+  (select s.overdue from submission s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED} where h.name = $1 and b.reference is not null and b.state = 1
+  and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
+    values: [handler, limit],
+  });
+  return aheadOf(rows);
+};
+
+export interface MemberTask {
+  batchId: number;
+  seq: number;
+  id: string;
+  payload: string;
+  attempts: number;
+  initiatorId: number | null;
+}
+
+/** The tasks of some batches, in member order (A15). While all are there, and none was tried before, their member rows say nothing new. */
+export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
+  const { rows } = await db.query<MemberTask>({
+    name: 'read-members',
+    text: `
+select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+cross join lateral (
+  select 0::smallint as attempts where b.fresh and b.n_left = 0
+  union all select m.attempts from member m where not (b.fresh and b.n_left = 0) and m.seq = u.seq and m.batch_id = b.id) m
+join task k on k.seq = u.seq
+where b.id = any($1::bigint[]) order by b.id, u.place`,
+    values: [batchIds],
+  });
+  return rows;
+};
+
+/** A call about to be made: `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+export interface Mark {
+  id: number;
+  attempt: number;
+  dispatch: number;
+  timeoutMs: number;
+}
+
+/** Under which epoch this node holds the partition of what it is about to send. */
+export interface Fence {
+  id: string;
+  epoch: number;
+}
+
+const columnsOf = (marks: readonly Mark[]): number[][] => [
+  marks.map((mark) => mark.id),
+  marks.map((mark) => mark.attempt),
+  marks.map((mark) => mark.dispatch),
+  marks.map((mark) => mark.timeoutMs),
+];
+
+/**
+ * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
+ * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
+ * `state + 0`: hides the partial indexes of open batches, of which a plan made on a small table would read all.
+ */
+export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: string): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'mark-attempts',
+    text: `
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t, handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
+  and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+returning b.id`,
+    values: [...columnsOf(marks), node],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** The same in a partition: this node holds it, under that epoch, until the mark is written (store.md section 3). */
+export const markFenced = async (
+  db: Queryable,
+  marks: readonly (Mark & { fence: Fence })[],
+  node: string,
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'mark-fenced',
+    text: `
+with held as materialized (${HELD_FOR_SHARE})
+update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms, partition), held f, target t, handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
+  and f.resource = m.partition and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+returning b.id`,
+    values: [...columnsOf(marks), node, marks.map((mark) => mark.fence.id), marks.map((mark) => mark.fence.epoch)],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** $5 holds the partitions $6 under the epochs $7; in one order, so that two such never wait for each other. */
+export const HELD_FOR_SHARE = `
+  select l.resource from lease l where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock()
+    and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource and p.epoch = l.epoch) order by l.resource for share`;
+
+/** Unstarted batches go back to the store; the caller rings their targets. */
+export const handBack = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<number[]> => {
+  const { rows } = await db.query<{ targetId: number }>({
+    name: 'hand-back',
+    text: `
+update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state + 0 = 1 and attempt_until is null returning target_id as "targetId"`,
+    values: [ids, dispatch],
+  });
+  return [...new Set(rows.map((row) => row.targetId))];
+};
+
+/**
+ * A sign of life of a submission, and what it may still hold. Answers whether another leader waits for slots; `known`: not where the last sign
+ * is so long ago that its slots may be another's (`reviveDispatch`).
+ */
+export const touchDispatch = async (
+  db: Queryable,
+  leaderId: number,
+  no: number,
+  slots: number,
+  node: string,
+): Promise<{ known: boolean; wanted: boolean; handlerId: number }> => {
+  const { rows } = await db.query<{ wanted: boolean; handlerId: number }>({
+    name: 'touch-dispatch',
+    text: `
+update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
+  and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted, d.handler_id as "handlerId"`,
+    values: [leaderId, no, slots, node],
+  });
+  return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };
+};
+
+/** The submission is over: its slots are free. Answers the handler; null: the row was gone. */
+export const endDispatch = async (db: Queryable, leaderId: number, no: number): Promise<number | null> => {
+  const { rows } = await db.query<{ handlerId: number }>({
+    name: 'end-dispatch',
+    text: `delete from dispatch d where d.leader_id = $1 and d.no = $2 returning d.handler_id as "handlerId"`,
+    values: [leaderId, no],
+  });
+  return rows[0]?.handlerId ?? null;
+};
+
+/** Targets that this submission no longer holds back take part again; answers those that were held. */
+export const releaseTargets = async (db: Queryable, targetIds: readonly number[]): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'release-targets',
+    text: `update target set busy = false where id = any($1::int[]) and busy returning id`,
+    values: [targetIds],
+  });
+  return rows.map((row) => row.id);
+};
+
+/**
+ * A submission that was the leader's only one ends and nothing is left: the leader steps down, without a turn of its own.
+ * Guarded: no turn was taken since the claim that started this submission, and nobody woke the leader.
+ */
+export const releaseLeader = async (db: Queryable, leaderId: number, epoch: number, turn: number): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'release-leader',
+    text: `
+update leader l set state = 0, wake_at = null, expires_at = null, blocked = false
+where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 and not exists (
+    select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused)
+  and not exists (select from target t where t.leader_id = l.id and t.busy)
+  and not exists (select from batch b where b.leader_id = l.id and b.state = 1 and b.reference is null and not b.refused)`,
+    values: [leaderId, epoch, turn],
+  });
+  return rowCount === 1;
+};
+
+/** Looked up too early to be believed: the attempt stays unconcluded, and the next submission looks again. */
+export const postponeLookUp = async (db: Queryable, id: number, attempt: number, inMs: number): Promise<void> => {
+  await db.query({
+    name: 'postpone-look-up',
+    text: `update batch set dispatch = null, retry_at = clock() + $3 * interval '1 ms' where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt, inMs],
+  });
+};
+
+/** A mark that was not used: nothing was sent, nothing is counted; the attempt number is spent. */
+export const unmarkAttempt = async (db: Queryable, id: number, attempt: number): Promise<void> => {
+  await db.query({
+    name: 'unmark-attempt',
+    text: `update batch set attempt_until = null where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt],
+  });
+};

@@ -1,0 +1,29 @@
+import type { Queryable } from '../pool';
+
+/** Stacks that are kept of one handler, and for how long; a batch has none where there is no room. */
+const PER_HANDLER = 200;
+
+/**
+ * Notes where the last call of a batch threw. One row per handler and distinct stack: a downstream that is away costs a number in each batch,
+ * not a stack. After the statement that wrote the batch's error.
+ */
+export const noteFault = async (db: Queryable, batchId: number, attempt: number, stack: string): Promise<void> => {
+  await db.query({
+    name: 'note-fault',
+    text: `
+with of_handler as (select t.handler_id as id from batch b join target t on t.id = b.target_id where b.id = $1),
+known as (select f.id from fault f join of_handler h on f.handler_id = h.id where md5(f.stack) = md5($3)),
+made as (
+  insert into fault (handler_id, stack, at) select h.id, $3, clock() from of_handler h
+  where not exists (select from known) and (select count(*) from fault f where f.handler_id = h.id) < ${PER_HANDLER}
+  on conflict (handler_id, md5(stack)) do update set at = excluded.at returning id),
+old as (
+  delete from fault f using of_handler h where f.handler_id = h.id and not exists (select from known) and f.at < clock() - interval '30 days')
+update batch set fault_id = coalesce((select id from known), (select id from made)), fault_attempt = $2::smallint where id = $1 and attempt = $2`,
+    values: [batchId, attempt, stack],
+  });
+};
+
+/** The stack of batch `b`, for statements that show its error: of the call that the error is of. */
+export const STACK_OF_BATCH = `case when b.error is not null and (b.fault_attempt = b.attempt or b.fault_attempt = b.attempt - 1 and b.attempt_until is not null)
+  then (select f.stack from fault f where f.id = b.fault_id) end`;

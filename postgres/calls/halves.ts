@@ -1,0 +1,78 @@
+import type { Client } from '../pool';
+
+/** A half that waited for its sibling, locked; why it was refused. */
+export const lockRefused = async (client: Client, id: number): Promise<string> => {
+  const { rows } = await client.query<{ error: string }>({
+    name: 'lock-refused',
+    text: 'select error from batch where id = $1 for no key update',
+    values: [id],
+  });
+  return rows[0]!.error;
+};
+
+/** The other half, its parent locked first: settles of the two halves go one after the other. */
+export const lockSibling = async (
+  client: Client,
+  parentId: number,
+  id: number,
+): Promise<{ id: number; attempt: number; state: number; refused: boolean } | null> => {
+  await client.query({
+    name: 'lock-parent',
+    text: 'select from batch where id = $1 for no key update',
+    values: [parentId],
+  });
+  const { rows } = await client.query<{ id: number; attempt: number; state: number; refused: boolean }>({
+    name: 'find-sibling',
+    text: 'select id, attempt, state, refused from batch where parent_id = $1 and id <> $2 and depth = 1',
+    values: [parentId, id],
+  });
+  return rows[0] ?? null;
+};
+
+export interface Pair {
+  id: number;
+  attempt: number;
+  state: number;
+  refused: boolean;
+  /** The one that asks comes first of its pair, and of all that their batch was split from, and its lane does not halt on it. */
+  leads: boolean;
+}
+
+/** The other half of a batch of a lane that was halved down to one task each; their parent locked first. */
+export const lockPair = async (client: Client, parentId: number, id: number): Promise<Pair | null> => {
+  await client.query({
+    name: 'lock-parent',
+    text: 'select from batch where id = $1 for no key update',
+    values: [parentId],
+  });
+  const { rows } = await client.query<Pair>({
+    name: 'find-pair',
+    text: `
+with recursive up as (
+  select b.id, b.parent_id, b.depth, b.members[1] as first from batch b where b.id = $2
+  union all select p.id, p.parent_id, p.depth, p.members[1] from up u join batch p on p.id = u.parent_id where u.depth > 0)
+select o.id, o.attempt, o.state, o.refused, o.members[1] > b.members[1] and (select bool_and(u.first = b.members[1]) from up u)
+  and exists (select from submission s join lane l on l.id = s.lane_id where s.batch_id = b.id and l.on_invalid = 0) as leads
+from batch b join batch o on o.parent_id = b.parent_id and o.id <> b.id and o.depth = b.depth where b.id = $2 and b.parent_id = $1`,
+    values: [parentId, id],
+  });
+  return rows[0] ?? null;
+};
+
+/** It is sent again after all, at its place: nothing was wrong with it alone (H4). */
+export const reopenRefused = async (client: Client, id: number): Promise<void> => {
+  await client.query({
+    name: 'reopen-refused',
+    text: 'update batch set refused = false, reference = null, poll_at = null where id = $1 and state = 1 and refused',
+    values: [id],
+  });
+};
+
+/** Waits for what becomes of the other half of the first split (H4). */
+export const markRefused = async (client: Client, id: number, error: string): Promise<void> => {
+  await client.query({
+    name: 'mark-refused',
+    text: 'update batch set refused = true, attempt_until = null, dispatch = null, error = $2 where id = $1',
+    values: [id, error],
+  });
+};

@@ -1,0 +1,291 @@
+import type { Client, Queryable } from '../pool';
+
+/** What a call came to, written. Every statement is guarded by (batch, attempt): a true answer counts unless a newer attempt exists (store.md section 3). */
+
+export interface ResultPage {
+  batch_id: number;
+  attempt: number;
+  no: number;
+  /** Lowest and highest place in the batch. */
+  first: number;
+  last: number;
+  /** JSON text: place and value of each member that has one, and what of the value could not be kept, if anything. */
+  results: string;
+}
+
+/** Pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already and are not read and written once more. */
+export const pagesJson = (pages: readonly ResultPage[]): string =>
+  `[${pages.map(({ results, ...page }) => `${JSON.stringify(page).slice(0, -1)},"results":${results}}`).join()}]`;
+
+export interface Notice {
+  batch_id: number | null;
+  attempt: number | null;
+  initiator_id: number;
+  body: unknown;
+}
+
+/** Results ($2) and notices ($3) of those that `done` names: the parts of a statement that settles many. */
+export const WRITTEN_DOWN = `
+paged as (
+  insert into result_page (batch_id, attempt, no, first, last, results)
+  select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
+  from json_to_recordset($2) p (batch_id bigint, attempt int, no int, first int, last int, results json)
+  join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
+noted as (
+  insert into notification (batch_id, attempt, initiator_id, body, next_at)
+  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, initiator_id int, body jsonb)
+  join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
+
+/** Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that were still waiting for this attempt. */
+export const settleSucceeded = async (
+  db: Queryable,
+  batches: readonly { id: number; attempt: number; counts: boolean; keyed?: boolean }[],
+  pages: readonly ResultPage[],
+  notices: readonly Notice[],
+): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'settle-succeeded',
+    text: `
+with done as (
+  update batch b set state = 4, counted = least(b.attempt, b.counted + g.counts::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
+  from json_to_recordset($1) g (id bigint, attempt int, counts bool)
+  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
+${WRITTEN_DOWN},
+freed as (
+  delete from busy_key where seq = any(array(
+    select m.seq from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id join batch b on b.id = d.id
+      cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed)))
+select id from done`,
+    // The ids once more, as an array: a join with the recordset alone, planned on a small table, reads all of it from then on.
+    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** Pages of a large answer, written while it is read; only the settled attempt's pages are ever shown. */
+export const insertResultPage = async (db: Queryable, page: ResultPage): Promise<void> => {
+  await db.query({
+    name: 'insert-result-page',
+    text: `
+insert into result_page (batch_id, attempt, no, first, last, results) values ($1, $2, $3, $4, $5, $6)
+on conflict (batch_id, attempt, no) do update set first = excluded.first, last = excluded.last, results = excluded.results`,
+    values: [page.batch_id, page.attempt, page.no, page.first, page.last, page.results],
+  });
+};
+
+export interface GuardedBatch {
+  state: number;
+  /** This attempt's outcome was written already (as unknown, when it was adopted): only its true answer may still be added. */
+  concluded: boolean;
+  /** The downstream accepted it under this name (H7). */
+  reference: string | null;
+  leaderId: number;
+  targetId: number;
+  counted: number;
+  depth: number;
+  parentId: number | null;
+  members: number[];
+}
+
+/** The guard of every other settlement: null when a newer attempt exists or the batch is over. */
+export const lockAttempt = async (client: Client, id: number, attempt: number): Promise<GuardedBatch | null> => {
+  const { rows } = await client.query<GuardedBatch>({
+    name: 'lock-attempt',
+    text: `
+select state, attempt_until is null and reference is null as concluded, reference, leader_id as "leaderId", target_id as "targetId", counted, depth, parent_id as "parentId", members from batch
+where id = $1 and attempt = $2 and state in (1, 3) for no key update`,
+    values: [id, attempt],
+  });
+  return rows[0] ?? null;
+};
+
+/** Ends a batch whose remaining members share `state`; members with an end of their own have left by then. */
+export const finishBatch = async (
+  client: Client,
+  id: number,
+  state: number,
+  counts: boolean,
+  left: number,
+  error: string | null,
+): Promise<void> => {
+  await client.query({
+    name: 'finish-batch',
+    text: `
+update batch set state = case when n_left + $4 = n then 7 else $2 end, counted = least(attempt, counted + $3::int), n_left = n_left + $4, attempt_until = null, dispatch = null,
+  retry_at = null, poll_at = null, error = $5, finished_at = clock() where id = $1`,
+    values: [id, state, counts ? 1 : 0, left, error],
+  });
+};
+
+/** Members with an end of their own: failed, dead, cancelled, or succeeded by hand. They leave their batch. */
+export const insertOutcomes = async (
+  client: Client,
+  batchId: number | null,
+  outcomes: readonly { seq: number; state: number; attempts: number; error: string | null; result?: unknown }[],
+): Promise<void> => {
+  await client.query({
+    name: 'insert-outcomes',
+    text: `
+with ended as (
+  select o.* from json_to_recordset($2) o (seq bigint, state smallint, attempts smallint, error text, result json)),
+gone as (delete from member where seq = any($3::bigint[])),
+freed as (delete from busy_key where seq = any($3::bigint[]))
+insert into outcome (seq, target_id, state, attempts, batch_id, result, error, at)
+select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock() from ended e join task t using (seq) where t.seq = any($3::bigint[])`,
+    values: [batchId, JSON.stringify(outcomes), outcomes.map(({ seq }) => seq)],
+  });
+};
+
+/** Members that go back to the queue after their backoff, with the attempts they have had (G2). Their distinctBy keys stay theirs. */
+export const delayMembers = async (
+  client: Client,
+  members: readonly { seq: number; attempts: number; in_ms: number }[],
+): Promise<void> => {
+  await client.query({
+    name: 'delay-members',
+    text: `
+with back as (select * from json_to_recordset($1) b (seq bigint, attempts smallint, in_ms float8)),
+gone as (delete from member where seq = any($2::bigint[]))
+insert into delayed (target_id, priority, seq, not_before, bytes, attempts, weight, key)
+select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.bytes, b.attempts, t.weight, t.key from back b join task t using (seq) where t.seq = any($2::bigint[])`,
+    values: [JSON.stringify(members), members.map(({ seq }) => seq)],
+  });
+};
+
+/** The whole batch back to the queue as if it had not been cut: created again, order kept, `countIt` more attempts (H4). */
+export const dissolveBatch = async (client: Client, id: number, counts: boolean, error: string): Promise<void> => {
+  await client.query({
+    name: 'dissolve-batch',
+    text: `
+with over as (
+  update batch set state = 7, n_left = n, counted = least(attempt, counted + $2::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false,
+    error = $3, finished_at = clock() where id = $1 returning id, counted, members),
+gone as (
+  delete from member m using (select o.id, o.counted, u.seq from over o cross join lateral unnest(o.members) u (seq)) x
+  where m.seq = x.seq and m.batch_id = x.id returning m.seq, m.attempts + x.counted as attempts)
+insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
+select t.target_id, t.priority, t.seq, t.created_at, t.bytes, g.attempts, t.weight, t.key from gone g join task t using (seq)`,
+    values: [id, counts ? 1 : 0, error],
+  });
+};
+
+export interface ChildBatch {
+  members: number[];
+  state: number;
+  reason: number;
+  /** An attempt stands open: the next submission treats it as an unknown outcome (reconciles it). */
+  unconcluded: boolean;
+  depth: number;
+  error: string | null;
+  /** Sent not before; left out: when its turn comes. */
+  inMs?: number | undefined;
+}
+
+/** A part of a batch as a batch of its own: the half of a bisect, or the members whose outcome is unknown. */
+export const insertChild = async (client: Client, parentId: number, child: ChildBatch): Promise<number> => {
+  const { rows } = await client.query<{ id: number }>({
+    name: 'insert-child',
+    text: `
+with part as (
+  select p.*, (select coalesce(sum(t.bytes), 0) from task t where t.seq = any($2::bigint[])) as part_bytes,
+    (select coalesce(sum(coalesce(t.weight, 1)), 0) from task t where t.seq = any($2::bigint[])) as part_weight from batch p where p.id = $1),
+formed as (
+  insert into batch (target_id, leader_id, epoch, turn, state, reason, attempt, attempt_until, parent_id, sent_as, depth, n, members, bytes, weight, error, created_at, started_at, retry_at)
+  select target_id, leader_id, epoch, turn, $3::smallint, $4::smallint, case when $5::bool then 1 else 0 end, case when $5::bool then clock() end, id,
+    case when $4::smallint = 8 then coalesce(sent_as, id) end, $6::smallint, cardinality($2::bigint[]), $2, part_bytes, part_weight, $7, clock(), case when $4::smallint = 8 then started_at end,
+    clock() + $8::float8 * interval '1 ms' from part returning id)
+select id from formed`,
+    values: [
+      parentId,
+      child.members,
+      child.state,
+      child.reason,
+      child.unconcluded,
+      child.depth,
+      child.error,
+      child.inMs ?? null,
+    ],
+  });
+  const id = rows[0]!.id;
+  await client.query({
+    name: 'move-members',
+    text: `
+update member m set batch_id = $2, attempts = m.attempts + p.counted + 1 from batch p where p.id = $1 and m.batch_id = $1 and m.seq = any($3::bigint[])`,
+    values: [parentId, id, child.members],
+  });
+  return id;
+};
+
+/** The same batch later: refused for now (nothing counted), or sent again after an unknown outcome (counted). */
+export const deferBatch = async (
+  db: Queryable,
+  id: number,
+  attempt: number,
+  defer: { inMs: number; refused: boolean; counts: boolean; keep: boolean; error: string },
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'defer-batch',
+    text: `
+update batch set attempt_until = null, retry_at = clock() + $3 * interval '1 ms', refusals = case when $4 then least(refusals + 1, 32767) else 0 end,
+  counted = least(attempt, counted + $5::int), unsure = unsure or $5::int = 1, dispatch = case when $6 then dispatch end, reference = null, poll_at = null, error = $7
+where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt, defer.inMs, defer.refused, defer.counts ? 1 : 0, defer.keep, defer.error],
+  });
+  return rowCount === 1;
+};
+
+/** The downstream took the batch and will say later what became of it (H7). */
+export const acceptBatch = async (
+  db: Queryable,
+  id: number,
+  attempt: number,
+  accepted: { reference: string; everyMs: number; deadlineMs: number },
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'accept-batch',
+    text: `
+update batch set reference = $3, poll_at = clock() + $4 * interval '1 ms', poll_until = clock() + $5 * interval '1 ms', attempt_until = null, dispatch = null,
+  refusals = 0, error = null where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt, accepted.reference, accepted.everyMs, accepted.deadlineMs],
+  });
+  return rowCount === 1;
+};
+
+/** Unknown and not to be sent again by itself: visible, waits for `resolve` (H3). */
+export const parkBatch = async (
+  db: Queryable,
+  id: number,
+  attempt: number,
+  counts: boolean,
+  error: string,
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'park-batch',
+    text: `
+update batch set state = 3, counted = least(attempt, counted + $3::int), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = $4
+where id = $1 and attempt = $2 and state = 1`,
+    values: [id, attempt, counts ? 1 : 0, error],
+  });
+  return rowCount === 1;
+};
+
+/** Frees the distinctBy keys of a batch whose members are over. */
+export const freeKeys = async (db: Queryable, batchIds: readonly number[]): Promise<void> => {
+  await db.query({
+    name: 'free-keys',
+    text: `
+delete from busy_key where seq = any(array(
+  select m.seq from batch b cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where b.id = any($1::bigint[])))`,
+    values: [batchIds],
+  });
+};
+
+export const insertNotices = async (db: Queryable, notices: readonly Notice[]): Promise<void> => {
+  await db.query({
+    name: 'insert-notices',
+    text: `
+insert into notification (batch_id, attempt, initiator_id, body, next_at)
+select batch_id, attempt, initiator_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, initiator_id int, body jsonb)`,
+    values: [JSON.stringify(notices)],
+  });
+};

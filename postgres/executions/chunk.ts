@@ -1,0 +1,142 @@
+import type { Queryable } from '../pool';
+
+/**
+ * Chunks: what one node was given in one round, and its lease (E5). A chunk is `ready` until its node takes it, and open until it is done or
+ * closed; closing it fences the node out. Locks are taken in the order chunk, items, execution.
+ */
+
+export interface TakenChunk {
+  executionId: string;
+  functionId: string;
+  method: string;
+  config: Record<string, unknown>;
+  epoch: number;
+  n: number;
+  /** Chunks of the same round: a rate is shared among them. */
+  siblings: number;
+}
+
+/** Its node begins: once only, and only while its execution goes on. Null: refused. */
+export const takeChunk = async (
+  db: Queryable,
+  chunkId: string,
+  nodeId: string,
+  leaseMs: number,
+): Promise<TakenChunk | null> => {
+  const { rows } = await db.query<TakenChunk>({
+    name: 'take-chunk',
+    text: `
+update chunk c set state = 1, started_at = clock(), expires_at = clock() + $3 * interval '1 ms' from execution e
+where c.id = $1 and c.node_id = $2 and c.state = 0 and e.id = c.execution_id and e.state in (0, 1)
+returning e.id as "executionId", e.function_id as "functionId", e.method, e.config, c.epoch, c.n,
+  (select count(*)::int from chunk s where s.execution_id = c.execution_id and s.round = c.round) as siblings`,
+    values: [chunkId, nodeId, leaseMs],
+  });
+  return rows[0] ?? null;
+};
+
+/** The node holds it for `leaseMs` more. False: it was closed (or is done). An expired lease that nobody acted on is kept. */
+export const renewChunk = async (
+  db: Queryable,
+  chunkId: string,
+  nodeId: string,
+  epoch: number,
+  leaseMs: number,
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'renew-chunk',
+    text: `update chunk set expires_at = clock() + $4 * interval '1 ms' where id = $1 and node_id = $2 and epoch = $3 and state = 1`,
+    values: [chunkId, nodeId, epoch, leaseMs],
+  });
+  return rowCount === 1;
+};
+
+export const CLOSE_REASONS = ['undelivered', 'expired', 'returned', 'cancelled'] as const;
+export type CloseReason = (typeof CLOSE_REASONS)[number];
+
+/**
+ * Closes a chunk, so that no result of it counts from here on; its items are given back next (`giveBackItems`). `undelivered`: only while its
+ * node has not taken it. `expired`: only past its lease. `returned`: by its node itself, which runs nothing of it any more. `cancelled`:
+ * with its execution. False: it did not come to that.
+ */
+export const closeChunk = async (
+  db: Queryable,
+  chunkId: string,
+  reason: CloseReason,
+  nodeId: string | null = null,
+): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'close-chunk',
+    text: `
+update chunk c set state = -1, reason = $2, finished_at = clock(), expires_at = null from execution e
+where c.id = $1 and e.id = c.execution_id and case $2
+  when 'undelivered' then c.state = 0
+  when 'expired' then c.state = 1 and c.expires_at <= clock()
+  when 'returned' then c.state = 1 and c.node_id = $3
+  when 'cancelled' then c.state in (0, 1, 2) and e.state = -3
+  else false end`,
+    values: [chunkId, reason, nodeId],
+  });
+  return rowCount === 1;
+};
+
+/** Items of a closed chunk that its node did not process are created again, no attempt counted: at most 10,000 a call. Answers how many are left. */
+export const giveBackItems = async (db: Queryable, chunkId: string): Promise<number> => {
+  const { rows } = await db.query<{ left: number }>({
+    name: 'give-back-items',
+    text: `
+with c as (select id, execution_id, n_open from chunk where id = $1 and state = -1 and n_open > 0 for update),
+ part as (select w.ctid as at from c join work_item w on w.chunk_id = c.id where w.state = 1 order by w.position limit 10000),
+ w as (update work_item i set state = 0, chunk_id = null from part p where i.ctid = p.at and i.state = 1 returning i.position),
+ n as (select count(*)::int as n from w),
+ d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
+ e as (update execution x set n_created = n_created + n.n, n_running = n_running - n.n from n, c where x.id = c.execution_id)
+select c.n_open - n.n as left from c, n`,
+    values: [chunkId],
+  });
+  return rows[0]?.left ?? 0;
+};
+
+export interface OpenChunk {
+  id: string;
+  node: string;
+  state: number;
+  n: number;
+  open: number;
+  expired: boolean;
+  expiresInMs: number | null;
+}
+
+/** Chunks that are not done and hold items, or hold nothing yet. Closed ones among them have items to give back. */
+export const openChunks = async (db: Queryable, executionId: string): Promise<OpenChunk[]> => {
+  const { rows } = await db.query<OpenChunk>({
+    name: 'open-chunks',
+    text: `
+select id, node_id as node, state, n, n_open as open, coalesce(expires_at <= clock(), false) as expired,
+  (extract(epoch from expires_at - clock()) * 1000)::float8 as "expiresInMs"
+from chunk where execution_id = $1 and (state in (0, 1, 2) or n_open > 0) order by round, place`,
+    values: [executionId],
+  });
+  return rows;
+};
+
+export interface ChunkRow {
+  id: string;
+  node: string;
+  round: number;
+  state: number;
+  n: number;
+  open: number;
+  reason: string | null;
+}
+
+/** The chunks of an execution, newest round first. */
+export const listChunks = async (db: Queryable, executionId: string, limit: number): Promise<ChunkRow[]> => {
+  const { rows } = await db.query<ChunkRow>({
+    name: 'list-chunks',
+    text: `
+select id, node_id as node, round, state, n, n_open as open, reason from chunk where execution_id = $1 order by round desc, place limit $2`,
+    values: [executionId, limit],
+  });
+  return rows;
+};

@@ -1,0 +1,145 @@
+import type { Queryable } from '../pool';
+
+export interface NewExecution {
+  id: string;
+  functionId: string;
+  method: string;
+  config: object;
+  topic: string | null;
+  /** 0: the operator's (E10). */
+  maxAttempts: number;
+}
+
+/** How long the client may take for the next part of a list before the sweeper takes the rest for lost; renewed by each part. */
+const STAGING_MS = 3_600_000;
+/** After this the sweeper starts the workflow, should the client that accepted it have died before it could. */
+const START_MS = 5_000;
+
+/** Writes an execution whose list is not there yet: nothing runs before `acceptExecution`. False: the id is taken. */
+export const insertExecution = async (db: Queryable, execution: NewExecution): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'insert-execution',
+    text: `
+insert into execution (id, function_id, method, config, topic, max_attempts, resume_at, created_at)
+values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conflict (id) do nothing`,
+    values: [
+      execution.id,
+      execution.functionId,
+      execution.method,
+      JSON.stringify(execution.config),
+      execution.topic,
+      execution.maxAttempts,
+      STAGING_MS,
+    ],
+  });
+  return rowCount === 1;
+};
+
+/**
+ * The next part of a list, at most 10,000: only at the place where the list ends now, so that a part that is sent again, its first answer
+ * lost, is not there twice. Answers how many items there are now.
+ */
+export const appendItems = async (
+  db: Queryable,
+  executionId: string,
+  first: number,
+  items: { contentIds: readonly string[]; argumentLists: readonly string[] },
+): Promise<number | null> => {
+  const { rows } = await db.query<{ items: number }>({
+    name: 'append-items',
+    text: `
+with e as (
+  update execution set items = items + cardinality($3::uuid[]), n_created = n_created + cardinality($3::uuid[]), resume_at = clock() + $5 * interval '1 ms'
+  where id = $1 and state = 2 and items = $2 returning id, items),
+ part as (
+  select u.content_id, u.arguments, $2 + u.i::int - 1 as position, row_number() over (partition by u.content_id order by u.i) as nth
+  from unnest($3::uuid[], $4::text[]) with ordinality u (content_id, arguments, i)),
+ added as (
+  insert into work_item (execution_id, position, content_id, copy, arguments)
+  select e.id, p.position, p.content_id, p.nth + coalesce(b.copy, 0), p.arguments::json from e cross join part p left join lateral (
+    select w.copy from work_item w where w.execution_id = e.id and w.content_id = p.content_id order by w.copy desc limit 1) b on true)
+select items from e`,
+    values: [executionId, first, items.contentIds, items.argumentLists, STAGING_MS],
+  });
+  return rows[0]?.items ?? null;
+};
+
+/** The list is complete: accepted. Idempotent; false: there is no such execution, or it has no items. */
+export const acceptExecution = async (db: Queryable, executionId: string, items: number): Promise<boolean> => {
+  const { rows } = await db.query<{ accepted: boolean }>({
+    name: 'accept-execution',
+    text: `
+with a as (update execution set state = 0, resume_at = clock() + $3 * interval '1 ms' where id = $1 and state = 2 and items = $2 and items > 0 returning id)
+select exists (select from a) or exists (select from execution where id = $1 and state <> 2 and items = $2) as accepted`,
+    values: [executionId, items, START_MS],
+  });
+  return rows[0]!.accepted;
+};
+
+/** Nothing more of it runs. Answers its state before; null: there is none. An execution that is over stays as it is. */
+export const cancelExecution = async (db: Queryable, executionId: string): Promise<number | null> => {
+  const { rows } = await db.query<{ state: number }>({
+    name: 'cancel-execution',
+    text: `
+with before as (select id, state from execution where id = $1 for update),
+ c as (update execution e set state = -3, finished_at = clock(), wants_nodes = false, note = null, resume_at = null from before b
+   where e.id = b.id and b.state in (0, 1, 2))
+select state from before`,
+    values: [executionId],
+  });
+  return rows[0]?.state ?? null;
+};
+
+/**
+ * Executions whose workflow should have looked by now, oldest first; each is given `againMs` to do so. The first time its wake is noted
+ * (`woken_at`), as of `startMs` from now, when its next run begins; only a turn takes that back.
+ */
+export const dueExecutions = async (db: Queryable, limit: number, againMs: number, startMs = 0): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'due-executions',
+    text: `
+update execution set resume_at = clock() + $2 * interval '1 ms', woken_at = coalesce(woken_at, clock() + $3 * interval '1 ms')
+where id in (select id from execution where state in (0, 1) and resume_at <= clock() order by resume_at limit $1 for update skip locked) returning id`,
+    values: [limit, againMs, startMs],
+  });
+  return rows.map((row) => row.id);
+};
+
+/** A node has come: those that wait for one, oldest first, after `afterId`. */
+export const executionsWantingNodes = async (db: Queryable, limit: number): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'executions-wanting-nodes',
+    text: 'select id from execution where state in (0, 1) and wants_nodes order by resume_at limit $1',
+    values: [limit],
+  });
+  return rows.map((row) => row.id);
+};
+
+/** Lists that nobody completed; their items go with them, at most `limit` a call. Answers how many items and executions went. */
+export const deleteAbandonedStaging = async (db: Queryable, limit: number): Promise<number> => {
+  const { rows } = await db.query<{ n: number }>({
+    name: 'delete-abandoned-staging',
+    text: `
+with old as (select id from execution where state = 2 and resume_at < clock() order by resume_at limit 1 for update skip locked),
+ gone as (delete from work_item w using (
+   select w.ctid as at from work_item w join old o on w.execution_id = o.id order by w.position desc limit $1) g
+   where w.ctid = g.at returning w.position),
+ less as (update execution e set items = items - g.n, n_created = n_created - g.n from (select count(*)::int as n from gone) g, old o where e.id = o.id and g.n > 0),
+ last as (delete from execution e using old o where e.id = o.id and not exists (select from gone) returning e.id)
+select ((select count(*) from gone) + (select count(*) from last))::int as n`,
+    values: [limit],
+  });
+  return rows[0]!.n;
+};
+
+/** Reads nothing, and fails where a table or a column of executions is not there (E14). */
+export const probeExecutionTables = async (db: Queryable): Promise<void> => {
+  await db.query({
+    text: `
+select e.id, e.function_id, e.method, e.config, e.topic, e.state, e.max_attempts, e.attempts_limit, e.items, e.n_created, e.n_running, e.n_done, e.n_failed, e.n_dead,
+  e.run, e.run_started_at, e.epoch, e.turn, e.round, e.wants_nodes, e.note, e.resume_at, e.created_at, e.started_at, e.finished_at,
+  c.round, c.place, c.epoch, c.node_id, c.state, c.n, c.n_open, c.expires_at, c.reason, c.created_at, c.started_at, c.finished_at,
+  w.position, w.state, w.attempts, w.content_id, w.copy, w.exit_code, w.arguments, w.stdout, w.stderr, n.functions, n.batch, n.attributes
+from execution e join chunk c on c.execution_id = e.id join work_item w on w.chunk_id = c.id and w.execution_id = e.id join node n on n.id = c.node_id limit 0`,
+  });
+};

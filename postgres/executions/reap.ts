@@ -1,0 +1,73 @@
+import type { Pool, Queryable } from '../pool';
+
+/** Executions that ended long ago (retention): first nobody sees them any more, then their rows go, in bounded statements that each commit. */
+
+/** Those that ended `endedMs` ago, the oldest first, at most `limit`: from here on there is no such execution. Never an open one. */
+export const discardExecutions = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'discard-executions',
+    text: `
+with over as materialized (
+  select id from execution where state in (100, -3) and finished_at <= clock() - $1::float8 * interval '1 ms' order by finished_at limit $2 for no key update skip locked)
+update execution e set state = -4 from over o where e.id = o.id and e.state in (100, -3)`,
+    values: [endedMs, limit],
+  });
+  return rowCount ?? 0;
+};
+
+/** Some work items of what was discarded. */
+export const deleteDiscardedItems = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-discarded-items',
+    text: `
+with over as materialized (select id from execution where state = -4 order by finished_at limit 100 for update skip locked),
+ part as materialized (
+  select w.at from over o cross join lateral (select ctid as at from work_item where execution_id = o.id order by position limit $1) w limit $1)
+delete from work_item w using part p where w.ctid = p.at`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};
+
+/** Some chunks of those that have no items any more. */
+export const deleteDiscardedChunks = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-discarded-chunks',
+    text: `
+with over as materialized (
+  select e.id from execution e where e.state = -4 and not exists (select from work_item w where w.execution_id = e.id) order by e.finished_at limit 100 for update skip locked),
+ part as materialized (
+  select c.at from over o cross join lateral (select ctid as at from chunk where execution_id = o.id order by round, place limit $1) c limit $1)
+delete from chunk c using part p where c.ctid = p.at`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};
+
+/** Those that have neither: now their ids are free again. */
+export const deleteExecutions = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-executions',
+    text: `
+with gone as materialized (
+  select e.id from execution e where e.state = -4 and not exists (select from work_item w where w.execution_id = e.id)
+    and not exists (select from chunk c where c.execution_id = e.id) order by e.finished_at limit $1 for update skip locked)
+delete from execution e using gone g where e.id = g.id`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};
+
+/** Rows of one statement: an item may carry outputs of some 100 KB. */
+const EXECUTIONS = 500;
+const ROWS = 2_000;
+
+/** One bounded step; `more`: another would find something. */
+export const reapExecutions = async (pool: Pool, endedMs: number) => {
+  const discarded = await discardExecutions(pool, endedMs, EXECUTIONS);
+  const deletedItems = await deleteDiscardedItems(pool, ROWS);
+  const deletedChunks = await deleteDiscardedChunks(pool, ROWS);
+  const deletedExecutions = await deleteExecutions(pool, EXECUTIONS);
+  const more = deletedItems > 0 || deletedChunks > 0 || discarded === EXECUTIONS || deletedExecutions === EXECUTIONS;
+  return { discarded, deletedItems, deletedChunks, deletedExecutions, more };
+};

@@ -1,0 +1,45 @@
+import type { ItemCounts } from '../../workflows/planning/executions/states';
+import type { Queryable } from '../pool';
+
+export interface ExecutionRow {
+  id: string;
+  functionId: string;
+  method: string;
+  config: Record<string, unknown>;
+  topic: string | null;
+  state: number;
+  items: number;
+  counts: ItemCounts;
+  maxAttempts: number;
+  attemptsLimit: number | null;
+  round: number;
+  note: string | null;
+  /** Since it was woken, if no turn has answered; null: one has, or it is over. */
+  wokenMs: number | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+const COLUMNS = `id, function_id as "functionId", method, config, topic, state, items, max_attempts as "maxAttempts", attempts_limit as "attemptsLimit", round, note,
+  case when state in (0, 1) then (extract(epoch from clock() - woken_at) * 1000)::float8 end as "wokenMs", created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
+  'done', n_done, 'failed', n_failed, 'permanentlyFailed', n_dead) as counts`;
+
+export const readExecution = async (db: Queryable, id: string): Promise<ExecutionRow | null> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'read-execution',
+    text: `select ${COLUMNS} from execution where id = $1 and state <> -4`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
+/** Newest first. */
+export const listExecutions = async (db: Queryable, limit: number): Promise<ExecutionRow[]> => {
+  const { rows } = await db.query<ExecutionRow>({
+    name: 'list-executions',
+    text: `select ${COLUMNS} from execution where state <> -4 order by created_at desc, id limit $1`,
+    values: [limit],
+  });
+  return rows;
+};

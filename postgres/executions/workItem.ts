@@ -1,0 +1,145 @@
+import type { Queryable } from '../pool';
+
+export interface GivenItem {
+  position: number;
+  arguments: string[];
+}
+
+/** Items of a chunk that are still to be run, by position, after `after`. */
+export const readGivenItems = async (
+  db: Queryable,
+  chunkId: string,
+  after: number,
+  limit: number,
+): Promise<GivenItem[]> => {
+  const { rows } = await db.query<GivenItem>({
+    name: 'read-given-items',
+    text: 'select position, arguments from work_item where chunk_id = $1 and position > $2 and state = 1 order by position limit $3',
+    values: [chunkId, after, limit],
+  });
+  return rows;
+};
+
+/** What came of one item; `ok`: done, and else a failed attempt. */
+export interface ItemResult {
+  position: number;
+  ok: boolean;
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Recorded {
+  /** Results that counted. Fewer than given: the others were refused, and changed nothing. */
+  accepted: number;
+  /** Of those: done, failed, and permanently failed. */
+  done: number;
+  failed: number;
+  dead: number;
+  /** The chunk is still open for its node. */
+  open: boolean;
+  /** State of the execution after it, and what a new round would take. */
+  state: number;
+  pending: number;
+}
+
+/**
+ * Writes results (E5): only from the chunk's node, only of items in that chunk that are in progress. Whatever else comes, a repeat, a late
+ * result of a closed chunk, a foreign item, changes nothing and counts no attempt. The write that leaves nothing to do completes the execution
+ * in the same statement (E9). At the attempts limit a failed item is permanently so (E10).
+ *
+ * Items are looked up one by one by their key and written by their place on disk: a plan that was made while the table was small would else
+ * read the whole chunk for each (2.2 s a write in place of 20 ms). The lock on the chunk keeps every other writer of its items out meanwhile.
+ */
+export const recordResults = async (
+  db: Queryable,
+  chunk: { id: string; nodeId: string; epoch: number },
+  results: readonly ItemResult[],
+): Promise<Recorded | null> => {
+  const { rows } = await db.query<Recorded>({
+    name: 'record-results',
+    text: `
+with c as (select id, execution_id, n_open from chunk where id = $1 and node_id = $2 and epoch = $3 and state = 1 for update),
+ t as (
+  select i.ctid as at, r.ok, r.exit_code, r.stdout, r.stderr
+  from c cross join unnest($4::int[], $5::bool[], $6::int[], $7::text[], $8::text[]) r (position, ok, exit_code, stdout, stderr)
+    cross join lateral (select w.ctid, w.state, w.chunk_id from work_item w where w.execution_id = c.execution_id and w.position = r.position offset 0) i
+  where i.chunk_id = c.id and i.state = 1),
+ w as (
+  update work_item i set attempts = i.attempts + 1, exit_code = t.exit_code, stdout = t.stdout, stderr = t.stderr,
+    state = case when t.ok then 100 when i.attempts + 1 >= e.attempts_limit then -2 else -1 end
+  from t, c, execution e where e.id = c.execution_id and i.ctid = t.at and i.chunk_id = c.id and i.state = 1 returning i.state),
+ n as (select count(*)::int as n, (count(*) filter (where state = 100))::int as done, (count(*) filter (where state = -1))::int as failed,
+   (count(*) filter (where state = -2))::int as dead from w),
+ d as (update chunk u set n_open = u.n_open - n.n, state = case when u.n_open = n.n then 100 else u.state end,
+   finished_at = case when u.n_open = n.n then clock() end from n, c where u.id = c.id and n.n > 0 returning u.state),
+ x as (update execution e set n_running = e.n_running - n.n, n_done = e.n_done + n.done, n_failed = e.n_failed + n.failed, n_dead = e.n_dead + n.dead,
+   state = case when e.state in (0, 1) and e.n_done + e.n_dead + n.done + n.dead = e.items then 100 else e.state end,
+   finished_at = case when e.state in (0, 1) and e.n_done + e.n_dead + n.done + n.dead = e.items then clock() else e.finished_at end,
+   wants_nodes = e.wants_nodes and e.n_done + e.n_dead + n.done + n.dead < e.items,
+   note = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.note end,
+   resume_at = case when e.n_done + e.n_dead + n.done + n.dead < e.items then e.resume_at end
+  from n, c where e.id = c.execution_id returning e.state, e.n_created + e.n_failed as pending)
+select n.n as accepted, n.done, n.failed, n.dead, coalesce((select d.state from d), 1) = 1 as open, x.state, x.pending from n, x`,
+    values: [
+      chunk.id,
+      chunk.nodeId,
+      chunk.epoch,
+      results.map(({ position }) => position),
+      results.map(({ ok }) => ok),
+      results.map(({ exitCode }) => exitCode),
+      results.map(({ stdout }) => stdout),
+      results.map(({ stderr }) => stderr),
+    ],
+  });
+  return rows[0] ?? null;
+};
+
+export interface ItemRow {
+  position: number;
+  state: number;
+  attempts: number;
+  contentId: string;
+  copy: number;
+  chunkId: string;
+  node: string;
+  exitCode: number | null;
+  arguments: string[];
+  stdout: string | null;
+  stderr: string | null;
+}
+
+/** Items that have a result, chunk by chunk in the order of the rounds: a page after (round, place, position). For the result document (E13). */
+export const readChunkResults = async (
+  db: Queryable,
+  chunkId: string,
+  after: number,
+  limit: number,
+): Promise<ItemRow[]> => {
+  const { rows } = await db.query<ItemRow>({
+    name: 'read-chunk-results',
+    text: `
+select w.position, w.state, w.attempts, replace(w.content_id::text, '-', '') as "contentId", w.copy, w.chunk_id as "chunkId", c.node_id as node,
+  w.exit_code as "exitCode", w.arguments, w.stdout, w.stderr
+from work_item w join chunk c on c.id = w.chunk_id where w.chunk_id = $1 and w.position > $2 and w.state in (100, -1, -2) order by w.position limit $3`,
+    values: [chunkId, after, limit],
+  });
+  return rows;
+};
+
+/** Items by position, whatever their state. */
+export const readItems = async (
+  db: Queryable,
+  executionId: string,
+  after: number,
+  limit: number,
+): Promise<Omit<ItemRow, 'node'>[]> => {
+  const { rows } = await db.query<Omit<ItemRow, 'node'>>({
+    name: 'read-items',
+    text: `
+select position, state, attempts, replace(content_id::text, '-', '') as "contentId", copy, chunk_id as "chunkId", exit_code as "exitCode", arguments, stdout, stderr
+from work_item where execution_id = $1 and position > $2 order by position limit $3`,
+    values: [executionId, after, limit],
+  });
+  return rows;
+};

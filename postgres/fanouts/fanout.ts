@@ -1,0 +1,150 @@
+import type { Queryable } from '../pool';
+
+/** Rows of `fanout`: opened, added to, sealed, read. Acks: `ack.ts`; what became idle: `reap.ts`. */
+
+export interface FanoutRow {
+  id: string;
+  userKey: string | null;
+  /** `FANOUT_STATES`. */
+  state: number;
+  segmentSize: number;
+  items: number;
+  segments: number;
+  openSegments: number;
+  openedAt: Date;
+  activeAt: Date;
+  sealedAt: Date | null;
+  completedAt: Date | null;
+  expiredAt: Date | null;
+}
+
+export interface NewFanout {
+  /** Null: a new one. */
+  id: string | null;
+  userKey: string | null;
+  segmentSize: number;
+  initiatorId: number | null;
+}
+
+/** Null: there is one with this id already (`findFanoutOpening` says which). */
+export const insertFanout = async (db: Queryable, fanout: NewFanout): Promise<string | null> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'insert-fanout',
+    text: `
+insert into fanout (public_id, user_key, segment_size, initiator_id, opened_at, active_at)
+values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(), clock()) on conflict (public_id) do nothing returning public_id as id`,
+    values: [fanout.id, fanout.userKey, fanout.segmentSize, fanout.initiatorId],
+  });
+  return rows[0]?.id ?? null;
+};
+
+/** How it was opened: a repeated open with the same is the same fan-out. */
+export const findFanoutOpening = async (
+  db: Queryable,
+  id: string,
+): Promise<{ userKey: string | null; segmentSize: number; initiatorId: number | null } | null> => {
+  const { rows } = await db.query<{ userKey: string | null; segmentSize: number; initiatorId: number | null }>({
+    name: 'find-fanout-opening',
+    text: `
+select user_key as "userKey", segment_size as "segmentSize", initiator_id as "initiatorId" from fanout where public_id = $1::uuid and state < 4`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
+/** Null: it is not open, or there is none. With a key that was used before: 23505, and nothing is added. */
+export const insertSegments = async (
+  db: Queryable,
+  id: string,
+  items: number,
+  key: string | null,
+): Promise<{ first: number; segmentSize: number } | null> => {
+  // `$2::int` throughout: beside a smallint the parameter would be one, and end at 32,767.
+  // The guarded update comes first: an add that locked the row to look and then wrote it would deadlock with another (store.md section 5).
+  const { rows } = await db.query<{ first: number; segmentSize: number }>({
+    name: 'insert-segments',
+    text: `
+with f as (
+  update fanout set segments = segments + ($2::int + segment_size - 1) / segment_size, open_segments = open_segments + ($2::int + segment_size - 1) / segment_size,
+    items = items + $2::int, active_at = case when active_at < clock() - interval '1 minute' then clock() else active_at end
+  where public_id = $1::uuid and state = 0
+  returning id, segment_size, segments - ($2::int + segment_size - 1) / segment_size as first, ($2::int + segment_size - 1) / segment_size as n),
+kept as (insert into fanout_add (fanout_id, key, first, items) select id, $3::text, first, $2::int from f where $3 is not null),
+made as (
+  insert into segment (fanout_id, no, size, bits) select f.id, f.first + i, s.size, ones(s.size) from f cross join lateral generate_series(0, f.n - 1) i
+    cross join lateral (select least(f.segment_size, $2::int - i * f.segment_size) as size) s)
+select first, segment_size as "segmentSize" from f`,
+    values: [id, items, key],
+  });
+  return rows[0] ?? null;
+};
+
+/** What an add with this key made. */
+export const findAdd = async (
+  db: Queryable,
+  id: string,
+  key: string,
+): Promise<{ first: number; items: number; segmentSize: number } | null> => {
+  const { rows } = await db.query<{ first: number; items: number; segmentSize: number }>({
+    name: 'find-add',
+    text: `
+select a.first, a.items, f.segment_size as "segmentSize" from fanout f join fanout_add a on a.fanout_id = f.id where f.public_id = $1::uuid and a.key = $2`,
+    values: [id, key],
+  });
+  return rows[0] ?? null;
+};
+
+/** What ended, as whoever made it end is told. */
+export interface CompletedRow {
+  id: string;
+  userKey: string | null;
+  items: number;
+  completedAt: string;
+  /** A message about it was written in the same transaction. */
+  told: boolean;
+}
+
+/** Null: it is not open, or there is none. `completed`: nothing was left, so this seal completed it (D3). */
+export const sealFanout = async (
+  db: Queryable,
+  id: string,
+): Promise<{ completed: CompletedRow | null; items: number } | null> => {
+  const { rows } = await db.query<{ state: number; items: number } & CompletedRow>({
+    name: 'seal-fanout',
+    text: `
+with f as (
+  update fanout set sealed_at = clock(), active_at = clock(), state = case when open_segments = 0 then 2 else 1 end, completed_at = case when open_segments = 0 then clock() end
+  where public_id = $1::uuid and state = 0 returning *),
+event as (
+  insert into notification (fanout_id, initiator_id, body, next_at) select id, initiator_id, fanout_event(public_id, user_key, state, items, completed_at), clock()
+  from f where state = 2 and initiator_id is not null)
+select public_id as id, user_key as "userKey", state, items, to_char(completed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "completedAt", initiator_id is not null as told from f`,
+    values: [id],
+  });
+  if (rows[0] === undefined) return null;
+  const { state, ...row } = rows[0];
+  return { items: row.items, completed: state === 2 ? row : null };
+};
+
+export const readFanout = async (db: Queryable, id: string): Promise<FanoutRow | null> => {
+  const { rows } = await db.query<FanoutRow>({
+    name: 'read-fanout',
+    text: `
+select public_id as id, user_key as "userKey", state, segment_size as "segmentSize", items, segments, open_segments as "openSegments",
+  opened_at as "openedAt", active_at as "activeAt", sealed_at as "sealedAt", completed_at as "completedAt", expired_at as "expiredAt"
+from fanout where public_id = $1::uuid and state < 4`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
+/** Items not acked, counted in the bits: reads a byte for every eight items. */
+export const countOpenItems = async (db: Queryable, id: string): Promise<number> => {
+  const { rows } = await db.query<{ n: number }>({
+    name: 'count-open-items',
+    text: `
+select coalesce(sum(bit_count(s.bits)), 0)::bigint as n from fanout f join segment s on s.fanout_id = f.id where f.public_id = $1::uuid`,
+    values: [id],
+  });
+  return rows[0]!.n;
+};

@@ -1,0 +1,291 @@
+import type { WaitingTask } from '../../workflows/planning/calls/plans';
+import type { Queryable } from '../pool';
+
+/** The statements of one claim, in their order; `activities/grouping/claim.ts` runs them in one transaction under the leader's lock. */
+
+/**
+ * Batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
+ * One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
+ */
+export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
+  const { rows } = await db.query<{ targetId: number }>({
+    name: 'adopt-orphans',
+    text: `
+with back as (
+  update batch set dispatch = null, retry_at = greatest(retry_at, attempt_until)
+  where leader_id = $1 and state = 1 and dispatch is not null and dispatch <> all($2::bigint[]) returning target_id, retry_at)
+update target t set due_at = greatest(t.hold_until, least(t.due_at, b.at))
+from (select target_id, min(coalesce(retry_at, clock())) as at from back group by 1) b where t.id = b.target_id returning t.id as "targetId"`,
+    values: [leaderId, live],
+  });
+  return rows.map((row) => row.targetId);
+};
+
+/** Targets of this leader whose calls in flight fell below the limit take part again. Answers those that may be due. */
+export const releaseBusyTargets = async (db: Queryable, leaderId: number): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'release-busy-targets',
+    text: `
+update target t set busy = false, due_at = least(t.due_at, clock()) from handler h
+where t.leader_id = $1 and t.busy and h.id = t.handler_id
+  and (select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is not null) < least(h.per_target, t.allowed)
+  and (h.weight_per_target is null
+    or (select coalesce(sum(b.weight), 0) from batch b where b.target_id = t.id and b.state = 1) < h.weight_per_target) returning t.id`,
+    values: [leaderId],
+  });
+  return rows.map((row) => row.id);
+};
+
+export interface DueTarget {
+  id: number;
+  dueAtMs: number;
+  overrides: { lingerMs?: number; quietPeriodMs?: number; maxItems?: number; minItems?: number } | null;
+  flushSeq: number | null;
+  paces: number[];
+  allowed: number | null;
+  holdMs: number | null;
+  /** Its batches in the hands of submissions. */
+  inFlight: number;
+  /** Weight of its open batches. */
+  weight: number;
+}
+
+/**
+ * The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one waits for the claim. Locked in id order,
+ * as everywhere: two statements that take many targets in different orders would wait for each other.
+ */
+export const lockDueTargets = async (db: Queryable, leaderId: number, limit: number): Promise<DueTarget[]> => {
+  const { rows } = await db.query<DueTarget>({
+    name: 'lock-due-targets',
+    text: `
+with due as materialized (
+  select t.id from target t where t.leader_id = $1 and t.due_at <= clock() and not t.paused and not t.busy order by t.due_at limit $2)
+select t.id, extract(epoch from t.due_at)::float8 * 1000 as "dueAtMs", t.overrides, t.flush_seq as "flushSeq", t.paces, t.allowed,
+  case when t.hold_until > clock() then extract(epoch from t.hold_until)::float8 * 1000 end as "holdMs", b.n as "inFlight", b.weight
+from target t cross join lateral (
+  select count(*) filter (where dispatch is not null)::int n, coalesce(sum(weight), 0)::float8 weight from batch b where b.target_id = t.id and b.state = 1) b
+where t.id = any(array(select id from due)) and t.due_at <= clock() and not t.paused and not t.busy order by t.id for no key update of t`,
+    values: [leaderId, limit],
+  });
+  return rows.sort((a, b) => a.dueAtMs - b.dueAtMs);
+};
+
+export interface WaitingBatch {
+  id: number;
+  targetId: number;
+  n: number;
+  weight: number;
+}
+
+/** Open batches that wait in the store and may go now: handed back, retried, halves of a split. They go before new ones. */
+export const findReadyBatches = async (
+  db: Queryable,
+  targetIds: readonly number[],
+  limit: number,
+): Promise<WaitingBatch[]> => {
+  const { rows } = await db.query<WaitingBatch>({
+    name: 'find-ready-batches',
+    text: `
+select id, target_id as "targetId", n, weight from batch
+where target_id = any($1::int[]) and state = 1 and leader_id <> 0 and dispatch is null and reference is null and not refused and (retry_at is null or retry_at <= clock())
+order by id limit $2`,
+    values: [targetIds, limit],
+  });
+  return rows;
+};
+
+/** Delayed tasks whose time has come join the queue, their wait counted from then. */
+export const promoteDelayed = async (db: Queryable, targetIds: readonly number[], limit: number): Promise<void> => {
+  await db.query({
+    name: 'promote-delayed',
+    text: `
+with due as (
+  delete from delayed d using (
+    select d.target_id, d.not_before, d.seq from unnest($1::int[]) t (id) cross join lateral (
+      select * from delayed d where d.target_id = t.id and d.not_before <= clock() order by d.not_before limit $2) d limit $2) n
+  where d.target_id = n.target_id and d.not_before = n.not_before and d.seq = n.seq returning d.*)
+insert into queue (target_id, priority, seq, ready_at, bytes, attempts, weight, key)
+select target_id, priority, seq, not_before, bytes, attempts, weight, key from due`,
+    values: [targetIds, limit],
+  });
+};
+
+/** A queue row as the claim reads it. */
+export interface HeadTask extends WaitingTask {
+  /** Where the row is (ctid): good until the end of the claim's transaction, whose lock on the target keeps others from deleting it. */
+  place: string;
+  attempts: number;
+}
+
+/** The heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order, `total` in all. Rows as arrays: many of them. */
+export const readQueueHeads = async (
+  db: Queryable,
+  targetIds: readonly number[],
+  limits: readonly number[],
+  total: number,
+  keyed: boolean,
+): Promise<Map<number, HeadTask[]>> => {
+  const source = keyed ? KEYED_HEAD : PLAIN_HEAD;
+  const { rows } = await db.query({ ...source, values: [targetIds, limits, total], rowMode: 'array' } as never);
+  const heads = new Map<number, HeadTask[]>();
+  for (const [targetId, seq, priority, bytes, weight, readyAtMs, key, place, attempts] of rows as unknown as [
+    number,
+    number,
+    number,
+    number,
+    number | null,
+    number,
+    string | null,
+    string,
+    number,
+  ][]) {
+    let head = heads.get(targetId);
+    if (head === undefined) heads.set(targetId, (head = []));
+    head.push({ seq, priority, bytes, weight: weight ?? 1, readyAtMs, key, place, attempts });
+  }
+  return heads;
+};
+const PLAIN_HEAD = {
+  name: 'read-queue-heads',
+  text: `
+select q.target_id, q.seq, q.priority, q.bytes, q.weight, extract(epoch from q.ready_at)::float8 * 1000, q.key, q.at, q.attempts
+from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join lateral (
+  select q.ctid as at, q.* from queue q where q.target_id = t.id order by q.priority, q.seq limit t.n) q
+order by t.place, q.priority, q.seq limit $3`,
+};
+/** distinctBy: the first task of every key that no live task holds. The same window as `lowerDue` reads. */
+const KEYED_HEAD = {
+  name: 'read-keyed-queue-heads',
+  text: `
+select e.target_id, e.seq, e.priority, e.bytes, e.weight, extract(epoch from e.ready_at)::float8 * 1000, e.key, e.at, e.attempts
+from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) join target g on g.id = t.id join handler h on h.id = g.handler_id cross join lateral (
+  select distinct on (q.key) q.* from (select q.ctid as at, q.* from queue q where q.target_id = t.id order by q.priority, q.seq limit 4 * h.max_items + 1000) q
+  where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
+  order by q.key, q.priority, q.seq) e
+order by t.place, e.priority, e.seq limit $3`,
+};
+
+export interface NewBatch {
+  targetId: number;
+  reason: number;
+  tasks: readonly HeadTask[];
+  bytes: number;
+  weight: number;
+  /** Unix ms; null: at once. A paced batch starts then. */
+  startAtMs: number | null;
+}
+
+/**
+ * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place. Throws when a task was not there.
+ * The queue rows are taken where the claim has just read them: looking each up again is a quarter of the statement. `seq + 0`: hides the
+ * index, by which a plan made on a small table would read a target's whole queue for every task.
+ */
+export const insertBatches = async (
+  db: Queryable,
+  by: { leaderId: number; epoch: number; turn: number; dispatch: number; keyed: boolean },
+  batches: readonly NewBatch[],
+): Promise<void> => {
+  const tasks = batches.flatMap((batch) => batch.tasks);
+  const { rows } = await db.query<{ moved: number }>({
+    name: 'insert-batches',
+    text: `
+with cut as materialized (
+  select nextval('batch_id_seq') as id, x.* from json_to_recordset($1) x
+    (no int, target_id int, reason smallint, seqs bigint[], fresh bool, bytes bigint, weight float8, start_at_ms float8)),
+formed as (
+  insert into batch (id, target_id, leader_id, epoch, turn, dispatch, reason, n, members, fresh, bytes, weight, created_at, retry_at)
+  overriding system value
+  select id, target_id, $2, $3, $4, $5, reason, cardinality(seqs), seqs, fresh, bytes, weight, clock(), to_timestamp(start_at_ms / 1000) from cut),
+taken as (
+  delete from queue q using (
+    select m.at, m.seq, c.id from unnest($7::text::tid[], $8::text::bigint[], $9::text::int[]) m (at, seq, no) join cut c on c.no = m.no) m
+  where q.ctid = m.at and q.seq + 0 = m.seq returning q.seq, q.target_id, q.attempts, q.key, m.id),
+joined as (insert into member (seq, batch_id, attempts) select seq, id, attempts from taken returning seq),
+held as (insert into busy_key (target_id, key, seq) select target_id, key, seq from taken where $6 and key is not null
+  on conflict (target_id, key) do update set seq = excluded.seq where busy_key.seq = excluded.seq)
+select count(*) as moved from joined`,
+    values: [
+      JSON.stringify(batches.map(toRecord)),
+      by.leaderId,
+      by.epoch,
+      by.turn,
+      by.dispatch,
+      by.keyed,
+      // Literals of arrays: the driver's own are made element by element.
+      tasks.length === 0 ? '{}' : `{"${tasks.map((task) => task.place).join('","')}"}`,
+      `{${tasks.map((task) => task.seq).join(',')}}`,
+      `{${batches.map((batch, no) => batch.tasks.map(() => no).join(',')).join(',')}}`,
+    ],
+  });
+  if (rows[0]?.moved !== tasks.length)
+    throw new Error(`claim: expected to move ${tasks.length} tasks, moved ${rows[0]?.moved}; rolled back`);
+};
+
+const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBatch, no: number): object => ({
+  ...batch,
+  no,
+  target_id: targetId,
+  seqs: tasks.map((task) => task.seq),
+  fresh: tasks.every((task) => task.attempts === 0),
+  bytes,
+  weight,
+  start_at_ms: startAtMs,
+});
+
+/** Waiting batches go with this submission. */
+export const takeBatches = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<void> => {
+  await db.query({
+    name: 'take-batches',
+    text: 'update batch set dispatch = $2 where id = any($1::bigint[])',
+    values: [ids, dispatch],
+  });
+};
+
+export interface TargetPlan {
+  id: number;
+  due_at_ms: number | null;
+  busy: boolean;
+  paces: number[] | null;
+  /** Its rate limit: nothing of it before (Unix ms). */
+  hold_ms: number | null;
+}
+
+/** What the plan leaves of each target: when it is due next, counting delayed tasks and waiting batches too. */
+export const updateTargets = async (db: Queryable, plans: readonly TargetPlan[]): Promise<void> => {
+  await db.query({
+    name: 'update-targets',
+    text: `
+update target t set busy = p.busy, paces = coalesce(p.paces, t.paces), hold_until = greatest(t.hold_until, to_timestamp(p.hold_ms / 1000)),
+  due_at = case when not p.busy then (select greatest(t.hold_until, to_timestamp(p.hold_ms / 1000), x.at) from (select least(to_timestamp(p.due_at_ms / 1000),
+  (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1),
+  (select min(coalesce(b.retry_at, b.created_at)) from batch b
+    where b.target_id = t.id and b.state = 1 and b.leader_id <> 0 and b.dispatch is null and b.reference is null and not b.refused)) as at) x where x.at is not null) end
+from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[], hold_ms float8) where t.id = any($2::int[]) and t.id = p.id`,
+    values: [JSON.stringify(plans), plans.map(({ id }) => id)],
+  });
+};
+
+/** The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead) when to look again. */
+export const updateHandlerPaces = async (db: Queryable, handlerId: number, paces: readonly number[]): Promise<void> => {
+  await db.query({
+    name: 'update-handler-paces',
+    text: 'update handler set paces = $2 where id = $1',
+    values: [handlerId, paces],
+  });
+};
+
+/** When the leader has to look next (Unix ms; null: never), and whether anything of it is open in a call or waits for one. */
+export const readNextDue = async (
+  db: Queryable,
+  leaderId: number,
+): Promise<{ dueAtMs: number | null; open: boolean }> => {
+  const { rows } = await db.query<{ dueAtMs: number | null; open: boolean }>({
+    name: 'read-next-due',
+    text: `
+select (select extract(epoch from t.due_at)::float8 * 1000 from target t where t.leader_id = $1 and t.due_at is not null and not t.paused and not t.busy
+    order by t.due_at limit 1) as "dueAtMs",
+  exists (select from batch b where b.leader_id = $1 and b.state = 1 and b.dispatch is not null) as open`,
+    values: [leaderId],
+  });
+  return rows[0]!;
+};

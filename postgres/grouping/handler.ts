@@ -1,0 +1,108 @@
+import type { Handler } from '../../handlers/types';
+import { registerPartitions } from '../nodes/partition';
+import type { Queryable } from '../pool';
+
+/** A handler's row: its settings and its ring-relevant state. */
+export interface HandlerRow {
+  id: number;
+  name: string;
+  leaders: number;
+}
+
+/** `leaders: 'auto'` (DESIGN section 4.3): four sets from the first target on. */
+export const AUTO_LEADERS = 4;
+export const leaderCount = (leaders: Handler['leaders']): number =>
+  leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
+
+/** Writes the handler's settings where the ring, the claim and other processes read them; writes nothing when nothing changed. */
+export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
+  const settings = {
+    leaders: handler.affinity?.partitions ?? leaderCount(handler.leaders),
+    partitions: handler.affinity?.partitions ?? 0,
+    needs: handler.affinity?.attributes ?? {},
+    max_items: handler.limits.maxItems,
+    max_bytes: handler.limits.maxBytes ?? null,
+    overhead_bytes: handler.limits.overheadBytes,
+    max_weight: handler.limits.maxWeight ?? null,
+    min_items: handler.limits.minItems,
+    linger_ms: handler.linger.lingerMs,
+    quiet_ms: handler.linger.quietPeriodMs ?? null,
+    per_target: handler.concurrency.perTarget,
+    per_handler: handler.concurrency.perHandler,
+    weight_per_target: handler.limits.maxWeightInFlight.perTarget ?? null,
+    weight_per_handler: handler.limits.maxWeightInFlight.perHandler ?? null,
+    rates: handler.rates,
+    keyed: handler.distinctBy !== undefined,
+    queued_per_target: handler.maxQueued.perTarget ?? null,
+    queued_per_handler: handler.maxQueued.perHandler ?? null,
+    retention_ms: handler.retentionMs,
+    timeout_ms: handler.timeoutMs,
+    cancels: handler.cancel !== undefined,
+  };
+  await db.query({
+    name: 'register-handler',
+    text: `
+insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms, quiet_ms, per_target, per_handler,
+  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms, timeout_ms, partitions, needs, cancels)
+select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms, s.per_target, s.per_handler,
+  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler, s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels
+from json_populate_record(null::handler, $2) s
+on conflict (name) do update set leaders = excluded.leaders, max_items = excluded.max_items, max_bytes = excluded.max_bytes,
+  overhead_bytes = excluded.overhead_bytes, max_weight = excluded.max_weight, min_items = excluded.min_items, linger_ms = excluded.linger_ms,
+  quiet_ms = excluded.quiet_ms, per_target = excluded.per_target, per_handler = excluded.per_handler, weight_per_target = excluded.weight_per_target,
+  weight_per_handler = excluded.weight_per_handler, rates = excluded.rates, keyed = excluded.keyed, queued_per_target = excluded.queued_per_target,
+  queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms, timeout_ms = excluded.timeout_ms,
+  partitions = excluded.partitions, needs = excluded.needs, cancels = excluded.cancels
+where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms, h.per_target, h.per_handler,
+  h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler, h.retention_ms, h.timeout_ms,
+  h.partitions, h.needs, h.cancels)
+  is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes, excluded.max_weight, excluded.min_items,
+  excluded.linger_ms, excluded.quiet_ms, excluded.per_target, excluded.per_handler, excluded.weight_per_target, excluded.weight_per_handler,
+  excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms, excluded.timeout_ms,
+  excluded.partitions, excluded.needs, excluded.cancels)`,
+    values: [handler.name, JSON.stringify(settings)],
+  });
+  const row = await findHandler(db, handler.name);
+  if (row === null) throw new Error(`handler ${handler.name}: registered but not found`);
+  if (handler.affinity !== null) await registerPartitions(db, row.id, handler.name, handler.affinity.partitions);
+  return row;
+};
+
+export const findHandler = async (db: Queryable, name: string): Promise<HandlerRow | null> => {
+  const { rows } = await db.query<{ id: number; name: string; leaders: number }>({
+    name: 'find-handler',
+    text: 'select id, name, leaders from handler where name = $1',
+    values: [name],
+  });
+  return rows[0] ?? null;
+};
+
+/** Stops claims of all its targets; batches already in a call finish. False: there is no such handler. */
+export const pauseHandler = async (db: Queryable, name: string, reason: string): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'pause-handler',
+    text: 'update handler set paused_at = coalesce(paused_at, clock()), pause_reason = $2 where name = $1',
+    values: [name, reason],
+  });
+  return rowCount === 1;
+};
+
+/** Lets it go on, also from a hold. The caller rings the handler's targets after the commit. */
+export const resumeHandler = async (db: Queryable, name: string): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'resume-handler',
+    text: 'update handler set paused_at = null, pause_reason = null, hold_until = null where name = $1',
+    values: [name],
+  });
+  return rowCount === 1;
+};
+
+/** Some worker has registered a handler of this name. */
+export const isRegisteredHandler = async (db: Queryable, name: string): Promise<boolean> => {
+  const { rowCount } = await db.query({
+    name: 'is-registered-handler',
+    text: 'select from handler where name = $1',
+    values: [name],
+  });
+  return rowCount === 1;
+};

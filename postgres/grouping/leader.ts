@@ -1,0 +1,288 @@
+import type { Backlog } from '../../workflows/planning/grouping/leaderDetails';
+import { INSTALLATION } from '../installation';
+import type { Queryable } from '../pool';
+import type { WokenLeader } from './ring';
+import { SLOTS_TAKEN } from './slots';
+
+/** A leader and its handler, locked for the length of the transaction. Times are Unix ms of the database's clock. */
+export interface LockedLeader {
+  handlerId: number;
+  handler: string;
+  name: string;
+  /** Of the store. */
+  installation: string;
+  state: number;
+  holder: string | null;
+  runStartedAtMs: number | null;
+  epoch: number;
+  turn: number;
+  answer: unknown;
+  wakeAtMs: number | null;
+  nowMs: number;
+  paused: boolean;
+  handlerHoldMs: number | null;
+  limits: {
+    maxItems: number;
+    maxBytes: number | null;
+    overheadBytes: number;
+    maxWeight: number | null;
+    minItems: number;
+    lingerMs: number;
+    quietMs: number | null;
+  };
+  perTarget: number;
+  perHandler: number;
+  allowed: number | null;
+  weightPerTarget: number | null;
+  weightPerHandler: number | null;
+  rates: { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  paces: number[];
+  keyed: boolean;
+  /** Longest that one call may take. */
+  timeoutMs: number;
+  /** 0: any node makes its calls. */
+  partitions: number;
+}
+
+const LEADER = `
+select h.id as "handlerId", h.name as handler, l.name, ${INSTALLATION} as installation, l.state, l.holder, extract(epoch from l.run_started_at)::float8 * 1000 as "runStartedAtMs",
+  l.epoch, l.turn, l.answer, extract(epoch from l.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
+  h.paused_at is not null as paused, case when h.hold_until > clock() then extract(epoch from h.hold_until)::float8 * 1000 end as "handlerHoldMs",
+  json_build_object('maxItems', h.max_items, 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
+    'minItems', h.min_items, 'lingerMs', h.linger_ms, 'quietMs', h.quiet_ms) as limits,
+  h.per_target as "perTarget", h.per_handler as "perHandler", h.allowed, h.weight_per_target as "weightPerTarget",
+  h.weight_per_handler as "weightPerHandler", h.rates, h.paces, h.keyed, h.timeout_ms as "timeoutMs", h.partitions
+from leader l join handler h on h.id = l.handler_id where l.id = $1 for no key update of`;
+
+/** Locks the leader's row. Null: no such leader. */
+export const lockLeader = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
+  const { rows } = await db.query<LockedLeader>({ name: 'lock-leader', text: `${LEADER} l`, values: [leaderId] });
+  return rows[0] ?? null;
+};
+
+/** Locks the leader's row, then its handler's: those of one handler take its tokens one after another. */
+export const lockLeaderAndHandler = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
+  const { rows } = await db.query<LockedLeader>({
+    name: 'lock-leader-and-handler',
+    text: `${LEADER} l, h`,
+    values: [leaderId],
+  });
+  return rows[0] ?? null;
+};
+
+export interface Publication {
+  leaderId: number;
+  runId: string;
+  runStartedAtMs: number;
+  epoch: number;
+  turn: number;
+  state: number;
+  wakeAtMs: number | null;
+  blocked: boolean;
+  wantsSlots: boolean;
+  answer: unknown;
+  leaseMs: number;
+  lastReason: number | null;
+}
+
+/** Ends a turn: what the leader does next, and the answer that a repeat of this turn gets. Its row is locked by `lockLeader`. */
+export const publishTurn = async (db: Queryable, p: Publication): Promise<void> => {
+  await db.query({
+    name: 'publish-turn',
+    text: `
+update leader set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000), blocked = $4, holder = $5, run_started_at = to_timestamp($6::float8 / 1000),
+  acquired_at = case when epoch = $7 then acquired_at else clock() end, epoch = $7, turn = $8, answer = $9,
+  expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $10 * interval '1 ms' end,
+  last_reason = coalesce($11, last_reason), wants_slots = $12, woken_at = null
+where id = $1`,
+    values: [
+      p.leaderId,
+      p.state,
+      p.wakeAtMs,
+      p.blocked,
+      p.runId,
+      p.runStartedAtMs,
+      p.epoch,
+      p.turn,
+      JSON.stringify(p.answer),
+      p.leaseMs,
+      p.lastReason,
+      p.wantsSlots,
+    ],
+  });
+};
+
+/** After the publication's commit, in a new snapshot: is something due earlier than what the leader now waits for? */
+export const isDueEarlier = async (db: Queryable, leaderId: number): Promise<boolean> => {
+  const { rows } = await db.query<{ earlier: boolean }>({
+    name: 'is-due-earlier',
+    text: `
+select l.state <> 1 and not l.blocked and exists (
+  select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy and h.paused_at is null
+    and greatest(t.due_at, h.hold_until) < coalesce(l.wake_at, 'infinity')) as earlier
+from leader l join handler h on h.id = l.handler_id where l.id = $1`,
+    values: [leaderId],
+  });
+  return rows[0]?.earlier ?? false;
+};
+
+/** The last turn that was taken: a leader or queuer with another one has got on. */
+export interface LastTurn {
+  epoch: number;
+  turn: number;
+}
+
+export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
+
+/**
+ * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. `except`: who hears of it otherwise,
+ * the leader whose submission it was; not a later run of that leader.
+ */
+export const wakeBlockedLeaders = async (
+  db: Queryable,
+  handlerId: number,
+  except: { leaderId: number; epoch: number } | null,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-blocked-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked
+  and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
+    values: [handlerId, except?.leaderId ?? null, leaseMs, except?.epoch ?? null],
+  });
+  return rows;
+};
+
+/** Leaders of partitions that a node holds now, where due work waited for that. */
+export const wakeServedLeaders = async (
+  db: Queryable,
+  partitions: readonly string[],
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-served-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+  woken_at = clock()
+from partition p join handler h on h.id = p.handler_id
+where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 and l.blocked ${WOKEN}`,
+    values: [partitions, leaseMs],
+  });
+  return rows;
+};
+
+/**
+ * Leaders that wait for slots, if one is free: after every turn, whose claim may have left some that it had reserved, or forgotten a dead
+ * submission's. Only those: two leaders that wait for a rate would wake each other without end.
+ */
+export const wakeForFreeSlots = async (
+  db: Queryable,
+  handlerId: number,
+  exceptLeaderId: number,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-for-free-slots',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.wants_slots and l.id <> $2
+  and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) ${WOKEN}`,
+    values: [handlerId, exceptLeaderId, leaseMs],
+  });
+  return rows;
+};
+
+/** A leader that has due work and waits for its own submissions to end: to be woken when one of them gives up slots. */
+export const findStarvedLeader = async (db: Queryable, leaderId: number): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'find-starved-leader',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
+where l.id = $1 and l.state = 1 and exists (select from target t where t.leader_id = l.id and t.due_at <= clock() and not t.paused and not t.busy)`,
+    values: [leaderId],
+  });
+  return rows;
+};
+
+/** After a resume: every leader of the handler (or of one target) that has work looks again, idle or waiting. */
+export const wakeResumedLeaders = async (
+  db: Queryable,
+  handler: string,
+  key: string | null,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-resumed-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and exists (
+  select from target t where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
+    or exists (select from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null))) ${WOKEN}`,
+    values: [handler, key, leaseMs],
+  });
+  return rows;
+};
+
+/** Leaders whose lease has passed without a sign of life: their run died, or their wake was lost. For the sweeper. */
+export const wakeExpiredLeaders = async (
+  db: Queryable,
+  limit: number,
+  leaseMs: number,
+): Promise<(WokenLeader & LastTurn)[]> => {
+  const { rows } = await db.query<WokenLeader & LastTurn>({
+    name: 'wake-expired-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+  woken_at = case when l.state = 1 then coalesce(l.woken_at, clock()) else clock() end
+from handler h where h.id = l.handler_id and l.id in (
+  select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn`,
+    values: [limit, leaseMs],
+  });
+  return rows;
+};
+
+/** All leaders that work or wait: a new version of the workers became the current one, and they are to look. */
+export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'open-leaders',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
+where l.state <> 0 order by l.id`,
+  });
+  return rows;
+};
+
+/** Not at every sign of life: the row is the one that wakes and claims write. */
+const KEEP_AFTER_MS = 2_000;
+
+/**
+ * A submission at work is a sign of life of the leader that waits for its slots: the sweeper need not wake it. Not where a wake was written
+ * (its lease is shorter, and a lost one must be repeated), nor for an earlier leader's submission.
+ */
+export const keepLeader = async (db: Queryable, leaderId: number, epoch: number, leaseMs: number): Promise<void> => {
+  await db.query({
+    name: 'keep-leader',
+    text: `
+update leader set expires_at = clock() + $3 * interval '1 ms' where id = $1 and epoch = $2 and state = 1
+  and woken_at is null and expires_at < clock() + ($3 - ${KEEP_AFTER_MS}) * interval '1 ms'`,
+    values: [leaderId, epoch, leaseMs],
+  });
+};
+
+/** What waits in the queues of a leader's targets, counted up to `most`: for the Web UI. */
+export const countBacklog = async (db: Queryable, leaderId: number, most: Backlog): Promise<Backlog> => {
+  const { rows } = await db.query<Backlog>({
+    name: 'count-backlog',
+    text: `
+select (select count(*)::int from (select from target t where t.leader_id = $1 and t.due_at is not null and not t.paused limit $2) t) as targets,
+  (select count(*)::int from (
+    select from target t join queue q on q.target_id = t.id where t.leader_id = $1 and t.due_at is not null and not t.paused limit $3) q) as tasks`,
+    values: [leaderId, most.targets, most.tasks],
+  });
+  return rows[0]!;
+};

@@ -1,0 +1,135 @@
+import type { Queryable } from '../pool';
+
+/** A target and the leader that forms its batches (sticky: stored at registration). */
+export interface TargetRow {
+  id: number;
+  key: string;
+  leaderId: number;
+}
+
+/**
+ * Registers the targets' leaders, then the targets; both `on conflict do nothing`. Runs in a commit of its own before the tasks are
+ * inserted (store.md R: register + insert in one transaction loses wakes). The caller caches what comes back.
+ */
+export const registerTargets = async (
+  db: Queryable,
+  handlerId: number,
+  keys: readonly string[],
+  leaderNames: readonly string[],
+): Promise<TargetRow[]> => {
+  const known = await findTargets(db, handlerId, keys);
+  if (known.length === keys.length) return known;
+  await db.query({
+    name: 'register-leaders',
+    text: `insert into leader (handler_id, name) select $1, name from unnest($2::text[]) name group by name order by name on conflict do nothing`,
+    values: [handlerId, leaderNames],
+  });
+  await db.query({
+    name: 'register-targets',
+    text: `
+insert into target (handler_id, key, leader_id)
+select $1, k.key, l.id
+from unnest($2::text[], $3::text[]) k (key, leader_name) join leader l on l.handler_id = $1 and l.name = k.leader_name
+order by k.key
+on conflict do nothing`,
+    values: [handlerId, keys, leaderNames],
+  });
+  return findTargets(db, handlerId, keys);
+};
+
+const findTargets = async (db: Queryable, handlerId: number, keys: readonly string[]): Promise<TargetRow[]> => {
+  const { rows } = await db.query<TargetRow>({
+    name: 'find-targets',
+    text: `select id, key, leader_id as "leaderId" from target where handler_id = $1 and key = any($2::text[])`,
+    values: [handlerId, keys],
+  });
+  return rows;
+};
+
+/** Target ids of a handler, or of one key of it. */
+export const targetIds = async (db: Queryable, handler: string, key?: string): Promise<number[]> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'target-ids',
+    text: `select t.id from target t join handler h on h.id = t.handler_id where h.name = $1 and ($2::text is null or t.key = $2)`,
+    values: [handler, key ?? null],
+  });
+  return rows.map((row) => row.id);
+};
+
+/** False: there is no such target. The caller rings after a resume. */
+export const setTargetPaused = async (
+  db: Queryable,
+  handler: string,
+  key: string,
+  /** Why; null: it goes on. Pausing again keeps the first time and takes the new reason. */
+  reason: string | null,
+): Promise<number | null> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'set-target-paused',
+    text: `
+update target t set paused = $3::text is not null, paused_at = case when $3 is not null then coalesce(t.paused_at, clock()) end, pause_reason = $3,
+  hold_until = case when $3 is not null then t.hold_until end
+from handler h where h.id = t.handler_id and h.name = $1 and t.key = $2 returning t.id`,
+    values: [handler, key, reason],
+  });
+  return rows[0]?.id ?? null;
+};
+
+/** Settings of one target in place of the handler's (G5); null removes them all. */
+export const setTargetOverrides = async (
+  db: Queryable,
+  targetId: number,
+  overrides: Record<string, number> | null,
+): Promise<void> => {
+  await db.query({
+    name: 'set-target-overrides',
+    text: 'update target set overrides = $2 where id = $1',
+    values: [targetId, overrides === null ? null : JSON.stringify(overrides)],
+  });
+};
+
+/** `flushTargets` for what waits in lanes: it is put into a batch as soon as its lane may send one, without waiting for more. Ring the lanes. */
+export const flushLanes = async (
+  db: Queryable,
+  handler: string,
+  key: string | null,
+): Promise<{ id: number; laneId: number; tasks: number }[]> => {
+  const { rows } = await db.query<{ id: number; laneId: number; tasks: number }>({
+    name: 'flush-lanes',
+    text: `
+with w as materialized (
+  select q.target_id, q.lane_id, max(q.seq) as last, count(*)::int as tasks
+  from handler h join target g on g.handler_id = h.id join lane_queue q on q.lane_id = g.lane_id and q.target_id = g.id
+  where h.name = $1 and ($2::text is null or g.key = $2) group by 1, 2),
+locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id for no key update)
+update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last)
+from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.lane_id as "laneId", w.tasks`,
+    values: [handler, key],
+  });
+  return rows;
+};
+
+/**
+ * Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings, which
+ * then finds them due already (with `distinctBy` only it can tell whether a task may go). Targets are locked in id order, as everywhere.
+ */
+export const flushTargets = async (
+  db: Queryable,
+  handler: string,
+  key: string | null,
+): Promise<{ id: number; tasks: number }[]> => {
+  const { rows } = await db.query<{ id: number; tasks: number }>({
+    name: 'flush-targets',
+    text: `
+with w as materialized (
+  select q.target_id, max(q.seq) as last, count(*) as tasks, h.keyed
+  from handler h join target g on g.handler_id = h.id join queue q on q.target_id = g.id
+  where h.name = $1 and ($2::text is null or g.key = $2) group by 1, h.keyed),
+locked as materialized (select t.id from target t where t.id in (select target_id from w) order by t.id for no key update)
+update target t set flush_seq = greatest(coalesce(t.flush_seq, 0), w.last),
+  due_at = case when w.keyed or t.busy then t.due_at else greatest(t.hold_until, least(t.due_at, clock())) end
+from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.tasks`,
+    values: [handler, key],
+  });
+  return rows;
+};

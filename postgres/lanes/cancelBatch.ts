@@ -1,0 +1,98 @@
+import type { Client, Queryable } from '../pool';
+
+/**
+ * Cancelling of a batch in a lane (G9): the statements of one transaction, in their order. The lane's row first, as a grant takes it, which
+ * so comes before or after; then the batch's, which a mark and a settlement take first and the lane's after it. So the batch is not waited
+ * for: whoever holds it is about to say more of it, and the cancel lets go and looks again.
+ */
+
+export interface BatchInLane {
+  laneId: number;
+  service: string;
+  status: number;
+  calling: boolean;
+  unsure: boolean;
+}
+
+/** Null: no batch of this id stands or stood in a lane. */
+export const readBatchInLane = async (db: Queryable, batchId: number): Promise<BatchInLane | null> => {
+  const { rows } = await db.query<BatchInLane>({
+    name: 'read-batch-in-lane',
+    text: `
+select s.lane_id as "laneId", l.service, s.status, b.attempt_until is not null as calling, b.unsure
+from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id where s.batch_id = $1`,
+    values: [batchId],
+  });
+  return rows[0] ?? null;
+};
+
+/** After `lockLaneStates`. False: somebody else holds it, or it is gone. */
+export const lockFreeBatch = async (client: Client, batchId: number): Promise<boolean> => {
+  const { rowCount } = await client.query({
+    name: 'lock-free-batch',
+    text: 'select from batch where id = $1 for no key update skip locked',
+    values: [batchId],
+  });
+  return rowCount === 1;
+};
+
+export interface CancelledMember {
+  id: string;
+  handler: string;
+  target: string;
+  initiatorId: number | null;
+  batchId: number;
+}
+
+/** What is left of it ends, each task by itself: a batch has no such end, all its members went elsewhere. Their keys are free. */
+export const cancelMembers = async (client: Client, batchId: number): Promise<CancelledMember[]> => {
+  const { rows } = await client.query<CancelledMember>({
+    name: 'cancel-members',
+    text: `
+with over as (
+  update batch set state = 7, n_left = n, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false, error = 'cancelled', finished_at = clock()
+  where id = $1 and state = 1 returning id, target_id, counted, members),
+gone as (
+  delete from member m using (select o.id, o.counted, u.seq from over o cross join lateral unnest(o.members) u (seq)) x
+  where m.seq = x.seq and m.batch_id = x.id returning m.seq, m.attempts + x.counted as attempts),
+freed as (delete from busy_key k using gone g where k.seq = g.seq),
+ended as (
+  insert into outcome (seq, target_id, state, attempts, batch_id, at)
+  select g.seq, o.target_id, 7, g.attempts, o.id, clock() from gone g, over o)
+select k.id, h.name as handler, t.key as target, k.initiator_id as "initiatorId", o.id as "batchId"
+from gone g join task k on k.seq = g.seq cross join over o join target t on t.id = o.target_id join handler h on h.id = t.handler_id order by k.seq`,
+    values: [batchId],
+  });
+  return rows;
+};
+
+/** Lanes with batches that depend on it: after its end was written, so that a dependency that was written meanwhile is seen (C18). */
+export const findDependentLanes = async (db: Queryable, batchId: number): Promise<number[]> => {
+  const { rows } = await db.query<{ laneId: number }>({
+    name: 'find-dependent-lanes',
+    text: `
+select distinct s.lane_id as "laneId" from dependency d join submission s on s.batch_id = d.batch_id where d.needs = $1 and s.status < 10`,
+    values: [batchId],
+  });
+  return rows.map(({ laneId }) => laneId);
+};
+
+/** A batch that stands open in a lane, or that the downstream has accepted, with those of its tasks that were named and how many it has. */
+export interface NamedBatch {
+  batchId: number;
+  service: string | null;
+  ids: string[];
+  n: number;
+}
+
+export const findBatchesOfTasks = async (db: Queryable, ids: readonly string[]): Promise<NamedBatch[]> => {
+  const { rows } = await db.query<NamedBatch>({
+    name: 'find-batches-of-tasks',
+    text: `
+select b.id as "batchId", l.service, b.n - b.n_left as n, array_agg(k.id order by k.seq) as ids
+from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id left join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
+where k.id = any($1::text[]) and (s.status < 10 or s.batch_id is null and b.state = 1 and b.reference is not null) group by b.id, l.service order by 1`,
+    values: [ids],
+  });
+  return rows;
+};

@@ -1,0 +1,288 @@
+import { UNLIMITED_CALLS as UNLIMITED } from '../../workflows/planning/lanes/tokens';
+import type { Client, Queryable } from '../pool';
+
+/** The statements of one grant, in their order; `activities/lanes/grant.ts` runs them in one transaction under the queuer's lock. */
+
+/** A queuer, locked for the length of a grant: so grants of a partition come one after another, and no lane need be locked for them. */
+export interface LockedQueuer {
+  holder: string | null;
+  runStartedAtMs: number | null;
+  epoch: number;
+  turn: number;
+  answer: unknown;
+  wakeAtMs: number | null;
+  nowMs: number;
+  slots: number;
+  /** Held by live submitters. */
+  taken: number;
+  /** A submitter gave no sign of life for its lease. */
+  expired: boolean;
+  strategy: number;
+  depth: number;
+  round: number;
+  paused: boolean;
+}
+
+export const lockQueuer = async (client: Client, queuerId: number): Promise<LockedQueuer | null> => {
+  await client.query({
+    name: 'lock-queuer',
+    text: 'select from queuer where id = $1 for no key update',
+    values: [queuerId],
+  });
+  // A statement of its own: its snapshot sees what whoever held the lock before has written.
+  const { rows } = await client.query<LockedQueuer>({
+    name: 'read-queuer',
+    text: `
+select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
+  extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs", q.slots,
+  coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
+  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy, q.depth, q.round, q.paused_at is not null as paused
+from queuer q where q.id = $1`,
+    values: [queuerId],
+  });
+  return rows[0] ?? null;
+};
+
+/**
+ * Submitters that the workflow does not know, or that gave no sign of life for their lease, are gone, and their batches come back: one whose
+ * call was marked is unknown (nobody takes it up before that call's deadline; its true answer still counts), any other is as it was. This is
+ * also the takeover of a dead run's. Answers the slots that live ones hold.
+ */
+export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
+  const { rows: gone } = await client.query<{ no: number }>({
+    name: 'forget-submitters',
+    text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
+    values: [queuerId, live],
+  });
+  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+  const { rows } = await client.query<{ slots: number }>({
+    name: 'slots-taken',
+    text: 'select coalesce(sum(slots), 0)::int as slots from submitter where queuer_id = $1',
+    values: [queuerId],
+  });
+  return rows[0]!.slots;
+};
+
+/** The same for those alone whose lease has passed: for a submitter that grants itself, which does not know who else is live. */
+export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
+  const { rows: gone } = await client.query<{ no: number }>({
+    name: 'forget-expired-submitters',
+    text: 'delete from submitter where queuer_id = $1 and expires_at <= clock() returning no',
+    values: [queuerId],
+  });
+  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+};
+
+export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
+  const { rows } = await client.query<{ laneId: number }>({
+    name: 'recover-batches',
+    text: `
+with back as (
+  update batch b set dispatch = null
+  from submission g where g.submitter = any($1::bigint[]) and g.status = 3 and b.id = g.batch_id and b.state = 1 and b.dispatch = g.submitter
+  returning b.id, b.attempt_until, b.unsure),
+moved as (
+  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()
+  from back b where s.batch_id = b.id and s.status = 3 returning s.lane_id)
+update lane_state l set ready = true, pending = l.pending - m.n from (select lane_id, count(*)::int as n from moved group by 1) m
+where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
+    values: [submitters],
+  });
+  return rows.map(({ laneId }) => laneId);
+};
+
+/** What a grant knows of a lane that may have something to send. */
+export interface LaneFacts {
+  id: number;
+  service: string;
+  kind: number;
+  approach: number;
+  onInvalid: number;
+  pendingLimit: number | null;
+  weight: number;
+  deficit: number;
+  served: number;
+  pending: number;
+  saturated: boolean;
+  holdInMs: number | null;
+  /** Null: any node that has the handler serves it. */
+  partition: string | null;
+}
+
+/**
+ * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
+ * the index of ready lanes: those with nothing to do cost nothing. Whether they are stopped is asked again of the locked rows: one that was
+ * halted or paused while this waited for its lock is left out.
+ */
+export const lockReadyLanes = async (
+  client: Client,
+  queuerId: number,
+  limit: number,
+  bySequence: boolean,
+): Promise<{ lanes: LaneFacts[]; more: boolean }> => {
+  const { rows: found } = await client.query<{ id: number }>({
+    ...(bySequence ? BY_SEQUENCE : BY_ROUND),
+    values: [queuerId, limit + 1],
+  });
+  const ids = found.slice(0, limit).map(({ id }) => id);
+  if (ids.length === 0) return { lanes: [], more: false };
+  const { rows } = await client.query<LaneFacts>({
+    name: 'lock-ready-lanes',
+    text: `
+select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
+  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", case when h.partitions > 0 then l.partition end as partition
+from lane_state s join lane l on l.id = s.lane_id join handler h on h.id = l.handler_id where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
+order by s.lane_id for no key update of s`,
+    values: [ids],
+  });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return { lanes: ids.flatMap((id) => byId.get(id) ?? []), more: found.length > limit };
+};
+const BY_ROUND = {
+  name: 'find-ready-lanes',
+  text: `
+select s.lane_id as id from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null
+order by s.served, s.lane_id limit $2`,
+};
+const BY_SEQUENCE = {
+  name: 'find-ready-lanes-by-sequence',
+  text: `
+select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from submission o where o.lane_id = s.lane_id and o.status < 10) h
+where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
+};
+
+/** An open batch of a lane, with what keeps it back. */
+export interface OpenBatch {
+  laneId: number;
+  id: number;
+  seq: number;
+  status: number;
+  resolving: boolean;
+  reads: string[];
+  writes: string[];
+  weight: number;
+  notBeforeInMs: number | null;
+  waitsFor: number[];
+  failedOn: number | null;
+  handler: string;
+  handlerId: number;
+  /** Longest that its call may take. */
+  timeoutMs: number;
+  targetId: number;
+  /** As its tasks weigh; `weight` is its cost in the shares. */
+  load: number;
+  /** Its handler has limits of calls, rates or weight in flight, or back pressure left it or its target fewer calls. */
+  limited: boolean;
+  /** Its handler or its target is; a resume rings the lane. */
+  paused: boolean;
+  n: number;
+  /** Since it came to its status. */
+  ageMs: number;
+}
+
+/** The first open batches of each lane, in their order and without a gap (but those of status refused, which block nothing): after the lock, in a snapshot of its own. */
+export const readOpenBatches = async (
+  db: Queryable,
+  laneIds: readonly number[],
+  windows: readonly number[],
+): Promise<OpenBatch[]> => {
+  const { rows } = await db.query<OpenBatch>({
+    name: 'read-open-batches',
+    text: `
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load, b.n,
+  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
+  extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
+  extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
+  array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 where d.batch_id = s.batch_id) as "waitsFor",
+  (select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status > 10 where d.batch_id = s.batch_id limit 1) as "failedOn"
+from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
+  select * from submission s where s.lane_id = w.lane_id and s.status < 10 and s.status <> 7 order by s.seq limit w.n) s
+join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id order by s.lane_id, s.seq`,
+    values: [laneIds, windows],
+  });
+  return rows;
+};
+
+/** In flight from here on, in the hands of these submitters. Throws when one of them was not as the plan saw it. */
+export const grantBatches = async (
+  client: Client,
+  grants: readonly { id: number; from: number; submitter: number; startInMs: number }[],
+): Promise<void> => {
+  const { rows } = await client.query<{ n: number }>({
+    name: 'grant-batches',
+    text: `
+with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was, submitter, start_ms)),
+given as (
+  update submission s set status = 3, resolving = g.was = 2, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
+carried as (update batch b set dispatch = g.submitter, retry_at = case when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
+select count(*)::int as n from carried`,
+    values: [grants.map((grant) => grant.id), grants.map((grant) => grant.from), grants.map((grant) => grant.submitter), grants.map((grant) => grant.startInMs)], // prettier-ignore
+  });
+  if (rows[0]?.n !== grants.length)
+    throw new Error(`grant: expected to grant ${grants.length} batches, granted ${rows[0]?.n}; rolled back`);
+};
+
+export interface LaneChange {
+  lane_id: number;
+  deficit: number;
+  served: number;
+  pending: number;
+  saturated: boolean;
+  ready: boolean;
+  due_in_ms: number | null;
+  granted: number;
+  halted_by: number | null;
+  halt_reason: string | null;
+  blocked_by: number | null;
+  unserved_by: number | null;
+}
+
+export const updateLanes = async (client: Client, lanes: readonly LaneChange[]): Promise<void> => {
+  await client.query({
+    name: 'update-lanes',
+    text: `
+update lane_state s set deficit = p.deficit, served = p.served, pending = p.pending, saturated = p.saturated, ready = p.ready,
+  due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted, blocked_by = p.blocked_by, unserved_by = p.unserved_by,
+  halted_by = p.halted_by, halt_reason = p.halt_reason, halted_at = case when p.halted_by is not null then coalesce(s.halted_at, clock()) end
+from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text, blocked_by int, unserved_by int)
+where s.lane_id = any($2::int[]) and s.lane_id = p.lane_id`,
+    values: [JSON.stringify(lanes), lanes.map((lane) => lane.lane_id)],
+  });
+};
+
+export const updateRound = async (client: Client, queuerId: number, round: number, grants: number): Promise<void> => {
+  await client.query({
+    name: 'update-round',
+    text: 'update queuer set round = $2, grants = grants + $3 where id = $1',
+    values: [queuerId, round, grants],
+  });
+};
+
+/** In how many ms the next lane becomes ready by time alone. Null: none does. */
+export const nextLaneDue = async (
+  db: Queryable,
+  queuerId: number,
+): Promise<{ nowMs: number; dueInMs: number | null }> => {
+  const { rows } = await db.query<{ nowMs: number; dueInMs: number | null }>({
+    name: 'next-lane-due',
+    text: `
+select extract(epoch from clock())::float8 * 1000 as "nowMs", extract(epoch from min(s.due_at) - clock())::float8 * 1000 as "dueInMs"
+from lane_state s
+where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at is null and s.halted_by is null`,
+    values: [queuerId],
+  });
+  return rows[0]!;
+};
+
+/** Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a lane waits for one that is on its way. */
+export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ ready: boolean; soon: boolean }> => {
+  const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
+    name: 'look-for-ready',
+    text: `
+select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
+  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready,
+  exists (select from submission o where o.status = 3) or exists (select from batch b where b.reference is not null and b.state = 1 and b.poll_at is not null) as soon`,
+    values: [queuerId],
+  });
+  return rows[0]!;
+};

@@ -1,0 +1,181 @@
+import type { LaneRules } from '../../handlers/types';
+import { ROUND } from '../../workflows/planning/lanes/strategies';
+import { APPROACHES, LANE_KINDS, ON_INVALID } from '../../workflows/planning/lanes/types';
+import type { Client, Queryable } from '../pool';
+
+/** Lanes as submitters know them: registered, bound to targets, locked for the length of an acceptance. */
+
+export interface LaneRow {
+  id: number;
+  service: string;
+  queuerId: number;
+}
+
+/**
+ * Registers services, then the targets that feed them; in commits of their own, before anything is submitted to them. The first handler that
+ * uses a service gives its lane the rules, and may change them (`changeRules`); another one's are not taken.
+ */
+export const registerLanes = async (
+  db: Queryable,
+  handlerId: number,
+  services: readonly string[],
+  rules: LaneRules,
+  /** Of each service, where the handler has affinity; null: any node serves it. */
+  partitions: readonly string[] | null,
+): Promise<LaneRow[]> => {
+  await db.query({
+    name: 'register-lanes',
+    text: `
+insert into lane (service, handler_id, kind, approach, on_invalid, pending_limit)
+select s, $2, $3, $4, $5, $6 from unnest($1::text[]) s order by s on conflict (service) do nothing`,
+    values: [services, handlerId, ...numbersOf(rules)],
+  });
+  await db.query({
+    name: 'register-lane-states',
+    text: `
+insert into lane_state (lane_id, queuer_id, served)
+select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id = l.queuer_id where l.service = any($1::text[]) order by l.id on conflict do nothing`,
+    values: [services],
+  });
+  if (partitions !== null)
+    await db.query({
+      name: 'bind-partitions',
+      text: `
+update lane l set partition = u.partition from unnest($1::text[], $2::text[]) u (service, partition)
+where l.service = u.service and l.handler_id = $3 and l.partition is null`,
+      values: [services, partitions, handlerId],
+    });
+  return findLanes(db, services);
+};
+
+const numbersOf = (rules: LaneRules): (number | null)[] => [
+  LANE_KINDS[rules.kind],
+  APPROACHES[rules.approach],
+  ON_INVALID[rules.onInvalid],
+  rules.pendingLimit ?? null,
+];
+
+/** Lanes of this handler whose rules are others: how many batches of each are in flight, and whether more than its pending limit changes. */
+export interface ChangedLane {
+  id: number;
+  service: string;
+  pending: number;
+  ordersOtherwise: boolean;
+}
+export const findChangedLanes = async (
+  db: Queryable,
+  handlerId: number,
+  services: readonly string[],
+  rules: LaneRules,
+): Promise<ChangedLane[]> => {
+  const { rows } = await db.query<ChangedLane>({
+    name: 'find-changed-lanes',
+    text: `
+select l.id, l.service, s.pending, (l.kind, l.approach, l.on_invalid) <> ($3::smallint, $4::smallint, $5::smallint) as "ordersOtherwise"
+from lane l join lane_state s on s.lane_id = l.id where l.service = any($1::text[]) and l.handler_id = $2
+  and (l.kind, l.approach, l.on_invalid, l.pending_limit) is distinct from ($3::smallint, $4::smallint, $5::smallint, $6::int) order by l.id`,
+    values: [services, handlerId, ...numbersOf(rules)],
+  });
+  return rows;
+};
+
+/** After `lockLaneStates`, under which no grant is made and nothing ends, and a look at what is in flight. They are worth a look. */
+export const changeRules = async (client: Client, laneIds: readonly number[], rules: LaneRules): Promise<void> => {
+  await client.query({
+    name: 'change-rules',
+    text: `update lane set kind = $2, approach = $3, on_invalid = $4, pending_limit = $5 where id = any($1::int[])`,
+    values: [laneIds, ...numbersOf(rules)],
+  });
+  await client.query({
+    name: 'look-by-new-rules',
+    text: 'update lane_state set ready = true where lane_id = any($1::int[])',
+    values: [laneIds],
+  });
+};
+
+export const findLanes = async (db: Queryable, services: readonly string[]): Promise<LaneRow[]> => {
+  const { rows } = await db.query<LaneRow>({
+    name: 'find-lanes',
+    text: 'select id, service, queuer_id as "queuerId" from lane where service = any($1::text[])',
+    values: [services],
+  });
+  return rows;
+};
+
+/**
+ * Binds targets that feed no lane yet and have no work outside of one, which the lane could overtake (C7); answers which lane each of them
+ * feeds now (C4: a target feeds one lane, for good).
+ */
+export const bindTargets = async (
+  db: Queryable,
+  targetIds: readonly number[],
+  laneIds: readonly number[],
+): Promise<Map<number, number>> => {
+  await db.query({
+    name: 'bind-targets',
+    text: `
+update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (target_id, lane_id) where t.id = b.target_id and t.lane_id is null
+  and not exists (select from queue q where q.target_id = t.id) and not exists (select from delayed d where d.target_id = t.id)
+  and not exists (select from batch o where o.target_id = t.id and o.state in (1, 3))`,
+    values: [targetIds, laneIds],
+  });
+  return findLanesOfTargets(db, targetIds);
+};
+
+/** Those of the targets that feed a lane, with it. */
+export const findLanesOfTargets = async (db: Queryable, targetIds: readonly number[]): Promise<Map<number, number>> => {
+  const { rows } = await db.query<{ id: number; laneId: number }>({
+    name: 'find-lanes-of-targets',
+    text: 'select id, lane_id as "laneId" from target where id = any($1::int[]) and lane_id is not null',
+    values: [targetIds],
+  });
+  return new Map(rows.map(({ id, laneId }) => [id, laneId]));
+};
+
+/**
+ * The lock under which sequences are drawn (C27): in id order, held to the caller's commit, so that a number drawn later is committed later.
+ */
+export const lockLanes = async (client: Queryable, laneIds: readonly number[]): Promise<void> => {
+  await client.query({
+    name: 'lock-lanes',
+    text: 'select from lane where id = any($1::int[]) order by id for no key update',
+    values: [laneIds],
+  });
+};
+
+/** The moving rows of some lanes, locked in id order by whoever is about to change several. */
+export const lockLaneStates = async (client: Client, laneIds: readonly number[]): Promise<void> => {
+  await client.query({
+    name: 'lock-lane-states',
+    text: 'select from lane_state where lane_id = any($1::int[]) order by lane_id for no key update',
+    values: [laneIds],
+  });
+};
+
+/** Lanes of partitions that a node holds now are worth a look; answers their queuers. */
+export const markServedLanes = async (db: Queryable, partitions: readonly string[]): Promise<number[]> => {
+  const { rows } = await db.query<{ queuerId: number }>({
+    name: 'mark-served-lanes',
+    text: `
+update lane_state s set ready = true from (
+  select s.lane_id from lane_state s join lane l on l.id = s.lane_id where l.partition = any($1::text[])
+    and (s.due_at is not null or exists (select from submission o where o.lane_id = s.lane_id and o.status < 10)) order by s.lane_id for no key update of s) l
+where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
+    values: [partitions],
+  });
+  return [...new Set(rows.map(({ queuerId }) => queuerId))];
+};
+
+/**
+ * R1 of lanes: worth a look. Without a condition, so that it waits for a grant that holds the row and is about to clear what it read before
+ * this caller's commit.
+ */
+export const markReady = async (db: Queryable, laneIds: readonly number[]): Promise<void> => {
+  await db.query({
+    name: 'mark-lanes-ready',
+    text: `
+update lane_state s set ready = true
+from (select lane_id from lane_state where lane_id = any($1::int[]) order by lane_id for no key update) l where s.lane_id = l.lane_id`,
+    values: [laneIds],
+  });
+};

@@ -1,0 +1,222 @@
+import { SEQ_STRIDE } from '../grouping/task';
+import type { Client, Queryable } from '../pool';
+
+/** Tasks of ordered handlers that are in no batch yet: one order a lane, across the targets that feed it. */
+
+export interface NewLaneTask {
+  id: string;
+  targetId: number;
+  laneId: number;
+  payload: string;
+  bytes: number;
+  weight: number | null;
+  initiatorId: number | null;
+  /** `distinctBy`. */
+  key: string | null;
+  reads: readonly string[];
+  writes: readonly string[];
+}
+
+/** After `lockLanes`, in the same transaction (C27). Leaves out ids that are there already; answers those that it inserted. */
+export const insertLaneTasks = async (db: Queryable, tasks: readonly NewLaneTask[]): Promise<Set<string>> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'insert-lane-tasks',
+    text: `
+with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base),
+new as (
+  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[], $6::float8[], $7::int[], $8::text[], $9::text[], $10::text[])
+    with ordinality n (id, target_id, lane_id, payload, bytes, weight, initiator_id, reads, writes, key, i)),
+stored as (
+  insert into task (seq, created_at, target_id, bytes, initiator_id, weight, id, key, payload)
+  select seq, clock(), target_id, bytes, initiator_id, weight, id, key, payload::json from new order by seq on conflict (id) do nothing returning seq, id),
+queued as (
+  insert into lane_queue (lane_id, seq, target_id, ready_at, bytes, weight, key, reads, writes)
+  select n.lane_id, n.seq, n.target_id, clock(), n.bytes, n.weight, n.key, array(select json_array_elements_text(n.reads::json)), array(select json_array_elements_text(n.writes::json))
+  from stored s join new n using (seq))
+select id from stored`,
+    values: [
+      tasks.map((task) => task.id),
+      tasks.map((task) => task.targetId),
+      tasks.map((task) => task.laneId),
+      tasks.map((task) => task.payload),
+      tasks.map((task) => task.bytes),
+      tasks.map((task) => task.weight),
+      tasks.map((task) => task.initiatorId),
+      tasks.map((task) => JSON.stringify(task.reads)),
+      tasks.map((task) => JSON.stringify(task.writes)),
+      tasks.map((task) => task.key),
+    ],
+  });
+  return new Set(rows.map((row) => row.id));
+};
+
+/** What stands at the head of a lane's queue, and what may be cut of it. */
+export interface LaneHead {
+  laneId: number;
+  targetId: number;
+  handlerId: number;
+  paused: boolean;
+  limits: {
+    maxItems: number;
+    maxBytes: number | null;
+    overheadBytes: number;
+    maxWeight: number | null;
+    minItems: number;
+    lingerMs: number;
+    quietMs: number | null;
+    /** Most weight that may ever be in flight: no batch is cut heavier, or it could never go. */
+    weightBudget: number | null;
+  };
+  flushSeq: number | null;
+  nowMs: number;
+  /** Batches of the lane that were not sent yet, and all that have not ended. */
+  unsent: number;
+  open: number;
+  /** The first batch that was submitted after the head: the head goes before it. */
+  boundary: number | null;
+}
+
+/** Of lanes that have tasks in no batch. */
+export const readLaneHeads = async (db: Queryable, laneIds: readonly number[]): Promise<LaneHead[]> => {
+  const { rows } = await db.query<LaneHead>({
+    name: 'read-lane-heads',
+    text: `
+select w.lane_id as "laneId", f.target_id as "targetId", h.id as "handlerId", h.paused_at is not null or t.paused as paused,
+  json_build_object('maxItems', coalesce((t.overrides->>'maxItems')::int, h.max_items), 'maxBytes', h.max_bytes, 'overheadBytes', h.overhead_bytes, 'maxWeight', h.max_weight,
+    'minItems', coalesce((t.overrides->>'minItems')::int, h.min_items), 'lingerMs', coalesce((t.overrides->>'lingerMs')::int, h.linger_ms),
+    'quietMs', coalesce((t.overrides->>'quietPeriodMs')::int, h.quiet_ms), 'weightBudget', least(h.weight_per_target, h.weight_per_handler)) as limits,
+  t.flush_seq as "flushSeq", extract(epoch from clock())::float8 * 1000 as "nowMs", o.unsent, o.open, o.boundary
+from unnest($1::int[]) w (lane_id) cross join lateral (select q.target_id, q.seq from lane_queue q where q.lane_id = w.lane_id order by q.seq limit 1) f
+join target t on t.id = f.target_id join handler h on h.id = t.handler_id cross join lateral (
+  select count(*) filter (where s.status < 3)::int as unsent, count(*)::int as open, min(s.seq) filter (where s.seq > f.seq) as boundary
+  from submission s where s.lane_id = w.lane_id and s.status < 10) o`,
+    values: [laneIds],
+  });
+  return rows;
+};
+
+export interface QueuedTask {
+  seq: number;
+  targetId: number;
+  bytes: number;
+  weight: number | null;
+  key: string | null;
+  readyAtMs: number;
+}
+
+/** The first tasks of a lane's queue. */
+export const readLaneQueue = async (
+  db: Queryable,
+  laneId: number,
+  before: number | null,
+  limit: number,
+): Promise<QueuedTask[]> => {
+  const { rows } = await db.query<QueuedTask>({
+    name: 'read-lane-queue',
+    text: `
+select seq, target_id as "targetId", bytes, weight, key, extract(epoch from ready_at)::float8 * 1000 as "readyAtMs" from lane_queue
+where lane_id = $1 and ($2::bigint is null or seq < $2) order by seq limit $3`,
+    values: [laneId, before, limit],
+  });
+  return rows;
+};
+
+/**
+ * A contiguous prefix out of the lane's queue, into a batch at the same place: one statement, so a task is in one place. It reads and writes what its
+ * tasks do; where one of them declared nothing, neither did the batch: it conflicts with every other (C25).
+ */
+export const formLaneBatch = async (
+  client: Client,
+  batch: {
+    laneId: number;
+    targetId: number;
+    handlerId: number;
+    reason: number;
+    seqs: readonly number[];
+    bytes: number;
+    weight: number;
+  },
+): Promise<void> => {
+  const { rows } = await client.query<{ n: number }>({
+    name: 'form-lane-batch',
+    text: `
+with taken as (
+  delete from lane_queue q where q.lane_id = $1 and q.seq = any($5::bigint[]) returning q.seq, q.attempts, q.reads, q.writes),
+formed as (
+  insert into batch (target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at)
+  values ($2, 0, 0, 0, $4, cardinality($5::bigint[]), $5, $6, $7, clock()) returning id),
+joined as (insert into member (seq, batch_id, attempts) select t.seq, f.id, t.attempts from taken t, formed f returning seq),
+placed as (
+  insert into submission (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
+  select f.id, $1, $2, $3, $8, clock(), least(10000, greatest(1, round($7::float8)))::int,
+    array(select distinct k from taken t cross join lateral unnest(t.reads) k where not u.undeclared order by k),
+    array(select distinct k from taken t cross join lateral unnest(t.writes) k where not u.undeclared order by k)
+  from formed f, (select bool_or(cardinality(reads) + cardinality(writes) = 0) as undeclared from taken) u)
+select count(*)::int as n from joined`,
+    values: [batch.laneId, batch.targetId, batch.handlerId, batch.reason, batch.seqs, batch.bytes, batch.weight, batch.seqs[0]], // prettier-ignore
+  });
+  if (rows[0]?.n !== batch.seqs.length)
+    throw new Error(
+      `lane ${batch.laneId}: expected to move ${batch.seqs.length} tasks, moved ${rows[0]?.n}; rolled back`,
+    );
+};
+
+/** Tasks of a handler that wait in lanes: in their queues, and in batches that the downstream does not have. Counted to the end, lane by lane. */
+export const countQueuedInLanes = async (db: Queryable, handlerId: number): Promise<number> => {
+  const { rows } = await db.query<{ n: number }>({
+    name: 'count-queued-in-lanes',
+    text: `
+select coalesce(sum(w.n), 0)::int as n from (select distinct lane_id from target where handler_id = $1 and lane_id is not null) l cross join lateral (
+  select count(*) as n from lane_queue q join target t on t.id = q.target_id where q.lane_id = l.lane_id and t.handler_id = $1
+  union all select coalesce(sum(b.n), 0) from submission s join batch b on b.id = s.batch_id where s.lane_id = l.lane_id and s.status < 3 and s.handler_id = $1) w`,
+    values: [handlerId],
+  });
+  return rows[0]!.n;
+};
+
+/** The same of each of these targets. */
+export const countQueuedInLanesOfTargets = async (
+  db: Queryable,
+  targetIds: readonly number[],
+): Promise<{ targetId: number; n: number }[]> => {
+  const { rows } = await db.query<{ targetId: number; n: number }>({
+    name: 'count-queued-in-lanes-of-targets',
+    text: `
+select t.id as "targetId", (
+  (select count(*) from lane_queue q where q.lane_id = t.lane_id and q.target_id = t.id)
+  + (select coalesce(sum(b.n), 0) from submission s join batch b on b.id = s.batch_id where s.lane_id = t.lane_id and s.status < 3 and s.target_id = t.id))::int as n
+from target t where t.id = any($1::int[])`,
+    values: [targetIds],
+  });
+  return rows;
+};
+
+/** Where a task stands that is in no batch yet; for `explain`. */
+export const findQueuedInLane = async (
+  db: Queryable,
+  taskId: string,
+): Promise<{ service: string; ahead: number; batches: number } | null> => {
+  const { rows } = await db.query<{ service: string; ahead: number; batches: number }>({
+    name: 'find-queued-in-lane',
+    text: `
+select l.service, (select count(*)::int from lane_queue a where a.lane_id = q.lane_id and a.seq < q.seq) as ahead,
+  (select count(*)::int from submission s where s.lane_id = q.lane_id and s.status < 10 and s.seq < q.seq) as batches
+from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id where k.id = $1`,
+    values: [taskId],
+  });
+  return rows[0] ?? null;
+};
+
+/** Lanes that have something to send and that nobody marked: a ring was lost, or a caller's transaction committed and nobody rang. For the sweeper. */
+export const markForgottenLanes = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'mark-forgotten-lanes',
+    text: `
+update lane_state s set ready = true from (
+  select lane_id from lane_state s where not s.ready and s.due_at is null and s.pending = 0 and s.paused_at is null and s.halted_by is null
+    and (exists (select from submission o where o.lane_id = s.lane_id and o.status < 3) or exists (select from lane_queue q where q.lane_id = s.lane_id))
+  order by lane_id limit $1 for no key update skip locked) f where s.lane_id = f.lane_id`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};

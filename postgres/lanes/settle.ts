@@ -1,0 +1,179 @@
+import type { Client, Queryable } from '../pool';
+
+/** What an answer means for a lane; in the transaction that settles the batch, after its row was locked. */
+
+export interface Moved {
+  laneId: number;
+  was: number;
+  onInvalid: number;
+}
+
+/** What a move counts: a look-up without a clear answer (C28), a deadline passed while pending (C9). */
+export interface Troubles {
+  lookUps?: number;
+  overdue?: number;
+}
+
+/**
+ * The batch's new status in its lane, and the lane worth a look. Null: it stands in no lane any more. Not before: in so many ms. Look-ups are
+ * counted while it stays unknown; deadlines as long as it is open.
+ */
+export const moveSubmission = async (
+  db: Queryable,
+  batchId: number,
+  status: number,
+  notBeforeMs: number | null = null,
+  { lookUps = 0, overdue = 0 }: Troubles = {},
+): Promise<Moved | null> => {
+  const { rows } = await db.query<Moved>({
+    name: 'move-submission',
+    text: `
+with was as materialized (select batch_id, lane_id, status from submission where batch_id = $1 and status < 10 for no key update),
+moved as (
+  update submission s set status = $2::smallint, resolving = false, not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
+    look_ups = case when $2::smallint = 2 then s.look_ups + $4::int else 0 end, overdue = s.overdue + $5::int from was w where s.batch_id = w.batch_id)
+update lane_state l set ready = true, pending = l.pending - (w.status in (3, 4, 5))::int + ($2::smallint in (3, 4, 5))::int
+from was w join lane n on n.id = w.lane_id where l.lane_id = w.lane_id
+returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
+    values: [batchId, status, notBeforeMs, lookUps, overdue],
+  });
+  return rows[0] ?? null;
+};
+
+/** Its call ended without an outcome and is looked up right away: nothing else of its lane goes meanwhile. */
+export const markResolving = async (db: Queryable, batchId: number): Promise<void> => {
+  await db.query({
+    name: 'mark-resolving',
+    text: 'update submission set resolving = true where batch_id = $1 and status = 3',
+    values: [batchId],
+  });
+};
+
+/** Look-ups of its unknown outcome so far, without a clear answer; and what made it unknown. */
+export const readLookUps = async (
+  db: Queryable,
+  batchId: number,
+): Promise<{ lookUps: number; error: string | null }> => {
+  const { rows } = await db.query<{ lookUps: number; error: string | null }>({
+    name: 'read-look-ups',
+    text: 'select s.look_ups as "lookUps", b.error from submission s join batch b on b.id = s.batch_id where s.batch_id = $1',
+    values: [batchId],
+  });
+  return rows[0] ?? { lookUps: 0, error: null };
+};
+
+/** It stays unknown and is looked up again: nobody sends it or asks for its status meanwhile. False: a newer attempt exists, or it is over. */
+export const postponeInLane = async (
+  client: Client,
+  look: { id: number; attempt: number; inMs: number; error: string },
+): Promise<boolean> => {
+  const { rowCount } = await client.query({
+    name: 'postpone-in-lane',
+    text: `
+update batch set dispatch = null, retry_at = clock() + $3 * interval '1 ms', attempt_until = coalesce(attempt_until, clock()), poll_at = null, error = $4
+where id = $1 and attempt = $2 and state = 1`,
+    values: [look.id, look.attempt, look.inMs, look.error],
+  });
+  return rowCount === 1;
+};
+
+/** What halted the lane came to its end after all (a true answer came late, or from outside): nothing is left for an operator to decide. */
+export const endHaltBy = async (db: Queryable, laneId: number, batchId: number): Promise<void> => {
+  await db.query({
+    name: 'end-halt-by',
+    text: `
+update lane_state set halted_by = null, halted_at = null, halt_reason = null, ready = true where lane_id = $1 and halted_by = $2`,
+    values: [laneId, batchId],
+  });
+};
+
+/** Nothing more of the lane goes until an operator says so (C19, C28). The first reason stays. */
+export const haltLane = async (db: Queryable, laneId: number, batchId: number, reason: string): Promise<void> => {
+  await db.query({
+    name: 'halt-lane',
+    text: `
+update lane_state set halted_by = $2, halted_at = clock(), halt_reason = $3 where lane_id = $1 and halted_by is null`,
+    values: [laneId, batchId, reason],
+  });
+};
+
+/** 429: nothing of this service before then (C14); others go on. */
+export const holdLane = async (db: Queryable, laneId: number, inMs: number): Promise<void> => {
+  await db.query({
+    name: 'hold-lane',
+    text: `update lane_state set hold_until = greatest(hold_until, clock() + $2 * interval '1 ms') where lane_id = $1`,
+    values: [laneId, inMs],
+  });
+};
+
+/** Lanes whose batches waited for this one (C18): worth a look now that it has ended. */
+export const readyDependents = async (db: Queryable, batchId: number): Promise<number[]> => {
+  const { rows } = await db.query<{ laneId: number }>({
+    name: 'ready-dependents',
+    text: `
+update lane_state l set ready = true
+from (select lane_id from lane_state where lane_id in (
+  select s.lane_id from dependency d join submission s on s.batch_id = d.batch_id where d.needs = $1 and s.status < 10) order by lane_id for no key update) x
+where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
+    values: [batchId],
+  });
+  return rows.map(({ laneId }) => laneId);
+};
+
+/**
+ * A part of a batch takes a place in the lane: within its batch's range, so before everything later (its sequence is that of its first task,
+ * counted from its batch's). It reads and writes what the batch did, and whoever needed the batch needs the part as well.
+ */
+export const insertPart = async (
+  db: Queryable,
+  part: { batchId: number; parentId: number; status: number; inMs: number | null },
+): Promise<void> => {
+  await db.query({
+    name: 'insert-part',
+    text: `
+insert into submission (batch_id, lane_id, target_id, handler_id, seq, status, not_before, changed_at, weight, reads, writes)
+select c.id, s.lane_id, s.target_id, s.handler_id, s.seq + array_position(p.members, c.members[1]) - 1, $3::smallint, clock() + $4::float8 * interval '1 ms', clock(),
+  least(10000, greatest(1, round(c.weight)))::int, s.reads, s.writes
+from submission s join batch p on p.id = s.batch_id join batch c on c.id = $1 where s.batch_id = $2`,
+    values: [part.batchId, part.parentId, part.status, part.inMs],
+  });
+  await db.query({
+    name: 'depend-on-part',
+    text: `
+insert into dependency (batch_id, needs) select d.batch_id, $1 from dependency d join submission s on s.batch_id = d.batch_id where d.needs = $2 and s.status < 10
+union all select $1, d.needs from dependency d where d.batch_id = $2 on conflict do nothing`,
+    values: [part.batchId, part.parentId],
+  });
+};
+
+/** Whose members all went into parts: it stands in the lane no more. First the parts, or nobody would wait for them. */
+export const deleteSubmission = async (db: Queryable, batchId: number): Promise<void> => {
+  await db.query({
+    name: 'delete-submission',
+    text: `
+with gone as (delete from submission where batch_id = $1 returning lane_id, status)
+update lane_state l set ready = true, pending = l.pending - (g.status in (3, 4, 5))::int from gone g where l.lane_id = g.lane_id`,
+    values: [batchId],
+  });
+};
+
+/** C18: fails without being sent, since a batch on which it depends was not applied. Its own dependents are worth a look then. */
+export const failDependents = async (client: Client, batchId: number, on: number): Promise<void> => {
+  const error = `not sent: batch ${on}, on which it depends, was not applied`;
+  await client.query({
+    name: 'fail-dependent',
+    text: `
+with over as (
+  update submission set status = 13, changed_at = clock() where batch_id = $1 and status = 0 returning batch_id),
+failed as (
+  update batch b set state = 5, dispatch = null, retry_at = null, error = $2, finished_at = clock() from over o where b.id = o.batch_id and b.state = 1
+  returning b.id, b.target_id, b.members)
+insert into notification (batch_id, attempt, initiator_id, body, next_at)
+select f.id, null, k.initiator_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id,
+  'tasks', jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
+from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id cross join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
+where k.initiator_id is not null group by f.id, k.initiator_id, h.name, t.key`,
+    values: [batchId, error],
+  });
+  await readyDependents(client, batchId);
+};

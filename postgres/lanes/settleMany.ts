@@ -1,0 +1,96 @@
+import type { Client, Queryable } from '../pool';
+import type { Notice, ResultPage } from '../calls/settle';
+import { pagesJson, WRITTEN_DOWN } from '../calls/settle';
+
+/** Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted": a statement for all of them. */
+
+/**
+ * Every member succeeded: the batch is finished and its submission committed, their lanes are worth a look. Guarded by (batch, attempt) as
+ * every settlement. Answers those that were written, with their lanes. Lane rows are locked in id order, as a grant does.
+ */
+export const settleLanesSucceeded = async (
+  client: Client,
+  batches: readonly { id: number; attempt: number }[],
+  pages: readonly ResultPage[],
+  notices: readonly Notice[],
+): Promise<{ id: number; laneId: number }[]> => {
+  const { rows } = await client.query<{ id: number; laneId: number }>({
+    name: 'settle-lanes-succeeded',
+    text: `
+with done as (
+  update batch b set state = 4, counted = least(b.attempt, b.counted + 1), attempt_until = null, dispatch = null, retry_at = null, poll_at = null, error = null, finished_at = clock()
+  from json_to_recordset($1) g (id bigint, attempt int)
+  where b.id = any($4::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state in (1, 3) returning b.id, b.attempt),
+${WRITTEN_DOWN},
+was as materialized (
+  select s.batch_id, s.lane_id, s.status from submission s where s.batch_id = any(array(select id from done)) and s.status < 10 for no key update),
+moved as (
+  update submission s set status = 10, not_before = null, changed_at = clock() from was w where s.batch_id = any($4::bigint[]) and s.batch_id = w.batch_id),
+locked as materialized (
+  select lane_id from lane_state where lane_id = any(array(select lane_id from was)) order by lane_id for no key update),
+lanes as (
+  -- A true answer may come late to the batch that halted its lane: nothing is left for an operator to decide.
+  update lane_state l set ready = true, pending = l.pending - w.n, halted_by = case when l.halted_by = any(array(select id from done)) then null else l.halted_by end,
+    halted_at = case when l.halted_by = any(array(select id from done)) then null else l.halted_at end,
+    halt_reason = case when l.halted_by = any(array(select id from done)) then null else l.halt_reason end
+  from (select lane_id, count(*) filter (where status in (3, 4, 5))::int as n from was group by 1) w join locked using (lane_id) where l.lane_id = w.lane_id)
+select d.id, w.lane_id as "laneId" from done d join was w on w.batch_id = d.id`,
+    values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
+  });
+  return rows;
+};
+
+/**
+ * Lanes whose batches waited for these (C18): worth a look now. A statement of its own, after those batches were locked: its snapshot sees
+ * the dependencies that were written meanwhile.
+ */
+export const readyAllDependents = async (client: Client, batchIds: readonly number[]): Promise<number[]> => {
+  const { rows } = await client.query<{ laneId: number }>({
+    name: 'ready-all-dependents',
+    text: `
+update lane_state l set ready = true
+from (select lane_id from lane_state where lane_id = any(array(
+  select s.lane_id from dependency d join submission s on s.batch_id = d.batch_id where d.needs = any($1::bigint[]) and s.status < 10)) order by lane_id for no key update) x
+where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
+    values: [batchIds],
+  });
+  return rows.map(({ laneId }) => laneId);
+};
+
+export interface AcceptedInLane {
+  id: number;
+  attempt: number;
+  reference: string;
+  every_ms: number;
+  deadline_ms: number;
+}
+
+/**
+ * The downstream took them and will say later what became of them (H7): pending. Only where the downstream keeps the order does that let
+ * the next one of the lane go (C14); elsewhere the lane is not touched. Answers those that were written.
+ */
+export const acceptInLanes = async (db: Queryable, batches: readonly AcceptedInLane[]): Promise<Set<number>> => {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'accept-in-lanes',
+    text: `
+with done as (
+  update batch b set reference = g.reference, poll_at = clock() + g.every_ms * interval '1 ms', poll_until = clock() + g.deadline_ms * interval '1 ms', attempt_until = null,
+    dispatch = null, refusals = 0, error = null
+  from json_to_recordset($1) g (id bigint, attempt int, reference text, every_ms float8, deadline_ms float8)
+  where b.id = any($2::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and (b.attempt_until is not null or b.reference is not null) returning b.id),
+was as materialized (
+  select s.batch_id, s.lane_id, s.status from submission s where s.batch_id = any(array(select id from done)) and s.status < 10 for no key update),
+moved as (
+  update submission s set status = 4, not_before = null, look_ups = 0, changed_at = clock() from was w where s.batch_id = any($2::bigint[]) and s.batch_id = w.batch_id),
+counted as (
+  select w.lane_id, count(*) filter (where w.status not in (3, 4, 5))::int as n from was w join lane a on a.id = w.lane_id
+  group by w.lane_id, a.kind having a.kind = 0 or count(*) filter (where w.status not in (3, 4, 5)) > 0),
+locked as materialized (
+  select lane_id from lane_state where lane_id = any(array(select lane_id from counted)) order by lane_id for no key update),
+lanes as (
+  update lane_state l set ready = true, pending = l.pending + c.n from counted c join locked using (lane_id) where l.lane_id = c.lane_id)
+select id from done`,
+    values: [JSON.stringify(batches), batches.map(({ id }) => id)],
+  });
+  return new Set(rows.map(({ id }) => id));
+};

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export const MIGRATIONS_DIR = path.join(__dirname, '..', 'migrations');
+
+/** Names of the migrations that this program knows, oldest first. */
+export const knownMigrations = (): string[] =>
+  readdirSync(MIGRATIONS_DIR)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => path.basename(file, '.sql'))
+    .sort();
+
+export interface MigrationSource {
+  up: string;
+  /** How it is undone; null: it cannot be. */
+  down: string | null;
+}
+
+/** The two halves of a migration's file, split at the line that the library that runs them splits it at. */
+export const readMigration = (name: string): MigrationSource => {
+  const text = readFileSync(path.join(MIGRATIONS_DIR, `${name}.sql`), 'utf8');
+  const at = text.search(/^\s*--[\s-]*down\s+migration/im);
+  return at < 0 ? { up: text, down: null } : { up: text.slice(0, at), down: text.slice(at) };
+};

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import {
+  codeOf,
+  isDifferentSchema,
+  isLockTimeout,
+  isMissingSchema,
+  NeedsSessionError,
+  SchemaDiffersError,
+  SchemaMissingError,
+  SchemaNewerError,
+  typedError,
+} from '../errors';
+import { probeExecutionTables } from '../executions/execution';
+import { knownMigrations, MIGRATIONS_DIR } from './files';
+import { unknownMigrations } from './name';
+import { MIGRATIONS_TABLE, planDown, planUp } from './plan';
+import type { PlannedMigration } from './plan';
+import type { Queryable } from '../pool';
+import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from '../pool';
+import { Session } from '../session';
+
+type Log = (line: string) => void;
+/** `count`: so many migrations, the newest first when they are undone. */
+type What = { direction: 'up' } | { direction: 'down'; count: number };
+
+/**
+ * A change of a table waits for the statements that run on it, and everything that comes later waits behind the change: it gives up after this
+ * long and is tried again, so that an installation that runs is held up no longer at a time.
+ */
+const LOCK_TIMEOUT_MS = 2_000;
+const LOCK_TRIES = 60;
+const LOCK_PAUSE_MS = 1_000;
+
+/** Brings the schema up to this program's version; safe to run from many processes at once (advisory lock). Returns what it ran. */
+export const migrate = async (databaseUrl: string, schema = 'muster', log: Log = () => undefined): Promise<string[]> =>
+  withMigrator(databaseUrl, schema, async (client) => {
+    await lockMigrations(client, schema);
+    refuseNewer((await appliedMigrations(client, schema)) ?? []);
+    return runMigrations(client, schema, { direction: 'up' }, log);
+  });
+
+/** Undoes the newest migration, or all after `to`. Throws, with nothing undone, where one of them cannot be. Returns what it undid. */
+export const migrateDown = async (
+  databaseUrl: string,
+  schema: string,
+  to?: string,
+  log: Log = () => undefined,
+): Promise<string[]> =>
+  withMigrator(databaseUrl, schema, async (client) => {
+    await lockMigrations(client, schema);
+    const count = planDown(schema, (await appliedMigrations(client, schema)) ?? [], to).length;
+    return count === 0 ? [] : runMigrations(client, schema, { direction: 'down', count }, log);
+  });
+
+/** What `migrate` would run. Only reads. */
+export const plannedMigrations = async (databaseUrl: string, schema: string): Promise<PlannedMigration[]> =>
+  withMigrator(databaseUrl, schema, async (client) => {
+    const applied = await appliedMigrations(client, schema);
+    refuseNewer(applied ?? []);
+    return planUp(schema, applied);
+  });
+
+/** What `migrateDown` would undo. Only reads. */
+export const plannedDown = async (databaseUrl: string, schema: string, to?: string): Promise<PlannedMigration[]> =>
+  withMigrator(databaseUrl, schema, async (client) =>
+    planDown(schema, (await appliedMigrations(client, schema)) ?? [], to),
+  );
+
+const withMigrator = async <T>(
+  databaseUrl: string,
+  schema: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> => {
+  if (!SCHEMA_PATTERN.test(schema))
+    throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
+  const { url, isPooler } = readUrl(databaseUrl);
+  if (isPooler) throw new NeedsSessionError();
+  // No limit on its statements: an index over a large table takes what it takes. A server that is gone is noticed by the keep-alive.
+  const client = new Session({
+    connectionString: url,
+    application_name: 'muster migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+  });
+  client.on('error', () => undefined); // the statement under way says so
+  try {
+    await client.connect();
+  } catch (error) {
+    throw typedError(error, false);
+  }
+  try {
+    return await work(client);
+  } catch (error) {
+    throw typedError(error, true);
+  } finally {
+    await client.end();
+  }
+};
+
+/** Two processes that start together: the second waits, then finds nothing to do. */
+const lockMigrations = (client: pg.Client, schema: string): Promise<unknown> =>
+  client.query("select pg_advisory_lock(hashtext('muster migrate ' || $1))", [schema]);
+
+const runMigrations = async (client: pg.Client, schema: string, what: What, log: Log): Promise<string[]> => {
+  const { runner } = await import('node-pg-migrate');
+  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  const before = (await appliedMigrations(client, schema)) ?? [];
+  for (let tries = 1; ; tries++) {
+    // What an earlier try has undone is not undone twice over.
+    const done = before.length - ((await appliedMigrations(client, schema)) ?? []).length;
+    const left = what.direction === 'down' ? { count: what.count - done } : {};
+    try {
+      await runner({
+        ...what,
+        ...left,
+        dbClient: client,
+        dir: MIGRATIONS_DIR,
+        ignorePattern: '(?!.*\\.sql$).*',
+        schema,
+        createSchema: true,
+        migrationsSchema: schema,
+        createMigrationsSchema: true,
+        migrationsTable: MIGRATIONS_TABLE,
+        noLock: true,
+        checkOrder: true,
+        log,
+        logger: { debug: () => undefined, info: log, warn: log, error: log },
+      });
+      return changed(before, (await appliedMigrations(client, schema)) ?? []);
+    } catch (error) {
+      await client.query('rollback');
+      if (!isLockTimeout(error) || tries >= LOCK_TRIES) throw error;
+      log(`A table is in use (${codeOf(error)}); trying again.`);
+      await sleep(LOCK_PAUSE_MS);
+    }
+  }
+};
+
+/** What was applied or undone between the two, in the order in which that happened. */
+const changed = (before: readonly string[], after: readonly string[]): string[] => [
+  ...after.filter((name) => !before.includes(name)),
+  ...before.filter((name) => !after.includes(name)).reverse(),
+];
+
+/**
+ * Throws where this program cannot run on the tables: a worker or client checks this before anything else. Returns the migrations of newer
+ * programs that are applied and no obstacle.
+ */
+export const checkSchema = async (db: Queryable): Promise<string[]> => {
+  let done: string[];
+  try {
+    const { rows } = await db.query<{ name: string }>({ text: `select name from ${MIGRATIONS_TABLE} order by name` });
+    done = rows.map((row) => row.name);
+  } catch (error) {
+    if (isMissingSchema(error)) throw new SchemaMissingError('no tables');
+    throw error;
+  }
+  const newer = refuseNewer(done);
+  const missing = knownMigrations().filter((name) => !done.includes(name));
+  if (missing.length > 0) throw new SchemaMissingError(`missing ${missing.join(', ')}`);
+  await probeExecutionTables(db).catch((error: unknown) => {
+    throw isDifferentSchema(error) ? new SchemaDiffersError(error) : error;
+  });
+  return newer;
+};
+
+/** Names in order; null: there is no table of them. */
+const appliedMigrations = async (client: pg.Client, schema: string): Promise<string[] | null> => {
+  const { rows: found } = await client.query<{ name: string | null }>('select to_regclass($1)::text as name', [
+    `"${schema}".${MIGRATIONS_TABLE}`,
+  ]);
+  if (found[0]?.name == null) return null;
+  const { rows } = await client.query<{ name: string }>(
+    `select name from "${schema}".${MIGRATIONS_TABLE} order by name`,
+  );
+  return rows.map((row) => row.name);
+};
+
+/** Returns what is applied, unknown to this program and compatible with it. */
+const refuseNewer = (done: readonly string[]): string[] => {
+  const known = knownMigrations();
+  const { compatible, breaking } = unknownMigrations(done, known);
+  if (breaking.length > 0) throw new SchemaNewerError(breaking.at(-1)!, known.at(-1) ?? 'nothing');
+  return compatible;
+};

@@ -1,0 +1,154 @@
+import type { Queryable } from '../pool';
+
+/** One live worker process. `seen_at` is the database's clock: whoever reads it needs no clock of its own. */
+export interface NodeRow {
+  id: string;
+  taskQueue: string;
+  handlers: readonly string[];
+  version: string;
+  draining: boolean;
+  /** Whether it answers roll calls of executions (`batch_support`, E3), with what attributes, and which functions it has. */
+  batch?: boolean;
+  attributes?: Readonly<Record<string, string>>;
+  functions?: readonly string[];
+  /** Of the node, the same after a restart; none: null. */
+  name?: string | null;
+}
+
+/**
+ * A sign of life; who stops does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for
+ * dead. An admin's drain is not the row's but the table's of that name: it counts for a row that is there again, too. One that came in the middle
+ * of this statement is seen by the next one.
+ */
+export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
+  await db.query({
+    name: 'touch-node',
+    text: `
+insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained)
+values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9, exists (select from drain d where d.node = $1 or d.is_name and d.node = $9))
+on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining, functions = excluded.functions, drained = excluded.drained`,
+    values: [
+      node.id,
+      node.taskQueue,
+      node.handlers,
+      node.version,
+      node.draining,
+      node.batch ?? false,
+      JSON.stringify(node.attributes ?? {}),
+      node.functions ?? [],
+      node.name ?? null,
+    ],
+  });
+};
+
+/** A clean stop: nobody need wait for its signs of life. */
+export const removeNode = async (db: Queryable, id: string): Promise<void> => {
+  await db.query({ name: 'remove-node', text: 'delete from node where id = $1', values: [id] });
+};
+
+/** Nodes without a sign of life for this long are gone for good; answers how many were removed. */
+export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-stale-nodes',
+    text: `delete from node where seen_at < clock() - $1 * interval '1 ms'`,
+    values: [olderThanMs],
+  });
+  return rowCount ?? 0;
+};
+
+/** A node that was not seen for this long is not counted on: many of its signs of life are missing. */
+export const NODE_LIVE_MS = 30_000;
+
+/** Handlers that a live worker serves: seen within the last `withinMs`, not draining. */
+export const servedHandlers = async (db: Queryable, withinMs: number): Promise<string[]> => {
+  const { rows } = await db.query<{ handler: string }>({
+    name: 'served-handlers',
+    text: `
+select distinct u.handler from node n cross join lateral unnest(n.handlers) u (handler)
+where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' order by 1`,
+    values: [withinMs],
+  });
+  return rows.map((row) => row.handler);
+};
+
+/** Who answers a roll call (E3): live nodes with `batch_support` and these attributes; those without are not considered. */
+export const answerRollCall = async (
+  db: Queryable,
+  call: { functionId: string; attributes: object; withinMs: number },
+): Promise<{ id: string; serves: boolean }[]> => {
+  const { rows } = await db.query<{ id: string; serves: boolean }>({
+    name: 'answer-roll-call',
+    text: `
+select id, $1 = any(functions) as serves from node
+where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb order by id`,
+    values: [call.functionId, JSON.stringify(call.attributes), call.withinMs],
+  });
+  return rows;
+};
+
+/** A node as the balancer sees it. */
+export interface NodeFactsRow {
+  id: string;
+  name: string | null;
+  handlers: string[];
+  attributes: Record<string, string>;
+  /** By an admin. */
+  drained: boolean;
+  /** The process ends by itself. */
+  stopping: boolean;
+  alive: boolean;
+  /** Since its last sign of life. */
+  seenMs: number;
+  startedMs: number;
+}
+
+/** All nodes with a sign of life within `withinMs`, and those without that the store still knows. */
+export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<NodeFactsRow[]> => {
+  const { rows } = await db.query<NodeFactsRow>({
+    name: 'read-node-facts',
+    text: `
+select id, name, handlers, attributes, drained, draining as stopping, seen_at > clock() - $1 * interval '1 ms' as alive,
+  extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs", extract(epoch from started_at)::float8 * 1000 as "startedMs" from node order by id`,
+    values: [withinMs],
+  });
+  return rows;
+};
+
+/**
+ * An admin's word: it is to have no partitions and no chunks. By id: this process, whenever it is there. By name: those of that name, also those that
+ * start later. Answers the ids of those there are; none: there is no such node, and nothing was written.
+ */
+export const drainNode = async (db: Queryable, idOrName: string): Promise<string[]> => {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'drain-node',
+    text: `
+with meant as (select id, $1 <> id as "isName" from node where id = $1 or name = $1),
+said as (insert into drain select $1, bool_and(m."isName"), clock() from meant m having count(*) > 0 on conflict (node) do nothing)
+update node n set drained = true from meant m where n.id = m.id returning n.id`,
+    values: [idOrName],
+  });
+  return rows.map(({ id }) => id);
+};
+
+/** It may have some again, whichever word kept it from that. Answers the ids of those there are, and whether there was a word. */
+export const undrainNode = async (db: Queryable, idOrName: string): Promise<{ ids: string[]; wasDrained: boolean }> => {
+  const { rows } = await db.query<{ ids: string[]; wasDrained: boolean }>({
+    name: 'undrain-node',
+    text: `
+with meant as (select id, name from node where id = $1 or name = $1),
+taken as (delete from drain where node = $1 or node in (select id from meant union all select name from meant) returning node),
+freed as (update node n set drained = false from meant m where n.id = m.id returning n.id)
+select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select from taken) as "wasDrained"`,
+    values: [idOrName],
+  });
+  return rows[0]!;
+};
+
+/** Words about processes whose rows have been gone for so long that they do not come back; those about names stay. */
+export const forgetDrains = async (db: Queryable, olderThanMs: number): Promise<void> => {
+  await db.query({
+    name: 'forget-drains',
+    text: `delete from drain d where not d.is_name and d.drained_at < clock() - $1 * interval '1 ms' and not exists (select from node n where n.id = d.node)`,
+    values: [olderThanMs],
+  });
+};

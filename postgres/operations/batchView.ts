@@ -1,0 +1,87 @@
+import type { CancellationRow } from '../accepted/cancellation';
+import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
+import { STACK_OF_BATCH } from '../calls/fault';
+import type { Queryable } from '../pool';
+
+/** One batch as people ask for it. */
+export interface BatchRow {
+  id: number;
+  handler: string;
+  target: string;
+  leader: string;
+  /** Who formed it. */
+  epoch: number;
+  turn: number;
+  state: number;
+  reason: number;
+  /** Members when it was formed, and how many of them have left since (put back, split off, or with an end of their own). */
+  n: number;
+  left: number;
+  bytes: number;
+  weight: number;
+  /** Calls marked so far (a verdict by hand is one, too), and those that count against `maxAttempts`. */
+  attempts: number;
+  counted: number;
+  /** The node of the last call, and until when nobody may take the next attempt (null: concluded). */
+  attemptBy: string | null;
+  attemptUntil: Date | null;
+  /** The submission that carries it; null: waits in the store. */
+  dispatch: number | null;
+  /** Calls refused for now in a row (H5). */
+  refusals: number;
+  retryAt: Date | null;
+  /** Accepted downstream under this name, asked again at, given up at (H7). */
+  reference: string | null;
+  pollAt: Date | null;
+  pollUntil: Date | null;
+  /** The downstream was, or is about to be, asked to stop it; null: it was not given up. */
+  cancellation: CancellationRow | null;
+  /** Split from, into, and how often. */
+  parent: number | null;
+  children: number[];
+  depth: number;
+  /** Refused for its content, waits for what becomes of its other half (H4). */
+  refused: boolean;
+  /** The batch under whose idempotency key the downstream may know these tasks. */
+  sentAs: number;
+  error: string | null;
+  /** Where the handler threw in that call; null: it did not. */
+  stack: string | null;
+  /** Values of the last attempt are stored in this many pages (H8). */
+  resultPages: number;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | null> => {
+  const { rows } = await db.query<BatchRow>({
+    name: 'read-batch',
+    text: `
+select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n, b.n_left as left, b.bytes, b.weight,
+  b.attempt as attempts, b.counted, b.attempt_by as "attemptBy", b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt",
+  b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
+  array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused, coalesce(b.sent_as, b.id) as "sentAs", b.error, ${STACK_OF_BATCH} as stack,
+  (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
+  b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left join leader l on l.id = b.leader_id where b.id = $1`,
+    values: [id],
+  });
+  return rows[0] ?? null;
+};
+
+/** The first members as the batch was formed, with the state each is in now, wherever it went. */
+export const readBatchMembers = async (
+  db: Queryable,
+  id: number,
+  limit: number,
+): Promise<{ id: string; state: number }[]> => {
+  const { rows } = await db.query<{ id: string; state: number }>({
+    name: 'read-batch-members',
+    text: `
+select s.id, s.state from batch b cross join lateral (
+  select * from unnest(b.members[1:$2::int]) with ordinality u (seq, place)) u join task_state s on s.seq = u.seq where b.id = $1 order by u.place`,
+    values: [id, limit],
+  });
+  return rows;
+};

@@ -1,0 +1,66 @@
+import type { Client } from '../pool';
+
+/** Cancelling of created tasks (G9): the statements of one transaction, in their order. */
+
+/** With the lane that each feeds. */
+export const findTargetsOf = async (
+  client: Client,
+  ids: readonly string[],
+): Promise<{ targetId: number; laneId: number | null }[]> => {
+  const { rows } = await client.query<{ targetId: number; laneId: number | null }>({
+    name: 'find-targets-of',
+    text: `
+select t.id as "targetId", t.lane_id as "laneId" from target t where t.id = any(array(select distinct target_id from task where id = any($1::text[])))`,
+    values: [ids],
+  });
+  return rows;
+};
+
+/**
+ * The lock under which a claim takes tasks out of the queue: what the next statement sees there, stays there. In id order; a claim takes
+ * its targets in the order in which they are due, so a deadlock is possible, and retried by both. Tasks of
+ * a lane are put into batches under the lane's own lock (`lockLaneStates`), which is taken in their place, after these.
+ */
+export const lockTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
+  await client.query({
+    name: 'lock-targets',
+    text: 'select from target where id = any($1::int[]) order by id for no key update',
+    values: [targetIds],
+  });
+};
+
+export interface CancelledTask {
+  id: string;
+  targetId: number;
+  /** Null: its target feeds none. */
+  laneId: number | null;
+  handler: string;
+  target: string;
+  initiatorId: number | null;
+  cancelled: boolean;
+  /** Before the call. */
+  state: number;
+}
+
+/** Out of `queue` and `delayed`, an outcome in; the others are answered as they are. A retried task gives its distinctBy key back. */
+export const cancelTasks = async (client: Client, ids: readonly string[]): Promise<CancelledTask[]> => {
+  const { rows } = await client.query<CancelledTask>({
+    name: 'cancel-tasks',
+    text: `
+with named as materialized (
+  select k.seq, k.id, k.target_id, k.priority, k.initiator_id, s.state from task_state s join task k on k.seq = s.seq where s.id = any($1::text[])),
+dequeued as (
+  delete from queue q using named n where q.target_id = n.target_id and q.priority = n.priority and q.seq = n.seq returning q.seq, q.attempts),
+undelayed as (delete from delayed d using named n where d.seq = n.seq returning d.seq, d.attempts),
+unlaned as (delete from lane_queue l using named n where l.seq = n.seq returning l.seq, l.attempts),
+gone as (select * from dequeued union all select * from undelayed union all select * from unlaned),
+freed as (delete from busy_key b using gone g where b.seq = g.seq),
+ended as (
+  insert into outcome (seq, target_id, state, attempts, at)
+  select g.seq, n.target_id, 7, g.attempts, clock() from gone g join named n on n.seq = g.seq)
+select n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target, n.initiator_id as "initiatorId", g.seq is not null as cancelled, n.state
+from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id left join gone g on g.seq = n.seq`,
+    values: [ids],
+  });
+  return rows;
+};

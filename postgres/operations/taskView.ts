@@ -1,0 +1,76 @@
+import type { Queryable } from '../pool';
+
+/** Tasks as people ask for them: by id, with the state that the view derives. */
+
+export interface TaskRow {
+  seq: number;
+  id: string;
+  handler: string;
+  target: string;
+  state: number;
+  attempts: number;
+  batchId: number | null;
+  /** The value that the downstream gave for it, if it did, is in its batch's pages. */
+  paged: boolean;
+  createdAt: Date;
+  notBefore: Date | null;
+  priority: number;
+  payload: string;
+  /** JSON text of a result of its own (by hand); null: none. */
+  ownResult: string | null;
+  error: string | null;
+  finishedAt: Date | null;
+}
+
+/** Those of the ids that exist, in no order. */
+export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<TaskRow[]> => {
+  const { rows } = await db.query<TaskRow>({
+    name: 'read-tasks',
+    text: `
+select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId", coalesce(b.state >= 4 and (o.seq is null or o.state = 5), false) as paged, k.created_at as "createdAt",
+  d.not_before as "notBefore", k.priority, k.payload::text as payload, o.result::text as "ownResult",
+  case when o.seq is null then b.error else o.error end as error, case when s.state >= 4 then coalesce(o.at, b.finished_at) end as "finishedAt"
+from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id join handler h on h.id = t.handler_id
+  left join outcome o on o.seq = k.seq left join delayed d on d.seq = k.seq left join batch b on b.id = s.batch_id
+where s.id = any($1::text[])`,
+    values: [ids],
+  });
+  return rows;
+};
+
+/** Values of members, found by their place in the batch, in the pages of its last attempt (H8). JSON text; a member without one is left out. */
+export const readResults = async (
+  db: Queryable,
+  batchIds: readonly number[],
+  seqs: readonly number[],
+): Promise<Map<number, { result: string; note: string | null }>> => {
+  const { rows } = await db.query<{ seq: number; result: string; note: string | null }>({
+    // No name: planned anew each time. The generic plan, made for one batch, joined every value with every wanted task (100 times slower).
+    text: `
+with wanted as materialized (
+  select b.id, b.attempt, u.place - 1 as place, u.seq from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+    join unnest($2::bigint[]) w (seq) on w.seq = u.seq where b.id = any($1::bigint[]))
+select w.seq, (e.value->1)::text as result, e.value->>2 as note
+from result_page p cross join lateral json_array_elements(p.results) e
+  join wanted w on w.id = p.batch_id and w.attempt = p.attempt and w.place = (e.value->>0)::int
+where p.batch_id = any($1::bigint[])
+  and exists (select from wanted w where w.id = p.batch_id and w.attempt = p.attempt and w.place between p.first and p.last)`,
+    values: [batchIds, seqs],
+  });
+  return new Map(rows.map(({ seq, result, note }) => [seq, { result, note }]));
+};
+
+/** For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no end to wait for: in-progress here. */
+export const readTaskStates = async (
+  db: Queryable,
+  ids: readonly string[],
+): Promise<{ id: string; state: number }[]> => {
+  const { rows } = await db.query<{ id: string; state: number }>({
+    name: 'read-task-states',
+    text: `
+select s.id, case when s.state = 3 and exists (select from batch b where b.id = s.batch_id and b.state = 1) then 2::smallint else s.state end as state
+from task_state s where s.id = any($1::text[])`,
+    values: [ids],
+  });
+  return rows;
+};

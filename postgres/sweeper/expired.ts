@@ -1,0 +1,121 @@
+import type { Queryable } from '../pool';
+
+/** The deletions of `retention.ts`, each statement a transaction; for one handler, from a time that was looked at before. */
+
+export interface HandlerRetention {
+  id: number;
+  retentionMs: number;
+}
+
+export const readRetentions = async (db: Queryable): Promise<HandlerRetention[]> => {
+  const { rows } = await db.query<HandlerRetention>({
+    name: 'read-retentions',
+    text: 'select id, retention_ms as "retentionMs" from handler order by id',
+  });
+  return rows;
+};
+
+export interface Deleted {
+  tasks: number;
+  batches: number;
+  /** Everything that ended before was looked at. */
+  seenTo: Date;
+}
+
+/** Tasks with an end of their own: failed, dead, cancelled, or resolved by hand. What a redrive holds is left to it. */
+export const deleteExpiredOutcomes = async (
+  db: Queryable,
+  handler: HandlerRetention,
+  from: Date | null,
+  limit: number,
+): Promise<Deleted> => {
+  const { rows } = await db.query<Deleted>({
+    name: 'delete-expired-outcomes',
+    text: `
+with old as materialized (
+  select o.seq, o.at from outcome o join target t on t.id = o.target_id and t.handler_id = $1
+  where o.at < clock() - $2 * interval '1 ms' and o.at >= coalesce($3::timestamptz, '-infinity')
+    and not exists (select from notification n where n.batch_id = o.batch_id and n.done_at is null)
+  order by o.at limit $4 for update of o skip locked),
+ended as (delete from outcome o using old where o.seq = old.seq returning o.seq),
+gone as (delete from task k using ended e where k.seq = e.seq returning k.seq)
+select (select count(*) from gone) as tasks, 0 as batches,
+  case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms' else (select max(at) from old) end as "seenTo"`,
+    values: [handler.id, handler.retentionMs, from, limit],
+  });
+  return rows[0]!;
+};
+
+/** Most batches of one statement. */
+const MOST_BATCHES = 1_000;
+
+/**
+ * Whole batches, oldest first, with the members that share their end: at most `limit` of them, but one batch at least. A batch that
+ * members have left goes when none of those is there any more; so a part goes before the whole it was split from.
+ */
+export const deleteExpiredBatches = async (
+  db: Queryable,
+  handler: HandlerRetention,
+  from: Date | null,
+  limit: number,
+): Promise<Deleted> => {
+  const { rows } = await db.query<Deleted>({
+    name: 'delete-expired-batches',
+    text: `
+with found as materialized (
+  select b.id, b.members, b.finished_at, b.n - b.n_left as n from batch b join target t on t.id = b.target_id and t.handler_id = $1
+  where b.finished_at < clock() - $2 * interval '1 ms' and b.finished_at >= coalesce($3::timestamptz, '-infinity')
+    and (b.n_left = 0 or not exists (
+      select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq and m.batch_id = b.id where m.seq is null))
+    and not exists (select from batch c where c.parent_id = b.id)
+    -- a batch that waits for it must still find out what became of it; what halts a lane is still to be decided about
+    and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id and s.status < 10 where d.needs = b.id)
+      and not exists (select from lane_state l where l.halted_by = b.id))
+    and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)
+  order by b.finished_at limit $5 for update of b skip locked),
+old as materialized (
+  select id, members, finished_at from (
+    select f.*, sum(f.n) over (order by f.finished_at, f.id) - f.n as before from found f) f where f.before = 0 or f.before + f.n <= $4),
+shared as (
+  delete from member m using (select o.id, u.seq from old o cross join lateral unnest(o.members) u (seq)) x
+  where m.seq = x.seq and m.batch_id = x.id returning m.seq),
+gone as (delete from task k using shared m where k.seq = m.seq returning k.seq),
+pages as (delete from result_page p using old o where p.batch_id = o.id),
+told as (delete from notification n using old o where n.batch_id = o.id),
+stopped as (delete from cancellation c using old o where c.batch_id = o.id),
+over as (delete from batch b using old o where b.id = o.id returning b.id)
+select (select count(*) from gone) as tasks, (select count(*) from over) as batches,
+  case when (select count(*) from old) < $5 and (select count(*) from old) = (select count(*) from found)
+    then clock() - $2 * interval '1 ms' else (select max(finished_at) from old) end as "seenTo"`,
+    values: [handler.id, handler.retentionMs, from, limit, MOST_BATCHES],
+  });
+  return rows[0]!;
+};
+
+/** Delivered messages of no batch: of tasks that were cancelled. */
+export const deleteExpiredNotifications = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-expired-notifications',
+    text: `
+delete from notification where id in (
+  select n.id from notification n join handler h on h.name = n.body->>'handler'
+  where n.batch_id is null and n.done_at < clock() - h.retention_ms * interval '1 ms' limit $1 for update of n skip locked)`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};
+
+/** Who no task, no fan-out and no message refers to any more. An hour is far more than any client uses an id without registering it again (`INITIATOR_MS`). */
+export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
+  const { rowCount } = await db.query({
+    name: 'delete-unused-initiators',
+    text: `
+delete from initiator where id in (
+  select i.id from initiator i where i.used_at < clock() - interval '1 hour'
+    and not exists (select from task k where k.initiator_id = i.id) and not exists (select from notification n where n.initiator_id = i.id)
+    and not exists (select from fanout f where f.initiator_id = i.id)
+  order by i.used_at limit $1 for update of i skip locked)`,
+    values: [limit],
+  });
+  return rowCount ?? 0;
+};

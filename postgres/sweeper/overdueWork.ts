@@ -1,0 +1,131 @@
+import { STANDING_MS } from '../../workflows/planning/liveness';
+import type { Queryable } from '../pool';
+
+/**
+ * Due work whose workflow does not move: since when something is overdue, and nothing else was heard of the one who is to do it. Asked for
+ * only where a worker has been alive for as long, or waiting is no fault. One statement per kind, shared by `verify`, which names the rows.
+ */
+export interface OverdueWork {
+  kind: 'monitor' | 'notifier' | 'balancer' | 'execution';
+  /** The handler, or the id of the execution; empty: there is one in an installation. */
+  name: string;
+  /** Handlers that have partitions without a node; of a balancer. */
+  handlers: string[];
+  ms: number;
+  /** The run of its last turn, as far as the store knows it. */
+  runId: string | null;
+}
+
+const LATE = `clock() - ${STANDING_MS} * interval '1 ms'`;
+/** A worker without a sign of life for longer may be gone; ten heartbeats. */
+const LIVE = `n.seen_at > clock() - interval '30 s' and not n.draining and n.started_at < ${LATE}`;
+const ATTENDED = `exists (select from node n where ${LIVE})`;
+/** Of those overdue, so many are read of a kind: the oldest. */
+const MOST = 10_000;
+
+/** When the activity of a monitor or of the notifier last gave a sign of life, on its row of `lease`. */
+const lookedAt = (resource: string): string =>
+  `(select k.expires_at from lease k where k.resource = ${resource} and k.expires_at > ${LATE})`;
+export const monitorLook = (handler: string): string => `look/monitor/${handler}`;
+export const NOTIFIER_LOOK = 'look/notifier';
+
+/** Handlers whose accepted batches are not asked about, or whose cancellations are not made. */
+export const STANDING_MONITORS = `
+select h.name as handler, min(d.at) as since from (
+  select t.handler_id, b.poll_at as at from (
+    select target_id, poll_at from batch where reference is not null and state = 1 and poll_at < ${LATE} order by poll_at limit ${MOST}) b
+    join target t on t.id = b.target_id
+  union all select c.handler_id, c.next_at from cancellation c where c.state = 0 and c.next_at < ${LATE}) d join handler h on h.id = d.handler_id
+where exists (select from node n where ${LIVE} and h.name = any(n.handlers)) and ${lookedAt(`'look/monitor/' || h.name`)} is null
+group by h.name`;
+
+/** At most one row: the oldest notification that nobody delivers. */
+export const STANDING_NOTIFIER = `
+select n.id as notification, n.next_at as since from (
+  select id, next_at from notification where done_at is null and next_at < ${LATE} order by next_at limit 1) n
+where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
+
+/**
+ * Partitions that a live node is able to have and that nobody gives it, and those to be given up, while there are no rounds. A node may
+ * take most of a lease to give one up; the lease of one that is held is renewed at a third, so what is left of it is above half.
+ */
+export const STANDING_PARTITIONS = `
+select p.resource as partition, h.name as handler, case when l.expires_at < ${LATE} then l.expires_at else coalesce(l.revoked_at, d.drained_at, p.pinned_at) end as since
+from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
+  left join node o on o.id = l.holder left join drain d on d.node = o.id or d.is_name and d.node = o.name
+where (l.expires_at < ${LATE} and (l.kept_until is null or l.kept_until < ${LATE})
+    or l.revoked_at < ${LATE} - 2 * greatest(interval '0', l.expires_at - clock())
+    or l.revoked_at is null and l.expires_at > clock() and (d.drained_at < ${LATE}
+      or p.pinned_at < ${LATE} and p.pinned_to is distinct from o.id and p.pinned_to is distinct from o.name
+        and exists (select from node n where ${LIVE} and not n.drained and (n.id = p.pinned_to or n.name = p.pinned_to) and h.name = any(n.handlers) and n.attributes @> h.needs)))
+  and exists (select from node n where ${LIVE} and not n.drained and h.name = any(n.handlers) and n.attributes @> h.needs)
+  and not exists (select from lease k where k.resource = 'assignor' and k.expires_at > ${LATE})`;
+
+/** Executions that were woken and take no turn, or that nobody wakes. */
+export const STANDING_EXECUTIONS = `
+select x.id as execution, x.since, x.run from (
+  select e.id, e.woken_at as since, e.run from execution e where e.woken_at < ${LATE} and e.state in (0, 1)
+  union all select e.id, e.resume_at, e.run from execution e where e.resume_at < ${LATE} and e.state in (0, 1) and e.woken_at is null) x
+where ${ATTENDED}`;
+
+/** Those that stand still, the longest first. */
+export const readOverdueWork = async (db: Queryable, limit: number): Promise<OverdueWork[]> => {
+  const { rows } = await db.query<OverdueWork>({
+    name: 'read-overdue-work',
+    text: `
+select x.kind, x.name, x.handlers, x."runId", (extract(epoch from clock() - x.since) * 1000)::float8 as ms from (
+  select 'monitor' as kind, handler as name, array[]::text[] as handlers, since, null::text as "runId" from (${STANDING_MONITORS}) m
+  union all select 'notifier', '', '{}', since, null from (${STANDING_NOTIFIER}) n
+  union all select 'balancer', '', array_agg(distinct handler), min(since), (select k.holder from lease k where k.resource = 'assignor') from (${STANDING_PARTITIONS}) p having count(*) > 0
+  union all (select 'execution', execution::text, '{}', since, run from (${STANDING_EXECUTIONS}) e order by since limit $1)) x
+order by x.since limit $1`,
+    values: [limit],
+  });
+  return rows;
+};
+
+/** How many of each kind stand still, and for how long the oldest has. */
+export interface OverdueGauge {
+  kind: OverdueWork['kind'];
+  n: number;
+  oldestMs: number;
+}
+
+export const readOverdueGauges = async (db: Queryable): Promise<OverdueGauge[]> => {
+  const { rows } = await db.query<OverdueGauge>({
+    name: 'read-overdue-gauges',
+    text: `
+select k.kind, coalesce(x.n, 0)::float8 as n, coalesce(extract(epoch from clock() - x.since) * 1000, 0)::float8 as "oldestMs"
+from unnest(array['monitor', 'notifier', 'balancer', 'execution']) k (kind) left join (
+  select 'monitor' as kind, count(*) as n, min(since) as since from (${STANDING_MONITORS}) m
+  union all select 'notifier', count(*), min(since) from (${STANDING_NOTIFIER}) n
+  union all select 'balancer', least(1, count(*)), min(since) from (${STANDING_PARTITIONS}) p
+  union all select 'execution', count(*), min(since) from (${STANDING_EXECUTIONS}) e) x on x.kind = k.kind`,
+  });
+  return rows;
+};
+
+/** A sign of life of a look under way. Written at most every 10 s: looks may follow each other fast. */
+export const signLook = async (db: Queryable, resource: string): Promise<void> => {
+  await db.query({
+    name: 'sign-look',
+    text: `
+insert into lease as l (resource, epoch, acquired_at, expires_at) values ($1, 0, clock(), clock())
+on conflict (resource) do update set expires_at = excluded.expires_at where l.expires_at < clock() - interval '10 s'`,
+    values: [resource],
+  });
+};
+
+/** Whether a callback of this task, which is over, has been due for so long that its notifier stands still. */
+export const hasOverdueNotice = async (db: Queryable, taskId: string): Promise<boolean> => {
+  const { rows } = await db.query<{ overdue: boolean }>({
+    name: 'has-overdue-notice',
+    text: `
+select exists (select from task t left join outcome o on o.seq = t.seq left join member m on m.seq = t.seq
+  left join batch b on b.id = coalesce(m.batch_id, o.batch_id)
+  join notification n on n.initiator_id = t.initiator_id and (n.batch_id is null or n.batch_id in (b.id, b.parent_id))
+where t.id = $1 and n.done_at is null and n.next_at < ${LATE}) as overdue`,
+    values: [taskId],
+  });
+  return rows[0]!.overdue;
+};

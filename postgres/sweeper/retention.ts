@@ -1,0 +1,77 @@
+import * as expired from './expired';
+import { deleteKeptAnswers } from '../api/idempotencyKey';
+import type { Queryable } from '../pool';
+
+/** Rows that commit late carry an earlier time: this much is looked at again each time. */
+const MARGIN_MS = 120_000;
+/** What could not go when its time came (a part, a retried member, a callback on its way) goes with the next full look. */
+const FULL_LOOK_MS = 3_600_000;
+
+/** It reads every initiator that is still in use: now and then, so many at once. */
+const INITIATORS_MS = 600_000;
+const INITIATORS = 5_000;
+/** An Idempotency-Key of the HTTP API is known for so long. */
+export const KEYS_KEPT_MS = 86_400_000;
+const KEYS = 5_000;
+
+interface Mark {
+  batches: Date | null;
+  outcomes: Date | null;
+}
+
+/**
+ * Deletes what ended longer ago than its handler's `retentionMs` (default 7 days), in bounded transactions. The ids of deleted tasks are
+ * free again: the dedupe window is the retention. Never deleted: a backlog, anything unknown, a batch with members that live on elsewhere
+ * (retried, split off, redriven) or whose callbacks are not delivered yet.
+ *
+ * Handlers may keep things for an hour or for a year, and the index knows only when a batch ended: without a memory each call would read
+ * all that the patient handlers keep. So one of these remembers up to where it has looked, and looks at everything again once an hour.
+ */
+export class Retention {
+  private marks = new Map<number, Mark>();
+  private fullLookAt = -Infinity;
+  private initiatorsAt = -Infinity;
+  private turn = 0;
+
+  constructor(private readonly now: () => number = () => performance.now()) {}
+
+  /** About `limit` tasks at most (one batch goes whole); answers how many. To be called again and again. */
+  async deleteExpired(db: Queryable, limit: number): Promise<number> {
+    if (this.now() - this.fullLookAt > FULL_LOOK_MS) {
+      this.marks = new Map();
+      this.fullLookAt = this.now();
+    }
+    const handlers = await expired.readRetentions(db);
+    let deleted = 0;
+    // Another handler is the first each time: one with much to delete leaves the others their turn.
+    for (let i = 0; i < handlers.length && deleted < limit; i++) {
+      const handler = handlers[(i + this.turn) % handlers.length]!;
+      deleted += await this.deleteOf(db, handler, limit - deleted);
+    }
+    this.turn++;
+    await expired.deleteExpiredNotifications(db, limit);
+    await deleteKeptAnswers(db, KEYS_KEPT_MS, KEYS);
+    if (this.now() - this.initiatorsAt > INITIATORS_MS) {
+      // A full chunk: there may be more, so the next call goes on.
+      if ((await expired.deleteUnusedInitiators(db, INITIATORS)) < INITIATORS) this.initiatorsAt = this.now();
+    }
+    return deleted;
+  }
+
+  private async deleteOf(db: Queryable, handler: expired.HandlerRetention, limit: number): Promise<number> {
+    const mark = this.marks.get(handler.id) ?? { batches: null, outcomes: null };
+    this.marks.set(handler.id, mark);
+    const alone = await expired.deleteExpiredOutcomes(db, handler, mark.outcomes, limit);
+    mark.outcomes = before(alone.seenTo);
+    if (alone.tasks >= limit) return alone.tasks;
+    const whole = await expired.deleteExpiredBatches(db, handler, mark.batches, limit - alone.tasks);
+    mark.batches = before(whole.seenTo);
+    return alone.tasks + whole.tasks;
+  }
+}
+
+const before = (time: Date): Date => new Date(time.getTime() - MARGIN_MS);
+
+/** One full look, without a memory. */
+export const deleteExpired = (db: Queryable, limit: number): Promise<number> =>
+  new Retention().deleteExpired(db, limit);

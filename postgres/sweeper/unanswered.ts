@@ -1,0 +1,61 @@
+import { INSTALLATION } from '../installation';
+import type { Queryable } from '../pool';
+
+/** A leader or queuer that was woken, and has taken no turn since. */
+export interface Unanswered {
+  kind: 'leader' | 'queuer';
+  id: number;
+  /** Of a leader. */
+  handler: string | null;
+  name: string | null;
+  /** Since the wake. */
+  ms: number;
+  /** Who took the last turn. */
+  runId: string | null;
+  /** Of this store. */
+  installation: string;
+}
+
+/**
+ * Those whose wake is older than `olderThanMs`, the oldest first: of each handler's leaders and of the queuers at most `limit`, so that many
+ * of one handler hide no other. A renewed lease does not hide them.
+ */
+export const readUnanswered = async (db: Queryable, olderThanMs: number, limit: number): Promise<Unanswered[]> => {
+  const { rows } = await db.query<Unanswered>({
+    name: 'read-unanswered',
+    text: `
+select r.kind, r.id, r.handler, r.name, (extract(epoch from clock() - r.woken_at) * 1000)::float8 as ms, r.holder as "runId",
+  ${INSTALLATION} as installation
+from (
+  select x.*, row_number() over (partition by x.handler order by x.woken_at) as place from (
+    select 'leader' as kind, l.id, h.name as handler, l.name, l.woken_at, l.holder from leader l join handler h on h.id = l.handler_id where l.state = 1
+    union all select 'queuer', q.id, null, null, q.woken_at, q.holder from queuer q where q.state = 1) x
+  where x.woken_at < clock() - $1 * interval '1 ms') r
+where r.place <= $2 order by r.woken_at`,
+    values: [olderThanMs, limit],
+  });
+  return rows;
+};
+
+/** Wakes that no turn has answered yet, of leaders and of queuers. */
+export interface Wakes {
+  kind: 'leader' | 'queuer';
+  /** Older than the limit. */
+  late: number;
+  /** Age of the oldest; 0: there is none. */
+  oldestMs: number;
+}
+
+export const readWakes = async (db: Queryable, olderThanMs: number): Promise<Wakes[]> => {
+  const { rows } = await db.query<Wakes>({
+    name: 'read-wakes',
+    text: `
+select k.kind, count(*) filter (where x.woken_at < clock() - $1 * interval '1 ms')::float8 as late,
+  coalesce(greatest(0, extract(epoch from clock() - min(x.woken_at)) * 1000), 0)::float8 as "oldestMs"
+from unnest(array['leader', 'queuer']) k (kind) left join (
+  select 'leader' as kind, woken_at from leader where state = 1 and woken_at is not null
+  union all select 'queuer', woken_at from queuer where state = 1 and woken_at is not null) x on x.kind = k.kind group by 1`,
+    values: [olderThanMs],
+  });
+  return rows;
+};

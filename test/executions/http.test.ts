@@ -1,0 +1,66 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { makeExecutor, servedFunctions } from '../../activities/executions/executors';
+import type { RunOutcome } from '../../activities/executions/executors';
+
+let server: Server;
+let port: number;
+const seen: { method: string; url: string; body: string; headers: IncomingHttpHeaders }[] = [];
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part) => (body += String(part)));
+    request.on('end', () => {
+      seen.push({ method: request.method!, url: request.url!, body, headers: request.headers });
+      const status = Number(/^\/(\d+)/.exec(request.url!)?.[1] ?? 200);
+      if (status === 302) response.setHeader('location', '/200');
+      response.writeHead(status).end(request.url === '/large' ? 'x'.repeat(10_000) : `hello ${body}`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(() => server.close());
+beforeEach(() => void seen.splice(0));
+
+const run = async (args: string[], method = 'GET', httpAllow = ['127.0.0.1', 'localhost']): Promise<RunOutcome> => {
+  const source = { functions: new Map(), functionStore: null, memoryBytes: 65_536, httpAllow };
+  const limits = { stdoutBytes: 100, stderrBytes: 100 };
+  const executor = await makeExecutor(source, { functionId: 'http', method, concurrency: 1, limits });
+  const signal = AbortSignal.timeout(5_000);
+  const outcome = await executor.run(args, { method, env: {}, position: 3, executionId: 'e-1', signal });
+  await executor.close();
+  return outcome;
+};
+const url = (path: string): string => `http://127.0.0.1:${port}${path}`;
+
+describe('an HTTP call per item', () => {
+  test('the body of a 2xx answer is standard output, exit code 0; with it goes an idempotency key', async () => {
+    expect(await run([url('/one?x=1')])).toMatchObject({ exitCode: 0, stdout: 'hello ', stderr: '' });
+    expect(await run([url('/two'), 'text', 'X-Kind: one'], 'post')).toMatchObject({ exitCode: 0, stdout: 'hello text' }); // prettier-ignore
+    expect(seen.map((one) => [one.method, one.url, one.body])).toEqual([['GET', '/one?x=1', ''], ['POST', '/two', 'text']]); // prettier-ignore
+    expect(seen[1]!.headers).toMatchObject({ 'idempotency-key': 'e-1/3', 'x-kind': 'one' });
+  });
+  test.each([404, 500, 302])('%i is its exit code; a redirect is not followed', async (status) => {
+    expect(await run([url(`/${status}`)])).toMatchObject({ exitCode: status, stderr: `HTTP ${status}` });
+    expect(seen).toHaveLength(1);
+  });
+  test('what is not allowed is not called', async () => {
+    expect(await run([url('/')], 'GET', ['example.com'])).toMatchObject({ exitCode: null, nodeError: expect.stringContaining(`the host 127.0.0.1:${port} is not allowed here`) }); // prettier-ignore
+    expect(await run([`http://localhost:${port}/`], 'GET', ['localhost'])).toMatchObject({ exitCode: 0 });
+    expect(seen).toHaveLength(1);
+    expect(await run([url('/')], 'GET', [])).toMatchObject({ nodeError: expect.stringContaining('its config allows no host') }); // prettier-ignore
+    expect(await servedFunctions({ functions: new Map(), functionStore: null, memoryBytes: 1, httpAllow: [] })).toEqual([]); // prettier-ignore
+  });
+  test('what is no URL, and no verb, is said', async () => {
+    expect(await run([])).toMatchObject({ nodeError: 'arguments[0]: expected an http or https URL, got nothing' });
+    expect(await run(['file:///etc/passwd'])).toMatchObject({ nodeError: expect.stringContaining('arguments[0]') });
+    expect(await run([url('/')], 'BREW')).toMatchObject({ nodeError: expect.stringContaining('method: expected one of GET') }); // prettier-ignore
+    expect(await run(['http://127.0.0.1:1/'])).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ECONNREFUSED') }); // prettier-ignore
+  });
+  test('a large answer is kept up to the limit, and counted', async () => {
+    const outcome = await run([url('/large')]);
+    expect(outcome.stdoutBytes).toBe(10_000);
+  });
+});

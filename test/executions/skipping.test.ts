@@ -1,0 +1,62 @@
+import { storeExecution } from '../../client/executions/execute';
+import { wakeExecutions } from '../../workflows/wake';
+import { eventually } from '../helpers/eventually';
+import type { Skipping } from '../helpers/timeSkipping';
+import { startSkipping } from '../helpers/timeSkipping';
+import { lists } from './helpers';
+
+/** E3, E7, E8 on the time-skipping server: the roll call's 5 s, the start-up delay of 1 min, the requeue interval of 1 h. */
+describe('waits of an execution', () => {
+  let skipping: Skipping;
+  beforeAll(async () => {
+    skipping = await startSkipping([], { executions: { leaseMs: 1_000 } });
+  });
+  afterAll(() => skipping.stop());
+
+  const row = async (id: string) =>
+    (
+      await skipping.database.pool.query<{ turn: number; note: string | null; round: number; state: number }>(
+        'select turn, note, round, state from execution where id = $1',
+        [id],
+      )
+    ).rows[0]!;
+  const turn = (id: string, n: number) => eventually(async () => ((now) => now.turn >= n && now.note !== 'x' && now)(await row(id))); // prettier-ignore
+  const pass = (ms: number): Promise<unknown> => skipping.env.sleep(ms);
+  const ghost = (): Promise<unknown> =>
+    skipping.database.pool.query(`insert into node (id, task_queue, batch, started_at, seen_at) values ('ghost', '', true, clock(), clock() + interval '1 day')`); // prettier-ignore
+
+  test('E3: a roll call lasts 5 s; E8: without a node it is held again after the requeue interval', async () => {
+    const execution = await skipping.client.execute({ functionId: 'f', method: 'run' }, lists(3));
+    const { id } = execution;
+    await eventually(async () => (await row(id)).note?.startsWith('roll call: 0 of 1'));
+    await pass(4_000);
+    expect(await row(id)).toMatchObject({ turn: 1 });
+    await pass(1_500);
+    await turn(id, 2);
+    await eventually(async () => (await row(id)).note?.startsWith('no node answered the roll call (1 wanted)'));
+    expect((await execution.status()).state).toBe('created');
+    await ghost(); // and nobody says so
+    await pass(3_500_000);
+    expect(await row(id)).toMatchObject({ turn: 2, round: 0, state: 0 });
+    await pass(110_000);
+    await turn(id, 3);
+    await eventually(async () => (await row(id)).round >= 1, {
+      what: async () =>
+        `a round, but ${JSON.stringify([await row(id), (await skipping.database.pool.query('select id, batch, draining, seen_at, attributes, clock() from node')).rows])}`,
+    });
+    expect(await execution.cancel()).toMatchObject({ state: 'cancelled', counts: { created: 3 } });
+    await skipping.database.pool.query('delete from node where batch');
+  });
+
+  test('E7: after a restart, executions are resumed after the start-up delay, however many', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 40; i++)
+      ids.push((await storeExecution(skipping.database.pool, { functionId: 'f', method: 'run' }, lists(1), {})).id);
+    expect(await wakeExecutions(skipping.env.client, skipping.prefix, ids, 60_000)).toBeNull();
+    await pass(59_000);
+    for (const id of ids) expect(await row(id)).toMatchObject({ turn: 0 });
+    await pass(2_000);
+    for (const id of ids) await turn(id, 1);
+    for (const id of ids) await skipping.client.execution(id).cancel();
+  });
+});

@@ -1,0 +1,143 @@
+import { LaterError, RejectedError } from '../../handlers';
+import type { Skipping } from '../helpers/timeSkipping';
+import { startSkipping } from '../helpers/timeSkipping';
+import { Downstream, items, okay } from './downstream';
+
+/** Order in time, to the millisecond: both clocks are skipped (spec/queuer.md, tables). */
+
+const downstream = new Downstream();
+const ledger = new Downstream();
+const halting = new Downstream();
+/** When each batch was called, in ms since the test began. */
+const calls: { batch: number; at: number }[] = [];
+let skipping: Skipping;
+const at = async (batch: { id: string }): Promise<void> => void calls.push({ batch: Number(batch.id), at: await skipping.now() }); // prettier-ignore
+const COMMIT_MS = 1_000;
+
+beforeAll(async () => {
+  const accepted = new Map<string, number>();
+  skipping = await startSkipping([
+    downstream.handler(),
+    halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } }),
+    ledger.handler({
+      name: 'ledger',
+      lane: { approach: 'parallel' },
+      poll: { everyMs: COMMIT_MS, deadlineMs: 600_000 },
+      submit: async (batch) => {
+        await at(batch);
+        accepted.set(`r-${batch.id}`, await skipping.now());
+        ledger.results.set(`r-${batch.id}`, batch.tasks.map(({ id }) => id)); // prettier-ignore
+        return { status: 'accepted', reference: `r-${batch.id}` };
+      },
+      status: async (references) => {
+        const now = await skipping.now();
+        return references.map((reference) => ({ reference, status: now >= accepted.get(reference)! + COMMIT_MS ? 'done' : 'pending' })); // prettier-ignore
+      },
+      results: (reference) => ledger.results.get(reference)!.map((id) => ({ id, status: 'ok' as const })),
+    }),
+  ]);
+  // Signs of life come in real time, the clock goes in leaps: a node that has always just been seen stands for the one that there is.
+  await skipping.database.pool.query(
+    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('leaping', 'q', '{edits,halting,ledger}', clock(), clock() + interval '1 day')`,
+  );
+});
+afterAll(() => skipping.stop());
+beforeEach(async () => {
+  calls.length = 0;
+  await skipping.begin();
+});
+const submit = async (handler: string, service: string, sets: object = {}, price?: number): Promise<number> =>
+  (await skipping.client.submitBatch(handler, service, items(service, 1, price === undefined ? {} : { price }), sets)).batch; // prettier-ignore
+const statusOf = async (batch: number) => (await skipping.client.batchStatus(batch))!.status;
+
+test('503, 503, 200: calls at 0, 250 and 1,000 ms, the next of the lane right after', async () => {
+  const first = await submitted(2);
+  await skipping.skipTo(5_000);
+  expect(calls).toEqual([{ batch: first, at: 0 }, { batch: first, at: 250 }, { batch: first, at: 1_000 }, { batch: first + 1, at: 1_000 }]); // prettier-ignore
+});
+
+test('refused for now ten times: then delayed for 15 s, at its place, never given up', async () => {
+  const first = await submitted(10);
+  await skipping.skipTo(40_000);
+  const times = Array.from({ length: 9 }, (_, k) => 250 + 500 * k).reduce((all, ms) => [...all, all.at(-1)! + ms], [0]);
+  expect(calls.map((call) => call.at)).toEqual([...times, times.at(-1)! + 15_000, times.at(-1)! + 15_000]);
+  expect(calls.map(({ batch }) => batch)).toEqual([...times.map(() => first), first, first + 1]);
+});
+
+/** Two batches of a lane of its own, of which the first is refused so many times. */
+const submitted = async (refusals: number): Promise<number> => {
+  let times = 0;
+  const service = `refused-${refusals}`;
+  downstream.answer = async (batch) => {
+    await at(batch);
+    if (times++ < refusals) throw new LaterError('503');
+    return okay(batch);
+  };
+  const batches = await skipping.client.submitBatches('edits', [1, 2].map(() => ({ service, items: items(service) }))); // prettier-ignore
+  return batches[0]!.batch;
+};
+
+test('429 with Retry-After 7 s: nothing of that service for 7 s, others go on', async () => {
+  let limited = 0;
+  downstream.answer = async (batch) => {
+    await at(batch);
+    if (batch.target === 'limited' && limited++ === 0) throw new LaterError('429', { retryAfterMs: 7_000 });
+    return okay(batch);
+  };
+  const one = await submit('edits', 'limited');
+  await skipping.skipTo(1_000);
+  const other = await submit('edits', 'free');
+  await skipping.skipTo(10_000);
+  expect(calls).toEqual([
+    { batch: one, at: 0 },
+    { batch: other, at: 1_000 },
+    { batch: one, at: 7_000 },
+  ]);
+});
+
+test('C25: the spec table in rounds of one commit: {1,3} {2,4} {5} {6} {7}', async () => {
+  const sets = [
+    [['B', 'E'], ['F']], [['D'], ['E']], [['B'], ['A']], [['A', 'C'], ['B']], [['D'], ['C']], [['D'], ['C']], [[], ['D']],
+  ] as const; // prettier-ignore
+  const batches = await skipping.client.submitBatches('ledger', sets.map(([reads, writes]) => ({ service: 'table', items: items('table'), reads, writes }))); // prettier-ignore
+  await skipping.skipTo(10_000);
+  const rounds = new Map<number, number[]>();
+  for (const call of calls) {
+    const no = batches.findIndex(({ batch }) => batch === call.batch) + 1;
+    rounds.set(call.at, [...(rounds.get(call.at) ?? []), no].sort());
+  }
+  expect([...rounds]).toEqual([[0, [1, 3]], [1_000, [2, 4]], [2_000, [5]], [3_000, [6]], [4_000, [7]]]); // prettier-ignore
+});
+
+test('C28 C17: no answer: unknown, sent again with the same key, before the next of its lane', async () => {
+  const lane = 'silent';
+  let times = 0;
+  downstream.answer = async (batch) => {
+    await at(batch);
+    if (times++ === 0) throw new Error('connection reset');
+    return okay(batch);
+  };
+  const [first, next] = await skipping.client.submitBatches('edits', [1, 2].map(() => ({ service: lane, items: items(lane) }))); // prettier-ignore
+  await skipping.skipTo(30_000);
+  expect(calls.map(({ batch }) => batch)).toEqual([first!.batch, first!.batch, next!.batch]);
+  expect(calls[1]!.at).toBeLessThan(15_000);
+  const keys = downstream.seen.filter(({ service }) => service === lane).map(({ key, attempt }) => [key, attempt]);
+  expect(keys[0]![0]).toBe(keys[1]![0]);
+  expect(keys.map(([, attempt]) => attempt)).toEqual([1, 2, 1]);
+  expect([await statusOf(first!.batch), await statusOf(next!.batch)]).toEqual(['committed', 'committed']);
+});
+
+test('C19: a halted lane stays halted however long it takes, and goes on when it is fixed', async () => {
+  halting.answer = async (batch) => {
+    await at(batch);
+    if (batch.tasks[0]!.payload.price === -1) throw new RejectedError('no');
+    return okay(batch);
+  };
+  const bad = await submit('halting', 'halted', {}, -1);
+  const next = await submit('halting', 'halted');
+  await skipping.skipTo(25_000);
+  expect([await statusOf(bad), await statusOf(next)]).toEqual(['invalid', 'unsubmitted']);
+  const { batch } = await skipping.client.fixHead('halted', { items: items('halted') });
+  await skipping.skipTo(26_000);
+  expect(calls.map((call) => [call.batch, call.at])).toEqual([[bad, 0], [batch, 25_000], [next, 25_000]]); // prettier-ignore
+});

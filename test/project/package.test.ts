@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { read, ROOT, trackedFiles } from './project';
+
+/** Build 1, Prove ("npm pack, installed in another empty folder"): what a user gets holds what it needs and nothing of ours. */
+
+interface LockedPackage {
+  version?: string;
+  resolved?: string;
+  optionalDependencies?: Record<string, string>;
+}
+const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
+const manifest = JSON.parse(read('package.json')) as {
+  bin: Record<string, string>;
+  exports: Record<string, string | Record<string, string>>;
+};
+
+const packedFiles = async (): Promise<string[]> => {
+  // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one use.
+  const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT, maxBuffer: 16e6 });
+  const parsed = JSON.parse(stdout) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
+  return Object.values(parsed).flatMap(({ files }) => files.map((file) => file.path));
+};
+
+describe('npm pack', () => {
+  let packed: string[];
+  beforeAll(async () => {
+    packed = await packedFiles();
+  });
+
+  test('holds everything that package.json points at, the migrations and the workflow bundle', () => {
+    const entries = Object.values(manifest.exports).flatMap((entry) =>
+      typeof entry === 'string' ? [entry] : Object.values(entry),
+    );
+    const pointed = [...Object.values(manifest.bin), ...entries].map((file) => path.posix.normalize(file));
+    const migrations = trackedFiles().filter((file) => /^postgres\/migrations\/.*\.sql$/.test(file));
+    expect(migrations.length).toBeGreaterThan(0);
+    const run = ['dist/workers/workflow-bundle.js', ...migrations.map((file) => `dist/${file}`)];
+    const read = ['README.md', 'CHANGELOG.md', 'LICENSE'];
+    expect([...pointed, ...run, ...read].filter((file) => !packed.includes(file))).toEqual([]);
+  });
+
+  test('holds neither tests nor examples, nor sources, nor settings of this machine', () => {
+    const allowed =
+      /^(bin\/|dist\/(activities|client|handlers|postgres|workers|workflows)\/|(README\.md|CHANGELOG\.md|LICENSE|package\.json)$)/;
+    expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
+    expect(packed.filter((file) => /\.(test|tsbuildinfo)\b|\.env/.test(file))).toEqual([]);
+  });
+});
+
+describe('package-lock.json', () => {
+  const packages = Object.entries(lock.packages);
+
+  test('names no registry', () => {
+    expect(packages.filter(([, { resolved }]) => resolved !== undefined).map(([name]) => name)).toEqual([]);
+    expect(JSON.stringify(lock)).not.toMatch(/https?:\/\/[^"]*\.tgz/);
+  });
+
+  test('has every package of another platform too: npm ci refuses a lock without one', () => {
+    const missing = packages.flatMap(([name, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies)
+        .filter((optional) => !isLocked(name, optional))
+        .map((optional) => `${optional}, of ${name}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('has one version of all @temporalio packages: a bundle must run on the SDK that made it', () => {
+    const versions = packages
+      .filter(([name]) => /(^|\/)node_modules\/@temporalio\/[^/]+$/.test(name))
+      .map(([, { version }]) => version);
+    expect(versions.length).toBeGreaterThan(8);
+    expect([...new Set(versions)]).toHaveLength(1);
+  });
+});
+
+/** Whether `from` (a place such as `node_modules/a/node_modules/b`) would find `name` in the lock, looking upwards as Node does. */
+const isLocked = (from: string, name: string): boolean => {
+  for (let place = from; ; place = place.slice(0, Math.max(0, place.lastIndexOf('node_modules/') - 1))) {
+    if (lock.packages[`${place === '' ? '' : `${place}/`}node_modules/${name}`] !== undefined) return true;
+    if (place === '') return false;
+  }
+};
+
+test('all @temporalio packages load the same copy of protobufjs: with two, replay from JSON fails', () => {
+  const names = Object.keys(lock.packages).filter((name) => /^node_modules\/@temporalio\/[^/]+$/.test(name));
+  const copies = names.map((name) => createRequire(path.join(ROOT, name, 'package.json')).resolve('protobufjs'));
+  expect(copies.length).toBeGreaterThan(8);
+  expect([...new Set(copies)]).toEqual([createRequire(__filename).resolve('protobufjs')]);
+});
+
+test('no tracked file names a path of this machine', () => {
+  const home = homedir();
+  // A home of `/` or a checkout in `/` would be in every path.
+  const ours = [ROOT, ...(home.split('/').length > 1 && home.length > 1 ? [`${home}/`] : [])];
+  const files = trackedFiles();
+  expect(files).toContain('package.json');
+  const naming = files.filter((file) => {
+    const full = path.join(ROOT, file);
+    if (!statSync(full, { throwIfNoEntry: false })?.isFile()) return false; // deleted, not yet committed
+    const text = readFileSync(full, 'latin1');
+    return ours.some((place) => text.includes(place));
+  });
+  expect(naming).toEqual([]);
+});

@@ -1,0 +1,102 @@
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { lookSignal } from '../../workflows/definitions';
+import type { DeliveryAnswer } from '../../workflows/definitions';
+import { notifierWorkflowId } from '../../workflows/naming';
+import { wakeNotifier } from '../../workflows/wake';
+import { setCurrentVersion } from '../../workers/temporal/versioning';
+import { temporalAddress, testServerPath } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+import { startMuster } from '../helpers/muster';
+
+const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
+let workflowBundle: WorkflowBundleWithSourceMap;
+beforeAll(async () => {
+  workflowBundle = await bundleWorkflowCode({ workflowsPath: require.resolve('../../workflows'), logger });
+});
+
+describe('a workflow that looks until nothing is left', () => {
+  let env: TestWorkflowEnvironment;
+  beforeAll(async () => {
+    env = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path: testServerPath() } },
+    });
+  });
+  afterAll(() => env.teardown());
+
+  let runs = 0;
+  /** Runs the notifier over looks that answer what `dueInMs` says of the n-th one (from 1). */
+  const withLooks = async (
+    dueInMs: (look: number) => number | null,
+    work: (workflowId: string, looks: number[]) => Promise<void>,
+  ): Promise<void> => {
+    const taskQueue = `looks-${++runs}`;
+    const looks: number[] = [];
+    const deliverNotifications = async (): Promise<DeliveryAnswer> => {
+      looks.push(await env.currentTimeMs());
+      return { delivered: 0, givenUp: 0, putOff: 0, dueInMs: dueInMs(looks.length) };
+    };
+    const activities = { deliverNotifications };
+    const worker = await Worker.create({ connection: env.nativeConnection, taskQueue, workflowBundle, activities });
+    await worker.runUntil(async () => {
+      await env.client.workflow.signalWithStart('notifier', {
+        workflowId: taskQueue,
+        taskQueue,
+        args: [],
+        signal: lookSignal,
+        signalArgs: [],
+      });
+      await work(taskQueue, looks);
+    });
+  };
+
+  test('waits for the next thing due to the millisecond, looks at once when told, ends when nothing is left; its history replays', async () => {
+    await withLooks(
+      (look) => [86_400_000, 5_000, 3_600_000, null][look - 1]!,
+      async (workflowId, looks) => {
+        const handle = env.client.workflow.getHandle(workflowId);
+        await env.sleep(86_400_000 + 10_000); // two looks that were due, and the third begins to wait
+        expect(looks.length).toBe(3);
+        await handle.signal(lookSignal);
+        await handle.result();
+        expect(looks.length).toBe(4);
+        expect(looks[1]! - looks[0]!).toBeGreaterThanOrEqual(86_400_000);
+        expect(looks[1]! - looks[0]!).toBeLessThan(86_400_000 + 60_000);
+        expect(looks[2]! - looks[1]!).toBeLessThan(60_000);
+        expect(looks[3]! - looks[2]!).toBeLessThan(60_000); // told, not an hour later
+        await Worker.runReplayHistory({ workflowBundle }, await handle.fetchHistory(), workflowId);
+      },
+    );
+  });
+
+  test('continues as new after 500 looks and goes on looking', async () => {
+    await withLooks(
+      (look) => (look < 520 ? 60_000 : null),
+      async (workflowId, looks) => {
+        const first = (await env.client.workflow.getHandle(workflowId).describe()).runId;
+        await env.client.workflow.getHandle(workflowId).result();
+        expect(looks.length).toBe(520);
+        expect((await env.client.workflow.getHandle(workflowId).describe()).runId).not.toBe(first);
+      },
+    );
+  });
+});
+
+test('with versioned workers it moves on to the current version: the one that began it may be gone when it is due', async () => {
+  const versioning = { deploymentName: `looking-${Date.now()}`, buildId: 'one' };
+  const muster = await startMuster([], { versioning });
+  const connection = await NativeConnection.connect({ address: temporalAddress() });
+  try {
+    await setCurrentVersion(connection, 'default', versioning, 'test');
+    const temporal = await muster.client.temporal();
+    expect(await wakeNotifier(temporal, muster.prefix)).toBeNull();
+    const handle = temporal.workflow.getHandle(notifierWorkflowId(muster.prefix));
+    await eventually(async () => (await handle.describe()).status.name === 'COMPLETED');
+    const { raw } = await handle.describe();
+    expect(raw.workflowExecutionInfo!.versioningInfo!.behavior).toBe(2); // AUTO_UPGRADE
+  } finally {
+    await muster.stop();
+    await connection.close();
+  }
+});

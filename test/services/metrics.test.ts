@@ -1,0 +1,168 @@
+import pg from 'pg';
+import { defineHandler } from '../../handlers';
+import { createPool } from '../../postgres/pool';
+import type { HealthReport } from '../../workers/metrics/health';
+import type { MetricsServer } from '../../workers/metrics/server';
+import { startMetrics } from '../../workers/metrics/server';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+
+let go = (): void => undefined;
+let gate: Promise<void> | null = null;
+const jobs = defineHandler<{ to: string; fail?: 'unknown' | 'retry' }>({
+  name: 'jobs',
+  target: (work) => work.to,
+  limits: { maxItems: 2 },
+  linger: { lingerMs: 100 },
+  retry: { maxAttempts: 1 },
+  submit: async (batch) => {
+    await gate;
+    return { results: batch.tasks.map(({ id, payload }) => ({ id, status: payload.fail ?? ('ok' as const) })) };
+  },
+});
+
+let muster: TestMuster;
+let server: MetricsServer;
+beforeAll(async () => {
+  muster = await startMuster([jobs]);
+  server = await startMetrics({ pool: muster.database.pool, port: 0, sweepCounts: muster.node.sweepCounts });
+});
+afterAll(async () => {
+  await server.stop();
+  await muster.stop();
+});
+
+const scrape = async (url = server.url): Promise<string> => (await fetch(`${url}/metrics`)).text();
+/** A metric's value by its name and labels, as it stands in the text. */
+const valueOf = (text: string, metric: string): number | undefined => {
+  const line = text.split('\n').find((one) => one.startsWith(`${metric} `));
+  return line === undefined ? undefined : Number(line.slice(metric.length + 1));
+};
+const become = (metric: string, expected: number): Promise<unknown> =>
+  eventually(async () => valueOf(await scrape(), metric) === expected, {
+    everyMs: 200,
+    what: async () => `${metric} ${expected}, it is ${valueOf(await scrape(), metric)}`,
+  });
+
+test('per handler: what waits and for how long, what is in flight, what is parked, what is dead', async () => {
+  await scrape(); // counting begins
+  gate = new Promise((resolve) => (go = resolve));
+  await muster.client.submit('jobs', [{ id: 'a', payload: { to: 'x' } }, { id: 'b', payload: { to: 'x' } }]); // prettier-ignore
+  await become('muster_calls_in_flight{handler="jobs"}', 1);
+  await muster.client.submit('jobs', { id: 'later', payload: { to: 'x' }, notBefore: Date.now() + 3_600_000 });
+  await muster.client.pause('jobs');
+  await muster.client.submit('jobs', [{ id: 'c', payload: { to: 'x' } }, { id: 'd', payload: { to: 'y' } }]); // prettier-ignore
+  await become('muster_queued_tasks{handler="jobs"}', 2);
+  await become('muster_delayed_tasks{handler="jobs"}', 1);
+  await become('muster_handler_paused{handler="jobs"}', 1);
+  await eventually(async () => valueOf(await scrape(), 'muster_oldest_queued_seconds{handler="jobs"}')! > 1, {
+    everyMs: 200,
+  });
+  go();
+  gate = null;
+  await muster.client.resume('jobs');
+  await muster.client.submit('jobs', [{ id: 'u', payload: { to: 'u', fail: 'unknown' } }, { id: 'r', payload: { to: 'r', fail: 'retry' } }]); // prettier-ignore
+  await become('muster_unknown_tasks{handler="jobs"}', 1);
+  await become('muster_dead_tasks{handler="jobs"}', 1);
+  await become('muster_queued_tasks{handler="jobs"}', 0);
+  await become('muster_oldest_queued_seconds{handler="jobs"}', 0);
+  await become('muster_nodes{handler="jobs"}', 1);
+  const text = await scrape();
+  const leaders = ['idle', 'working', 'waiting'].map((state) =>
+    valueOf(text, `muster_leaders{handler="jobs",state="${state}"}`)!,
+  );
+  const { rows } = await muster.database.pool.query<{ n: number }>('select count(*) as n from leader');
+  expect(leaders.reduce((a, b) => a + b)).toBe(rows[0]!.n);
+  expect(leaders[2]).toBeGreaterThan(0); // one waits for the task of in an hour
+});
+
+test('flush reasons are counted once each, whenever they commit', async () => {
+  const reasons = async (): Promise<number[]> => {
+    const text = await scrape();
+    return ['size', 'linger'].map(
+      (reason) => valueOf(text, `muster_batches_total{handler="jobs",reason="${reason}"}`) ?? 0,
+    );
+  };
+  const { rows } = await muster.database.pool.query<{ size: number; linger: number }>(
+    'select count(*) filter (where reason = 0) as size, count(*) filter (where reason = 3) as linger from batch',
+  );
+  expect(rows[0]).toEqual({ size: 1, linger: expect.any(Number) });
+  await eventually(async () => JSON.stringify(await reasons()) === JSON.stringify([rows[0]!.size, rows[0]!.linger]), {
+    everyMs: 500,
+  });
+  await scrape();
+  expect(await reasons()).toEqual([rows[0]!.size, rows[0]!.linger]);
+});
+
+test('labels are bounded: no target, no task, no batch', async () => {
+  const { series, targets } = {
+    series: (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#')),
+    targets: 200,
+  };
+  await muster.client.submit(
+    'jobs',
+    Array.from({ length: targets }, (_, i) => ({ id: `many-${i}`, payload: { to: `target-${i}` } })),
+  );
+  await eventually(async () => (await muster.client.getTask('many-199'))?.state === 'succeeded');
+  await new Promise((resolve) => setTimeout(resolve, 1_100)); // past the cache
+  const after = (await scrape()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(after.length).toBeLessThanOrEqual(series.length + 2);
+  expect(after.join('\n')).not.toMatch(/target-|many-/);
+  expect(after.filter((line) => line.startsWith('muster_sweeper{found="rounds"}'))).toHaveLength(1);
+});
+
+test('scrapes within a second share one reading; other paths and methods are refused', async () => {
+  let statements = 0;
+  const pool = createPool({ databaseUrl: muster.database.url, max: 2 });
+  const connect = pool.connect.bind(pool) as (callback?: unknown) => Promise<pg.PoolClient>;
+  pool.connect = ((callback?: unknown) => {
+    if (callback !== undefined) return connect(callback); // a single statement: of /healthz
+    statements++;
+    return connect();
+  }) as never;
+  const own = await startMetrics({ pool, port: 0 });
+  try {
+    await Promise.all(Array.from({ length: 20 }, () => scrape(own.url)));
+    expect(statements).toBe(1);
+    expect((await fetch(`${own.url}/secret`)).status).toBe(404);
+    expect((await fetch(`${own.url}/metrics`, { method: 'POST' })).status).toBe(405);
+    const response = await fetch(`${own.url}/metrics`);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain.*version=0\.0\.4/);
+  } finally {
+    await own.stop();
+    await pool.end();
+  }
+});
+
+test('a store that does not answer in time: the old values, a failure counted, and /healthz says 503 when it is down for longer than a hiccup', async () => {
+  const pool = createPool({ databaseUrl: muster.database.url, max: 2 });
+  const own = await startMetrics({ pool, port: 0, health: { silentMs: { database: 1_000 } } });
+  const lock = new pg.Client({ connectionString: muster.database.url, options: '-c search_path=muster' });
+  await lock.connect();
+  try {
+    const before = valueOf(await scrape(own.url), 'muster_dead_tasks{handler="jobs"}');
+    expect(before).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await lock.query('begin');
+    await lock.query('lock table handler in access exclusive mode');
+    const text = await scrape(own.url);
+    expect(valueOf(text, 'muster_dead_tasks{handler="jobs"}')).toBe(before);
+    expect(valueOf(text, 'muster_scrape_failures_total')).toBe(1);
+    await lock.query('rollback');
+    expect((await fetch(`${own.url}/healthz`)).status).toBe(200);
+    await pool.end();
+    expect((await fetch(`${own.url}/healthz`)).status).toBe(200); // a hiccup
+    const sick = await eventually(async () => {
+      const answer = await fetch(`${own.url}/healthz`);
+      return answer.status === 503 && ((await answer.json()) as HealthReport);
+    });
+    expect(sick.parts[0]).toEqual({ part: 'database', healthy: false, failingSince: expect.any(String), error: expect.stringMatching(/pool/) }); // prettier-ignore
+    const gauges = await scrape(own.url);
+    expect(valueOf(gauges, 'muster_healthy{part="database"}')).toBe(0);
+    expect(valueOf(gauges, 'muster_silent_seconds{part="database"}')).toBeGreaterThan(1);
+  } finally {
+    await lock.end();
+    await own.stop();
+  }
+});

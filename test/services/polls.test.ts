@@ -1,0 +1,161 @@
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { startTemporalDev } from '../../workers/embedded';
+import { choosePorts } from '../../workers/embedded/ports';
+import { localUrl, PollWatch } from '../../workers/metrics/pollWatch';
+import type { PollCounts } from '../../workers/metrics/polls';
+import { PollState, readPollCounts } from '../../workers/metrics/polls';
+import { POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
+import { eventually } from '../helpers/eventually';
+import { prebuiltBundle } from '../helpers/prebuilt';
+
+/** What a worker's polls come to, by the SDK's own counters, against servers that refuse, stop and die. */
+
+const counts = (some: Partial<PollCounts>): PollCounts => ({ queue: 'q', kind: 'workflow', started: 0, returned: 0, answered: 0, tasksFailed: 0, tasksEnded: 0, ...some }); // prettier-ignore
+
+describe('by its counters a poll', () => {
+  let state: PollState;
+  beforeEach(() => {
+    state = new PollState('q', 'workflow', 0);
+    state.see(counts({ started: 2 }), 1_000);
+  });
+
+  test('that comes back without work after each minute is well, and so is a queue whose slots are all taken', () => {
+    for (let minute = 1; minute <= 10; minute++) {
+      expect(state.trouble(minute * 60_000 + 900)).toBeNull();
+      state.see(counts({ started: 2 + minute, returned: minute, answered: minute }), minute * 60_000 + 1_000);
+      expect(state.ageMs(minute * 60_000 + 2_000)).toBe(1_000);
+    }
+    state.see(counts({ started: 12, returned: 12, answered: 12 }), 700_000);
+    expect([state.trouble(9_000_000), state.ageMs(9_000_000)]).toEqual([null, 0]);
+    state.see(counts({ started: 13, returned: 12, answered: 12 }), 9_000_000); // a slot is free again
+    expect([state.trouble(9_005_000), state.ageMs(9_005_000)]).toEqual([null, 5_000]);
+  });
+
+  test('that stays open for longer than a server keeps it hangs', () => {
+    expect(state.trouble(1_000 + POLL_HANGS_MS - 1)).toBeNull();
+    expect(state.trouble(1_000 + POLL_HANGS_MS)).toMatchObject({ sinceMs: 1_000, text: expect.stringMatching(/hang/) });
+    // Half-open connections are given up by the SDK and opened anew: that is no answer.
+    state.see(counts({ started: 4, returned: 2 }), 46_000);
+    expect(state.trouble(1_000 + POLL_HANGS_MS)).not.toBeNull();
+  });
+
+  test('that is cut on its way while it waits is not refused: the next one is open', () => {
+    for (let i = 1; i <= 20; i++) {
+      state.see(counts({ started: 2 + i, returned: i, answered: Math.floor(i / 2) }), i * 30_000);
+      expect(state.trouble(i * 30_000 + 29_000)).toBeNull();
+    }
+  });
+
+  test('that comes back at once and unanswered, again and again, is refused, until one is answered', () => {
+    for (let i = 1; i <= 12; i++) state.see(counts({ started: 2 + i, returned: 2 + i }), 10_000 + i * 5_000);
+    expect(state.trouble(15_000 + POLL_REFUSED_MS - 1)).toBeNull();
+    expect(state.trouble(15_000 + POLL_REFUSED_MS)).toMatchObject({ sinceMs: 15_000, text: expect.stringMatching(/refused/) }); // prettier-ignore
+    state.see(counts({ started: 16, returned: 15, answered: 1 }), 71_000);
+    expect(state.trouble(71_000)).toBeNull();
+  });
+
+  test('brings only workflow tasks that fail: told while they do, not after one that went well', () => {
+    const see = (failed: number, ended: number, at: number): void =>
+      state.see(counts({ started: 9, returned: 8, answered: at, tasksFailed: failed, tasksEnded: ended }), at);
+    see(1, 0, 10_000);
+    see(2, 1, 25_000); // the first of a task is reported, and ends it
+    see(3, 1, 45_000);
+    expect(state.trouble(45_000)).toMatchObject({
+      sinceMs: 10_000,
+      text: expect.stringMatching(/every workflow task/),
+    });
+    see(3, 2, 46_000);
+    expect(state.trouble(46_000)).toBeNull();
+    see(4, 2, 50_000);
+    see(4, 2, 300_000); // begun anew elsewhere, and nothing came since
+    expect(state.trouble(300_000)).toBeNull();
+  });
+});
+
+test('an address that is listened on everywhere is read on this machine', () => {
+  expect(['0.0.0.0:9464', '[::]:9464', '10.1.2.3:9464'].map(localUrl)).toEqual([
+    'http://127.0.0.1:9464/metrics',
+    'http://[::1]:9464/metrics',
+    'http://10.1.2.3:9464/metrics',
+  ]);
+});
+
+describe('of a real worker', () => {
+  let watch: PollWatch;
+  beforeAll(async () => {
+    const { port } = await choosePorts({ port: {} });
+    const bindAddress = `127.0.0.1:${port}`;
+    Runtime.install({
+      logger: new DefaultLogger('ERROR'),
+      telemetryOptions: {
+        metrics: { prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true } }, // prettier-ignore
+      },
+    });
+    watch = new PollWatch(localUrl(bindAddress));
+  });
+
+  const poll = async (taskQueue: string, address: string): Promise<() => Promise<void>> => {
+    const connection = await NativeConnection.connect({ address });
+    const few = { type: 'autoscaling' as const, minimum: 1, initial: 1 };
+    const worker = await Worker.create({ connection, taskQueue, workflowBundle: prebuiltBundle, activities: { nothing: () => Promise.resolve() }, workflowTaskPollerBehavior: few, activityTaskPollerBehavior: few, shutdownForceTime: '1s' }); // prettier-ignore
+    const running = worker.run().catch(() => undefined);
+    return async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await running;
+      await connection.close().catch(() => undefined);
+    };
+  };
+  /** What a reading says, and how long after the start. */
+  const sick = (): Promise<string> =>
+    eventually(() => watch.check().then(() => false as const, (error: Error) => error.message), { timeoutMs: 90_000, everyMs: 1_000, what: 'polls to be told sick' }); // prettier-ignore
+
+  test('a server that refuses polls by its limits, and answers everything else, is told within a minute', async () => {
+    const server = await startTemporalDev({ dynamicConfig: { 'frontend.namespaceCount': 0 } });
+    const stop = await poll('refused', server.address);
+    const startedAt = performance.now();
+    try {
+      expect(await sick()).toMatch(/polls of (workflow tasks|activities) on task queue refused are refused/);
+      expect(performance.now() - startedAt).toBeGreaterThan(POLL_REFUSED_MS);
+      expect(Math.max(...watch.ages().map(({ seconds }) => seconds))).toBeGreaterThan(25);
+    } finally {
+      await stop();
+      await server.stop();
+    }
+  });
+
+  test('one that is killed is told, with since when', async () => {
+    const server = await startTemporalDev();
+    const stop = await poll('killed', server.address);
+    const after = new PollWatch((watch as unknown as { url: string }).url);
+    try {
+      await eventually(async () => {
+        await after.check().catch(() => undefined);
+        return after.ages().every(({ seconds }) => seconds > 0);
+      });
+      process.kill(server.pid, 'SIGKILL');
+      const killedAt = Date.now();
+      const error = await eventually(() => after.check().then(() => false as const, (thrown: Error & { since: Date }) => /killed/.test(thrown.message) && thrown), { timeoutMs: 90_000, everyMs: 1_000 }); // prettier-ignore
+      expect(error.message).toMatch(/refused, or find no server/);
+      expect(error.since.getTime()).toBeGreaterThanOrEqual(killedAt - 1_000);
+    } finally {
+      await stop();
+      await server.stop();
+    }
+  });
+});
+
+test('the counters of the SDK are read by queue and kind, the sticky queue with its own', () => {
+  const text = [
+    'temporal_long_request_total{namespace="default",operation="PollWorkflowTaskQueue",service_name="s",task_queue="q"} 3',
+    'temporal_long_request_latency_seconds_count{namespace="default",operation="PollWorkflowTaskQueue",task_queue="q"} 2',
+    'temporal_workflow_task_queue_poll_empty_total{namespace="default",task_queue="q"} 1',
+    'temporal_workflow_task_queue_poll_succeed_total{namespace="default",task_queue="q",workflow_type="leader"} 1',
+    'temporal_long_request_total{operation="PollActivityTaskQueue",task_queue="q/handler/x"} 1',
+    'temporal_request_total{operation="RespondWorkflowTaskCompleted"} 9',
+    'temporal_workflow_task_execution_failed_total{failure_reason="WorkflowError",task_queue="q"} 2',
+  ].join('\n');
+  expect(readPollCounts(text)).toEqual([
+    counts({ started: 3, returned: 2, answered: 2, tasksFailed: 2 }),
+    counts({ queue: 'q/handler/x', kind: 'activities', started: 1 }),
+  ]);
+});

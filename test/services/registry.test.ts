@@ -1,0 +1,146 @@
+import pino from 'pino';
+import { Heartbeat } from '../../activities/nodes/heartbeat';
+import {
+  deleteStaleNodes,
+  drainNode,
+  forgetDrains,
+  removeNode,
+  servedHandlers,
+  touchNode,
+  undrainNode,
+} from '../../postgres/nodes/node';
+import { Registry } from '../../workers/registry';
+import type { TestDatabase } from '../helpers/database';
+import { createDatabase } from '../helpers/database';
+import { eventually } from '../helpers/eventually';
+
+let database: TestDatabase;
+const running: Registry[] = [];
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterEach(() => Promise.all(running.splice(0).map((registry) => registry.stop())));
+afterAll(() => database.drop());
+
+const register = async (id: string, everyMs = 20): Promise<Registry> => {
+  const node = { id, taskQueue: 'queue', handlers: ['orders', 'mails'], version: '1.2.3' };
+  const log = pino({ level: 'silent' });
+  const heartbeat = new Heartbeat({ pool: database.pool, log });
+  const registry = new Registry({ pool: database.pool, heartbeat, node, log, everyMs, silenceMs: 3_000 });
+  running.push(registry);
+  await registry.start();
+  return registry;
+};
+interface Row {
+  id: string;
+  handlers: string[];
+  version: string;
+  task_queue: string;
+  draining: boolean;
+  age: number;
+  seen: string;
+}
+const read = async (id: string): Promise<Row | undefined> => {
+  const text =
+    'select *, extract(epoch from clock() - seen_at)::float8 as age, seen_at::text as seen from node where id = $1';
+  return (await database.pool.query<Row>({ text, values: [id] })).rows[0];
+};
+
+test('a node is there from its start, gives signs of life, says that it drains, and goes at a clean stop', async () => {
+  const registry = await register('a');
+  const first = await read('a');
+  expect(first).toMatchObject({
+    handlers: ['orders', 'mails'],
+    version: '1.2.3',
+    task_queue: 'queue',
+    draining: false,
+  });
+  await eventually(async () => (await read('a'))!.seen > first!.seen);
+  expect(await servedHandlers(database.pool, 30_000)).toEqual(['mails', 'orders']);
+  await registry.drain();
+  expect((await read('a'))!.draining).toBe(true);
+  expect(await servedHandlers(database.pool, 30_000)).toEqual([]);
+  const drained = await read('a');
+  await eventually(async () => (await read('a'))!.seen > drained!.seen); // it lives until it stops
+  expect((await read('a'))!.draining).toBe(true);
+  await registry.stop();
+  expect(await read('a')).toBeUndefined();
+});
+
+test('a node that was taken for dead is back with its next sign of life', async () => {
+  await register('b');
+  await database.pool.query(`update node set seen_at = clock() - interval '2 hours' where id = 'b'`);
+  await eventually(async () => (await read('b'))!.age < 60);
+  await database.pool.query(`delete from node where id = 'b'`);
+  expect(await eventually(() => read('b'))).toMatchObject({ version: '1.2.3', handlers: ['orders', 'mails'] });
+});
+
+test('heartbeats survive connections that the server closes', async () => {
+  await register('c');
+  for (let i = 0; i < 3; i++) {
+    await database.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`,
+      [database.name],
+    );
+    const before = await eventually(() => read('c').catch(() => null));
+    await eventually(async () => ((await read('c').catch(() => undefined))?.seen ?? '') > before.seen);
+  }
+});
+
+test('heartbeats go on while work blocks the process, and end where it hangs for longer than any work may take', async () => {
+  await database.pool.query(`create table beats (at timestamptz default clock_timestamp());
+create function note_beat() returns trigger language plpgsql as $$ begin insert into beats default values; return null; end $$;
+create trigger note_beat after update on node for each row when (new.id = 'busy') execute function note_beat()`);
+  await register('busy', 100);
+  await eventually(async () => (await database.pool.query('select from beats')).rowCount! > 0); // its thread runs
+  await database.pool.query('delete from beats');
+  const until = Date.now() + 6_000;
+  while (Date.now() < until); // nothing else of this thread runs
+  const { rows } = await database.pool.query<{ n: number; last: number }>(
+    `select count(*)::int as n, extract(epoch from clock_timestamp() - max(at))::float8 as last from beats`,
+  );
+  expect(rows[0]!.n).toBeGreaterThan(10);
+  expect(rows[0]!.last).toBeGreaterThan(1.5); // 3 s of silence, then none; looks that came late do not count
+  await eventually(async () => (await read('busy'))!.age < 1); // and it is back with the main thread
+});
+
+test('B10: a drain outlives the row of its node: a process that is back is as drained as before, one of a drained name from its start', async () => {
+  const { pool } = database;
+  const touch = (id: string, name: string | null = null): Promise<void> =>
+    touchNode(pool, { id, name, taskQueue: 'q', handlers: [], version: '1', draining: false });
+  const drained = async (): Promise<string[]> =>
+    (await pool.query<{ id: string }>(`select id from node where drained order by id`)).rows.map(({ id }) => id);
+  await Promise.all([touch('d-1', 'green'), touch('d-2', 'blue'), touch('d-3')]);
+  expect(await drainNode(pool, 'nobody')).toEqual([]);
+  expect(await drainNode(pool, 'green')).toEqual(['d-1']);
+  expect(await drainNode(pool, 'd-3')).toEqual(['d-3']);
+  expect(await drainNode(pool, 'd-3')).toEqual(['d-3']); // again is the same
+  await Promise.all(['d-1', 'd-2', 'd-3'].map((id) => removeNode(pool, id)));
+  await Promise.all([touch('d-3'), touch('d-4', 'green'), touch('d-5', 'blue'), touch('nobody')]);
+  expect(await drained()).toEqual(['d-3', 'd-4']);
+  // By id or name, whatever was said; also while nobody of that name is there.
+  expect(await undrainNode(pool, 'd-4')).toEqual({ ids: ['d-4'], wasDrained: true });
+  await touch('d-4', 'green');
+  await removeNode(pool, 'd-3');
+  expect(await undrainNode(pool, 'd-3')).toEqual({ ids: [], wasDrained: true });
+  expect(await undrainNode(pool, 'd-3')).toEqual({ ids: [], wasDrained: false });
+  await touch('d-3');
+  expect(await drained()).toEqual([]);
+  // What was said of a process that is gone is forgotten some day, what was said of a name is not.
+  await drainNode(pool, 'd-3');
+  await drainNode(pool, 'd-5');
+  await drainNode(pool, 'green');
+  await Promise.all(['d-3', 'd-4'].map((id) => removeNode(pool, id)));
+  await pool.query(`update drain set drained_at = drained_at - interval '8 days'`);
+  await forgetDrains(pool, 7 * 24 * 3_600_000);
+  expect((await pool.query('select node, is_name as named from drain order by 1')).rows).toEqual([{ node: 'd-5', named: false }, { node: 'green', named: true }]); // prettier-ignore
+});
+
+test('only nodes silent for longer than the limit are removed', async () => {
+  await database.pool.query(
+    `insert into node (id, task_queue, started_at, seen_at) values ('old', 'q', clock(), clock() - interval '61 minutes'), ('young', 'q', clock(), clock() - interval '59 minutes')`,
+  );
+  expect(await deleteStaleNodes(database.pool, 3_600_000)).toBe(1);
+  expect(await read('old')).toBeUndefined();
+  expect(await read('young')).toBeDefined();
+});

@@ -1,0 +1,126 @@
+import pg from 'pg';
+import { defineHandler } from '../../handlers';
+import { sweepQueued } from '../../postgres/sweeper/sweep';
+import { Pace } from '../../workers/sweeper/backOff';
+import { eventually } from '../helpers/eventually';
+import type { TestMuster } from '../helpers/muster';
+import { startMuster } from '../helpers/muster';
+
+const TARGETS = 100_000;
+const jobs = defineHandler<{ to: string }>({
+  name: 'jobs',
+  target: (work) => work.to,
+  limits: { maxItems: 100 },
+  linger: { lingerMs: 50 },
+  submit: async (batch) => ({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
+});
+
+let muster: TestMuster;
+beforeAll(async () => {
+  muster = await startMuster([jobs]);
+});
+afterAll(() => muster.stop());
+
+const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> =>
+  (await muster.database.pool.query<R>({ text, values })).rows;
+
+/** 100,000 targets with tasks that wait for a linger of an hour, each ring done: nothing is wrong with them. */
+const fill = async (): Promise<void> => {
+  await query(
+    `insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms) values ('slow', 1, 500, 3600000, 1, 8, 1000, 1000)`,
+  );
+  await query(
+    `insert into leader (handler_id, name, state, wake_at, expires_at) select id, '0', 2, clock() + interval '50 minutes', clock() + interval '1 hour' from handler where name = 'slow'`,
+  );
+  await query(
+    `insert into target (handler_id, key, leader_id, due_at) select l.handler_id, 'k' || g, l.id, clock() + interval '1 hour' from leader l, generate_series(1, ${TARGETS}) g where l.state = 2 and l.wake_at > clock() + interval '40 minutes'`,
+  );
+  await query(
+    `insert into queue (target_id, seq, ready_at, bytes) select t.id, 10 * t.id + g, clock(), 10 from target t, generate_series(1, 2) g where t.key like 'k%'`,
+  );
+};
+
+test('G14: with 100,000 targets that have queued tasks, one that nobody rang is found within 5 s, wherever it is', async () => {
+  await muster.client.submit('jobs', { id: 'early', payload: { to: 'low' } }); // its target's id is below all others
+  await fill();
+  await muster.client.submit('jobs', { id: 'late', payload: { to: 'high' } });
+  const found: number[] = [];
+  for (const [i, to] of ['low', 'high', 'low', 'high', 'low', 'high'].entries()) {
+    const client = new pg.Client({ connectionString: muster.database.url });
+    await client.connect();
+    await client.query('begin');
+    await muster.client.submit('jobs', { id: `tx-${i}`, payload: { to } }, { tx: client });
+    await new Promise((resolve) => setTimeout(resolve, 170 * i)); // another moment of the cycle each time
+    await client.query('commit');
+    await client.end();
+    const committed = performance.now();
+    const { rounds } = muster.node.sweepCounts;
+    await eventually(async () => (await query<{ n: number }>(`select count(*) as n from target where key = $1 and due_at is not null union all select count(*) from task_state where id = $2 and state > 0`, [to, `tx-${i}`])).some((row) => row.n > 0)); // prettier-ignore
+    found.push(Math.round(performance.now() - committed));
+    // Rounds begin every 2 s: one may have been under way, the next one finds it; one more may begin until we see it.
+    expect(muster.node.sweepCounts.rounds - rounds).toBeLessThanOrEqual(3);
+    await eventually(
+      async () =>
+        (await query<{ state: number }>('select state from task_state where id = $1', [`tx-${i}`]))[0]!.state === 4,
+    );
+  }
+  process.stderr.write(`[beside] found after ${found.join(', ')} ms\n`);
+  expect(muster.node.sweepCounts.failures).toBe(0);
+});
+
+test('a page reads no more than it was asked for, whatever is in the queue', async () => {
+  const startedAt = performance.now();
+  let after: number | null = 0;
+  let read = 0;
+  let pages = 0;
+  while (after !== null) {
+    const page = await sweepQueued(muster.database.pool, after, 5_000);
+    expect(page.read).toBeLessThanOrEqual(5_000);
+    expect(page.forgotten).toEqual([]);
+    read += page.read;
+    pages++;
+    after = page.next;
+  }
+  process.stderr.write(`[beside] ${read} targets in ${pages} pages: ${Math.round(performance.now() - startedAt)} ms\n`);
+  expect(read).toBe(TARGETS);
+  const { rows } = await muster.database.pool.query<{
+    'QUERY PLAN': string;
+  }>(`explain (analyze, buffers, timing off, costs off) select * from (
+    with recursive page as ((select q.target_id, 1 as n from queue q where q.target_id > 0 order by q.target_id, q.priority, q.seq limit 1)
+    union all select f.target_id, p.n + 1 from page p cross join lateral (select q.target_id from queue q where q.target_id > p.target_id order by q.target_id, q.priority, q.seq limit 1) f where p.n < 1000)
+    select count(*) from page) x`);
+  expect(rows.map((row) => row['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan|Sort/);
+});
+
+describe('the pace of the cycles', () => {
+  /** Runs cycles that need `readMs` of reading each; answers the time from start to start of the later ones, and the share of reading. */
+  const cycles = (readMs: number): { longest: number; share: number } => {
+    let now = 0;
+    const pace = new Pace(2_000, () => now);
+    const starts: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      pace.begin();
+      starts.push(now);
+      for (let left = readMs; left >= 0;) {
+        const part = Math.min(left, pace.budgetMs());
+        now += part;
+        left -= part;
+        pace.took(part, left === 0);
+        now += pace.pauseMs(left === 0);
+        if (left === 0) break;
+      }
+    }
+    const lengths = starts.slice(2).map((start, i) => start - starts[i + 1]!);
+    return { longest: Math.max(...lengths), share: readMs / Math.max(...lengths) };
+  };
+  test.each([
+    [1, 2_000, 0.001],
+    [700, 2_800, 0.25],
+    [1_000, 4_000, 0.25],
+    [2_000, 4_000, 0.5],
+  ])('%i ms of reading: a cycle of at most %i ms, reading at most that share', (readMs, longest, share) => {
+    const measured = cycles(readMs);
+    expect(measured.longest).toBeLessThanOrEqual(longest + 1);
+    expect(measured.share).toBeLessThanOrEqual(share + 0.001);
+  });
+});

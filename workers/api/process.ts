@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import { createPool } from '../../postgres/pool';
+import type { RunningApi } from './api';
+import { startApi } from './api';
+import { USUAL_API_PORT } from './settings';
+import type { Settings } from '../config/config';
+import { awaitStore } from '../temporal/connect';
+import { stopOnSignals } from '../signals';
+
+export interface RunApiOptions {
+  log: Logger;
+  /** What is being answered may take so long at a stop. */
+  shutdownGraceMs: number;
+  /** Postgres is waited for so long at the start. */
+  startTimeoutMs: number;
+  onReady(api: RunningApi): void;
+}
+
+/** The HTTP API as a process, from start to end: resolves when it has stopped after SIGTERM or SIGINT. A second signal ends it at once. */
+export const runApi = async (settings: Settings, options: RunApiOptions): Promise<void> => {
+  const { log, shutdownGraceMs: graceMs, startTimeoutMs } = options;
+  const stop = stopOnSignals((signal) => log.info({ signal, graceMs }, 'stopping: no new requests, open ones are answered; once more to end at once')); // prettier-ignore
+  try {
+    const pool = createPool({ databaseUrl: settings.databaseUrl!, schema: settings.schema, max: 1 });
+    await awaitStore(pool, { log, startTimeoutMs, signal: stop.signal }).finally(() => pool.end());
+    const port = settings.api.port ?? USUAL_API_PORT;
+    const api = await startApi({ ...settings, api: { ...settings.api, port } }, { log });
+    log.info({ url: api.url, handlers: settings.handlers.map(({ name }) => name) }, 'api: ready');
+    options.onReady(api);
+    await aborted(stop.signal);
+    await api.stop(graceMs);
+    log.info('api: stopped');
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    stop.release();
+  }
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { show } from '../../handlers/text';
+
+export class BodyTooLarge extends Error {
+  constructor(maxBytes: number) {
+    super(`Expected at most ${maxBytes} bytes (callback.maxBytes), got more. Nothing was settled.`);
+  }
+}
+export class UnreadableBody extends Error {}
+
+/** The body as a JSON object; `BodyTooLarge`, before more than that was kept, or `UnreadableBody`. */
+export const readJson = async (request: IncomingMessage, maxBytes: number): Promise<object> => {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge(maxBytes);
+  const text = await readText(request, maxBytes);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UnreadableBody(`Expected JSON, got ${show(text, 80)}: ${(error as Error).message}. Nothing was settled.`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UnreadableBody(`Expected an object with results, or with a status, got ${show(value, 80)}. Nothing was settled.`); // prettier-ignore
+  return value;
+};
+
+const readText = async (request: IncomingMessage, maxBytes: number): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) reject(new BodyTooLarge(maxBytes));
+      else chunks.push(chunk);
+    });
+    request.once('end', resolve);
+    request.once('error', () => reject(new UnreadableBody('The body broke off. Nothing was settled.')));
+    request.once('close', () => reject(new UnreadableBody('The body broke off. Nothing was settled.')));
+  });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new UnreadableBody('Expected UTF-8. Nothing was settled.');
+  }
+};

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { CompletionEnd } from '../../activities/accepted/complete';
+import { completeAccepted, ringCompleted } from '../../activities/accepted/complete';
+import type { CompletionTold } from '../../activities/accepted/completion';
+import type { ActivityDeps } from '../../activities/deps';
+import { handlerOfBatch } from '../../postgres/accepted/completion';
+import { CALLBACK_PATH, isCallbackToken } from './token';
+import type { Answer } from './answers';
+import { answerOf, problem, send } from './answers';
+import { BodyTooLarge, readJson, UnreadableBody } from './body';
+
+export interface CallbackOptions {
+  /** 0: a free one, see `url`. */
+  port: number;
+  /** Is that port taken, a free one will do. */
+  elsewhere?: boolean;
+  host: string;
+  secret: string;
+  /** Of one body. */
+  maxBytes: number;
+  log: Logger;
+}
+export interface CallbackServer {
+  url: string;
+  /** From now on it answers; before, 503. */
+  serve(deps: ActivityDeps): void;
+  /** Takes no new connection; what is being answered ends within the grace. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Bodies of the largest size in memory at once, or so many more smaller ones; beyond that they are asked to come again. */
+const MOST_AT_ONCE = 8;
+/** A downstream that calls back before its acceptance is written is waited with so long, then told to come again. */
+const EARLY_WAIT_MS = 2_000;
+const EARLY_EVERY_MS = 100;
+/** A whole request; a slow sender holds its part of that memory as long. */
+const REQUEST_MS = 60_000;
+const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})/([A-Za-z0-9_-]{1,100})/?$`);
+
+/**
+ * Completion by HTTP (H7): `POST <base>/callbacks/<batch>/<token>` with `{"results": [...]}` or `{"status": "expired" | "failed", ...}`. 200 when
+ * it is committed, or was before by the same; problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409 over
+ * otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS is a proxy's. No URL is ever logged.
+ */
+export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
+  const receiver = new Receiver(options);
+  const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => void receiver.take(request, response)); // prettier-ignore
+  await listen(server, options);
+  const { address, family, port } = server.address() as AddressInfo;
+  let stopped: Promise<void> | null = null;
+  const stop = async (graceMs: number): Promise<void> => {
+    receiver.stopping.abort();
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    await new Promise<void>((resolve) => server.close(() => resolve())); // and the idle connections
+    clearTimeout(timer);
+  };
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    serve: (deps) => receiver.serve(deps),
+    stop: (graceMs) => (stopped ??= stop(graceMs)),
+  };
+};
+
+/** Tried, not looked at before: another process may take the port in between. */
+const listen = async (server: Server, { port, elsewhere = false, host }: CallbackOptions): Promise<void> => {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (error) {
+    if (!elsewhere || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    server.listen(0, host);
+    await once(server, 'listening');
+  }
+};
+
+class Receiver {
+  readonly stopping = new AbortController();
+  private deps: ActivityDeps | null = null;
+  /** Bytes of bodies that are read or being written. */
+  private held = 0;
+
+  constructor(private readonly options: CallbackOptions) {}
+
+  serve(deps: ActivityDeps): void {
+    this.deps = deps;
+  }
+
+  /** Never rejects. */
+  async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = await this.answer(request).catch((error: unknown) => this.failed(error));
+    send(request, response, answer, this.stopping.signal.aborted);
+  }
+
+  private async answer(request: IncomingMessage): Promise<Answer> {
+    const { deps, options } = this;
+    const [, id, token] = PATH.exec((request.url ?? '').split('?')[0]!) ?? [];
+    if (id === undefined || token === undefined) return problem(404, 'not-found', 'There is no such path.');
+    if (request.method !== 'POST')
+      return problem(405, 'method-not-allowed', `Expected POST, got ${request.method}.`, {}, { allow: 'POST' });
+    if (deps === null) return busyNow('The worker is starting.');
+    const batchId = Number(id);
+    if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, batchId, token))
+      return problem(401, 'unauthorized', 'The token is not that of this batch.', {}, { 'www-authenticate': 'Callback' }); // prettier-ignore
+    const { maxBytes } = options;
+    const bytes = Math.min(maxBytes, Number(request.headers['content-length'] ?? maxBytes));
+    if (this.held + bytes > MOST_AT_ONCE * maxBytes) return busyNow('Too many callbacks at once.');
+    this.held += bytes;
+    try {
+      return await this.complete(deps, batchId, await readJson(request, maxBytes));
+    } finally {
+      this.held -= bytes;
+    }
+  }
+
+  private async complete(deps: ActivityDeps, batchId: number, body: object): Promise<Answer> {
+    const name = await handlerOfBatch(deps.pool, batchId);
+    if (name === null) return answerOf({ kind: 'unknown-batch' }, batchId);
+    const handler = deps.handlers.get(name);
+    if (handler === undefined) return busyNow(`This worker has no handler ${name}; another one may have it.`);
+    const { status, results, error } = body as CompletionTold;
+    const told = { batchId, ...defined({ status, results, error }) };
+    const until = performance.now() + EARLY_WAIT_MS;
+    let end: CompletionEnd = await completeAccepted(deps, handler, told);
+    while (end.kind === 'later' && performance.now() < until && !this.stopping.signal.aborted) {
+      await sleep(EARLY_EVERY_MS);
+      end = await completeAccepted(deps, handler, told);
+    }
+    if (end.kind === 'completed') {
+      const { rings } = end;
+      await ringCompleted(deps, rings).catch((err: Error) =>
+        deps.log.warn({ err }, 'a ring after a callback failed; the sweeper will repeat it'),
+      );
+    }
+    const answer = answerOf(end, batchId);
+    this.options.log.info({ batch: batchId, handler: name, status: answer.status, ...(end.kind === 'completed' ? { repeated: end.repeated } : { refused: end.kind }) }, 'callback'); // prettier-ignore
+    return answer;
+  }
+
+  private failed(error: unknown): Answer {
+    if (error instanceof BodyTooLarge) return problem(413, 'too-large', error.message, { field: 'body' });
+    if (error instanceof UnreadableBody) return problem(400, 'unreadable', error.message, { field: 'body' });
+    this.options.log.error({ err: error }, 'a callback could not be taken');
+    return busyNow('It could not be written.');
+  }
+}
+
+const busyNow = (detail: string): Answer =>
+  problem(503, 'unavailable', `${detail} Nothing was settled: send it again.`, {}, { 'retry-after': '1' });
+
+const defined = <T extends object>(values: T): Partial<T> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;

@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { Problem } from '../../handlers';
+import type { FileSettings } from './settingsSchema';
+import * as schemas from './settingsSchema';
+
+/** How downstreams call back (H7). Not `callbacks`: those are ours, to initiators. */
+export interface CallbackSettings {
+  /** This process listens there; 0: a free one. Null: it does not. */
+  port: number | null;
+  /** Is that port taken, a free one will do. */
+  elsewhere?: boolean;
+  host: string;
+  /** Under which downstreams reach a worker that listens; null: where this one listens. */
+  url: string | null;
+  secret: string | null;
+  maxBytes: number;
+}
+
+/** 50,000 results of 300 bytes. */
+const DEFAULT_MAX_BYTES = 16_777_216;
+const WILDCARD = ['0.0.0.0', '::', '[::]'];
+
+type Read = (
+  flag: 'callbackPort' | 'callbackHost' | 'callbackUrl' | null,
+  variable: string,
+  schema: z.ZodType<string>,
+) => string | undefined;
+
+export const callbackSettings = (read: Read, file: FileSettings['callback'] = {}): CallbackSettings => {
+  const port = read('callbackPort', 'MUSTER_CALLBACK_PORT', schemas.portText);
+  return {
+    port: port === undefined ? (file.port ?? null) : Number(port),
+    host: read('callbackHost', 'MUSTER_CALLBACK_HOST', schemas.hostName) ?? file.host ?? '127.0.0.1',
+    url: read('callbackUrl', 'MUSTER_CALLBACK_URL', schemas.callbackUrl) ?? file.url ?? null,
+    // No flag: others on this machine see those.
+    secret: read(null, 'MUSTER_CALLBACK_SECRET', schemas.callbackSecret) ?? file.secret ?? null,
+    maxBytes: file.maxBytes ?? DEFAULT_MAX_BYTES,
+  };
+};
+
+/** Neither listens nor hands out URLs. */
+export const NO_CALLBACK: CallbackSettings = { port: null, host: '127.0.0.1', url: null, secret: null, maxBytes: DEFAULT_MAX_BYTES }; // prettier-ignore
+
+/** What is missing before a process may hand out URLs or listen. */
+export const callbackProblems = ({ port, host, url, secret }: CallbackSettings): Problem[] => {
+  const problems: Problem[] = [];
+  if ((port !== null || url !== null) && secret === null)
+    problems.push({
+      path: 'MUSTER_CALLBACK_SECRET',
+      message:
+        'expected a secret of at least 32 characters, the same in every worker, since callbacks are switched on; got nothing. `openssl rand -base64 32` makes one.',
+    });
+  if (port !== null && url === null && WILDCARD.includes(host))
+    problems.push({
+      path: 'MUSTER_CALLBACK_URL',
+      message: `expected the address under which downstreams reach this worker, since it listens on ${host}; got nothing`,
+    });
+  return problems;
+};

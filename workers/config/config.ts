@@ -1,0 +1,256 @@
+import path from 'node:path';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { NativeConnectionOptions } from '@temporalio/worker';
+import type { z } from 'zod';
+import type { CallbackPolicy } from '../../activities/deps';
+import type { ExecutionSettings } from '../../activities/executions/settings';
+import type { NodeSettings } from '../../activities/nodes/settings';
+import type { Handler, Problem } from '../../handlers';
+import type { ReapIntervals } from '../../postgres/fanouts/reap';
+import { DEFAULT_PREFIX } from '../../workflows/naming';
+import type { ApiSettings } from '../api/settings';
+import { apiSettings } from '../api/settings';
+import type { CallbackSettings } from './callbacks';
+import { callbackProblems, callbackSettings } from './callbacks';
+import type { ConfigFile } from './configFile';
+import { CONFIG_NAMES, findConfig, loadConfig } from './configFile';
+import type { DevServers } from '../dev/file';
+import { readDevFile } from '../dev/file';
+import { executionSettings } from './executions';
+import { nodeProblems, nodeSettings } from './nodes';
+import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
+import { SettingsError } from './settingsError';
+import * as schemas from './settingsSchema';
+import type { TemporalPlugs } from '../temporal/plugs';
+import type { LogLevel } from './settingsSchema';
+
+/** The only reader of `process.env`. What counts: flag, then environment, then config file, then a `muster dev` of this folder, then the default. */
+
+export interface Flags {
+  config?: string | undefined;
+  databaseUrl?: string | undefined;
+  schema?: string | undefined;
+  prefix?: string | undefined;
+  temporalAddress?: string | undefined;
+  namespace?: string | undefined;
+  logLevel?: string | undefined;
+  callbackPort?: string | undefined;
+  callbackHost?: string | undefined;
+  callbackUrl?: string | undefined;
+  nodeName?: string | undefined;
+  apiPort?: string | undefined;
+  apiHost?: string | undefined;
+  maxConnections?: string | undefined;
+}
+
+export interface TemporalSettings extends TemporalPlugs {
+  address: string;
+  namespace: string;
+  /** TLS, API key, metadata: secrets, never printed. */
+  connection: Pick<NativeConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
+}
+
+export interface Settings {
+  /** Null only where nothing names a database and it was not needed. */
+  databaseUrl: string | null;
+  schema: string;
+  /** Most database connections of a process; null: its own default. */
+  maxConnections: number | null;
+  prefix: string;
+  temporal: TemporalSettings;
+  handlers: Handler[];
+  callbacks: CallbackPolicy;
+  executions: ExecutionSettings;
+  nodes: NodeSettings;
+  /** When fan-outs are given up and deleted, where the config file says so. */
+  fanouts?: ReapIntervals;
+  /** Completion by HTTP; switched on by a port or a URL. */
+  callback: CallbackSettings;
+  /** Where the HTTP API listens, and its limits. */
+  api: ApiSettings;
+  logLevel: LogLevel;
+  /** The config file that was read. */
+  config: string | null;
+  /** The config file was named, not found. */
+  configNamed: boolean;
+  /** Names a database or a Temporal of its own in the config file. */
+  ownServers: boolean;
+  /** The servers are those of a `muster dev` that runs in this folder. */
+  dev: DevServers | null;
+}
+
+export interface Needs {
+  handlers?: boolean;
+  database?: boolean;
+  /** It hands out callback URLs: all that those need is there. */
+  callback?: boolean;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+type TemporalEnv = { address?: string; namespace?: string; connection: TemporalSettings['connection'] };
+
+/** All settings, checked; throws one `SettingsError` with every problem. */
+export const loadSettings = async (
+  flags: Flags,
+  needs: Needs = {},
+  { cwd = process.cwd(), env = process.env }: { cwd?: string; env?: Env } = {},
+): Promise<Settings> => {
+  const problems: Problem[] = [];
+  const dev = readDevFile(cwd);
+  const named = flags.config ?? env['MUSTER_CONFIG'] ?? '';
+  const given = named !== '' ? path.resolve(cwd, named) : (dev?.config ?? null);
+  const file = given ?? findConfig(cwd, problems);
+  const config: ConfigFile | null = file === null ? null : await loadConfig(file, env);
+  problems.push(...(config?.problems ?? []));
+  const read = reader(flags, env, problems);
+  const own = {
+    databaseUrl: read('databaseUrl', 'MUSTER_DATABASE_URL', schemas.databaseUrl) ?? config?.settings.databaseUrl,
+    schema: read('schema', 'MUSTER_SCHEMA', schemas.schemaName) ?? config?.settings.schema,
+    prefix: read('prefix', 'MUSTER_PREFIX', schemas.prefix) ?? config?.settings.prefix,
+  };
+  const maxConnections = read('maxConnections', 'MUSTER_MAX_CONNECTIONS', schemas.connectionsText);
+  const callback = callbackSettings(read, config?.settings.callback);
+  const api = apiSettings(read, config?.settings.api);
+  if (needs.callback === true) problems.push(...callbackProblems(callback));
+  const logLevel = read('logLevel', 'MUSTER_LOG_LEVEL', schemas.logLevel) as LogLevel | undefined;
+  const nodes = nodeSettings(config?.settings.nodes ?? {}, read('nodeName', 'MUSTER_NODE_NAME', schemas.nodeName));
+  problems.push(...nodeProblems(nodes));
+  const temporal = temporalOf(flags, env, config, problems);
+  // All of the dev servers or none: never one installation's database with another's Temporal.
+  const isOwn = own.databaseUrl !== undefined || temporal.isNamed;
+  const servers = isOwn ? null : dev;
+  const databaseUrl = own.databaseUrl ?? servers?.databaseUrl ?? null;
+  if (databaseUrl === null && needs.database === true && problems.every(({ path: at }) => at !== DATABASE_FIELD))
+    problems.push({ path: 'databaseUrl', message: noDatabase(dev !== null, cwd) });
+  if (needs.handlers === true && config === null) problems.push({ path: 'config', message: noConfig(cwd) });
+  if (problems.length > 0) throw new SettingsError(problems);
+  return {
+    databaseUrl,
+    schema: own.schema ?? servers?.schema ?? 'muster',
+    maxConnections: maxConnections === undefined ? (config?.settings.maxConnections ?? null) : Number(maxConnections),
+    prefix: own.prefix ?? servers?.prefix ?? DEFAULT_PREFIX,
+    temporal: servers === null ? temporal.settings : { ...temporal.settings, ...addressOf(servers), connection: {} },
+    handlers: config?.handlers ?? [],
+    callbacks: { allow: config?.settings.callbacks?.allow ?? [], secret: config?.settings.callbacks?.secret ?? null },
+    executions: executionSettings(
+      config?.settings.executions ?? {},
+      config?.functions ?? [],
+      path.dirname(file ?? cwd),
+    ),
+    nodes,
+    fanouts: { ...DEFAULT_REAP, ...config?.settings.fanouts },
+    callback,
+    api,
+    logLevel: logLevel ?? 'info',
+    config: config?.path ?? null,
+    configNamed: given !== null,
+    ownServers: config?.settings.databaseUrl !== undefined || config?.settings.temporal?.address !== undefined,
+    dev: servers,
+  };
+};
+
+const addressOf = ({ temporal: { address, namespace } }: DevServers) => ({ address, namespace });
+
+const FLAG_NAMES: Readonly<Record<string, string>> = {
+  databaseUrl: '--database-url',
+  schema: '--schema',
+  prefix: '--prefix',
+  temporalAddress: '--temporal-address',
+  namespace: '--namespace',
+  logLevel: '--log-level',
+  nodeName: '--node-name',
+  callbackPort: '--callback-port',
+  callbackHost: '--callback-host',
+  callbackUrl: '--callback-url',
+  apiPort: '--port',
+  apiHost: '--host',
+  maxConnections: '--max-connections',
+};
+const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
+
+/** Reads one setting from its flag, else from its environment variable; a wrong one is named by where it stood. */
+const reader =
+  (flags: Flags, env: Env, problems: Problem[]) =>
+  (flag: keyof Flags | null, variable: string, schema: z.ZodType<string>): string | undefined => {
+    const fromFlag = flag === null ? undefined : flags[flag];
+    const value = fromFlag ?? (env[variable] === '' ? undefined : env[variable]);
+    if (value === undefined) return undefined;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    problems.push({
+      path: fromFlag === undefined ? variable : FLAG_NAMES[flag!]!,
+      message: parsed.error.issues[0]!.message,
+    });
+    return undefined;
+  };
+
+/** `isNamed`: somebody said which server, so that a dev server of this folder is not meant. */
+const temporalOf = (
+  flags: Flags,
+  env: Env,
+  config: ConfigFile | null,
+  problems: Problem[],
+): { settings: TemporalSettings; isNamed: boolean } => {
+  const read = reader(flags, env, problems);
+  const fromFlag = read('temporalAddress', 'TEMPORAL_ADDRESS', schemas.address);
+  const namespace = read('namespace', 'TEMPORAL_NAMESPACE', schemas.namespace);
+  const fromEnv = temporalEnv(env, problems);
+  const fromFile = config?.settings.temporal ?? {};
+  const { connection } = fromEnv;
+  return {
+    settings: {
+      address: fromFlag ?? fromEnv.address ?? fromFile.address ?? 'localhost:7233',
+      namespace: namespace ?? fromEnv.namespace ?? fromFile.namespace ?? 'default',
+      connection: {
+        ...connection,
+        apiKey: connection.apiKey ?? fromFile.apiKey,
+        tls: connection.tls ?? fromFile.tls ?? (fromFile.apiKey === undefined ? undefined : true),
+      },
+      dataConverter: fromFile.dataConverter,
+      interceptors: fromFile.interceptors,
+    },
+    // A profile in the home directory names somebody's usual server; it does not stand against a dev server started here.
+    isNamed: fromFlag !== undefined || fromFile.address !== undefined,
+  };
+};
+
+/** TLS, API key and profiles as every Temporal tool reads them: TEMPORAL_* and the profile file. */
+const temporalEnv = (env: Env, problems: Problem[]): TemporalEnv => {
+  try {
+    const variables = Object.fromEntries(
+      Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+    );
+    const { connectionOptions, namespace } = loadClientConnectConfig({
+      overrideEnvVars: variables as Record<string, string>,
+    });
+    const { address, tls, apiKey, metadata } = connectionOptions;
+    return {
+      ...(address == null ? {} : { address }),
+      ...(namespace == null ? {} : { namespace }),
+      connection: { tls, apiKey, metadata },
+    };
+  } catch (error) {
+    problems.push({ path: 'TEMPORAL_*', message: `cannot be read: ${(error as Error).message}` });
+    return { connection: {} };
+  }
+};
+
+const noDatabase = (dev: boolean, cwd: string): string =>
+  `expected a Postgres URL by --database-url, MUSTER_DATABASE_URL or databaseUrl in the config file, got nothing. ${
+    dev
+      ? `The "muster dev" of ${cwd} is not used, since TEMPORAL_ADDRESS or another setting names another Temporal.`
+      : 'Or run "muster dev" in this folder: it starts everything.'
+  }`;
+const noConfig = (cwd: string): string =>
+  `expected a config file by --config, MUSTER_CONFIG or in this folder, got none of ${CONFIG_NAMES.join(', ')} in ${cwd}. ${SAMPLE_HINT}`;
+const SAMPLE_HINT =
+  'A first one, muster.config.ts:\n' +
+  "    import { defineHandler } from 'muster';\n" +
+  '    export default [\n' +
+  '      defineHandler({\n' +
+  "        name: 'orders',\n" +
+  '        target: (order: { country: string }) => order.country,\n' +
+  '        limits: { maxItems: 100 },\n' +
+  "        submit: async (batch) => ({ results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }),\n" +
+  '      }),\n' +
+  '    ];';

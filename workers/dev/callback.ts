@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { CallbackSettings } from '../config/callbacks';
+
+/** `muster dev` listens for callbacks with nothing set: on this machine, with a secret that stays with the data, so that URLs outlive a restart. */
+export const devCallback = (dataDir: string, settings: CallbackSettings): CallbackSettings => ({
+  ...settings,
+  ...(settings.port === null ? { port: USUAL_PORT, elsewhere: true } : {}),
+  secret: settings.secret ?? keptSecret(path.join(dataDir, 'callback-secret')),
+});
+
+/** Beside those of Temporal (7233) and its Web UI (8233). */
+const USUAL_PORT = 8234;
+
+const keptSecret = (file: string): string => {
+  try {
+    writeFileSync(file, randomBytes(32).toString('base64url'), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readFileSync(file, 'utf8');
+};

@@ -1,0 +1,202 @@
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { MusterError } from '../../client/errors';
+import { migrate } from '../../postgres/migrating/migrate';
+import type { Settings } from '../config/config';
+import { devCallback } from './callback';
+import { openDevLog } from './log';
+import { makeDevDirectory, readDevFile, removeDevFile, writeDevFile } from './file';
+import type { DevServers } from './file';
+import type { RunningApi } from '../api/api';
+import { startApi } from '../api/api';
+import { USUAL_API_PORT } from '../api/settings';
+import { startPostgres, startTemporalDev } from '../embedded';
+import type { EmbeddedPostgres, TemporalDev } from '../embedded';
+import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from '../process';
+import type { RunningWorker } from '../process';
+import { stopOnSignals } from '../signals';
+
+export interface DevOptions {
+  cwd: string;
+  /** Where the data of both servers and the log stay. */
+  dataDir: string;
+  /** Left out: the usual port, or a free one if that is taken. */
+  temporalPort?: number | undefined;
+  uiPort?: number | undefined;
+  databasePort?: number | undefined;
+  shutdownGraceMs?: number | undefined;
+  /** What a person is told on the way. */
+  say: (line: string) => void;
+  /** All is up. */
+  onReady: (servers: DevServers, logFile: string, callbacks: string) => void;
+}
+
+/** Where other tools look first. */
+const USUAL = { temporalPort: 7233, uiPort: 8233, databasePort: 5433 };
+
+/**
+ * Everything on this machine: Postgres, Temporal with its Web UI, the tables, and a worker with the config's handlers. Runs until Ctrl-C or
+ * SIGTERM, then drains and stops all; the data stays for the next start. Rejects if something cannot start or ends by itself.
+ */
+export const runDev = async (settings: Settings, options: DevOptions): Promise<void> => {
+  const { cwd, dataDir, say } = options;
+  await refuseSecond(cwd);
+  makeDevDirectory(dataDir);
+  const stop = stopOnSignals((signal) => say(`${signal}: draining, then all stops. Once more to end at once.`));
+  const log = openDevLog(path.join(dataDir, 'dev.log'), settings.logLevel, say);
+  const running: Running = {};
+  try {
+    await startServers(running, options, log.logger);
+    if (stop.signal.aborted) return;
+    const servers = serversOf(running, settings);
+    await migrate(servers.databaseUrl, servers.schema);
+    const callback = devCallback(dataDir, settings.callback);
+    running.worker = await startWorker(
+      { ...withServers(settings, servers), callback },
+      {
+        log: log.logger,
+        shutdownGraceMs: options.shutdownGraceMs,
+        signal: stop.signal,
+        // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
+        versioning: { deploymentName: servers.prefix, buildId: null },
+        setCurrent: true,
+      },
+    );
+    await running.worker.current;
+    running.api = await startDevApi(withServers(settings, servers), log.logger, say);
+    const up = { ...servers, api: running.api.url };
+    writeDevFile(cwd, up);
+    running.written = true;
+    options.onReady(up, log.file, running.worker.callbackAddress!);
+    await untilOver(running, stop.signal);
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  } finally {
+    await stopAll(running, cwd, options.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS, say);
+    stop.release();
+    log.close();
+  }
+};
+
+interface Running {
+  postgres?: EmbeddedPostgres;
+  temporal?: TemporalDev;
+  worker?: RunningWorker;
+  api?: RunningApi;
+  written?: boolean;
+}
+type Logger = ReturnType<typeof openDevLog>['logger'];
+
+const refuseSecond = async (cwd: string): Promise<void> => {
+  const other = readDevFile(cwd);
+  if (other === null) return;
+  const port = Number(other.temporal.address.split(':').at(-1));
+  // The process id may be somebody else's by now; who holds the port is not.
+  if (await isFree(port)) return removeDevFile(cwd);
+  throw new MusterError(
+    'DEV_SERVER',
+    `A "muster dev" (process ${other.pid}) already runs in ${cwd}. Stop it first, or use another folder.`,
+  );
+};
+
+const startServers = async (running: Running, options: DevOptions, log: Logger): Promise<void> => {
+  const { dataDir, say, temporalPort, uiPort, databasePort } = options;
+  const output = (server: string) => (line: string) => log.debug({ server }, line);
+  const started = await Promise.allSettled([
+    startPostgres({
+      dataDir: path.join(dataDir, 'postgres'),
+      port: databasePort,
+      usualPort: USUAL.databasePort,
+      log: output('postgres'),
+    }).then((postgres) => (running.postgres = postgres), named({ port: '--database-port' })),
+    startTemporalDev({
+      dbFilename: path.join(dataDir, 'temporal.db'),
+      ui: true,
+      port: temporalPort,
+      uiPort,
+      usualPorts: { port: USUAL.temporalPort, uiPort: USUAL.uiPort },
+      log: output('temporal'),
+      binary: { log: say },
+    }).then((temporal) => (running.temporal = temporal), named({ port: '--temporal-port', uiPort: '--ui-port' })),
+  ]);
+  // Both are waited for, so that nothing is left behind by the one that came up.
+  for (const one of started) if (one.status === 'rejected') throw one.reason;
+  const { postgres, temporal } = running;
+  sayIfOther(say, 'Temporal', options.temporalPort ?? USUAL.temporalPort, temporal!.address);
+  sayIfOther(say, 'the Web UI', options.uiPort ?? USUAL.uiPort, temporal!.uiUrl!);
+  sayIfOther(say, 'Postgres', options.databasePort ?? USUAL.databasePort, `127.0.0.1:${postgres!.port}`);
+};
+
+/** A port that was asked for and is taken is an error by the name of the flag. */
+const named =
+  (flags: Readonly<Record<string, string>>) =>
+  (error: Error): never => {
+    const message = error.message.replace(/^(\w+)(?=: )/, (field) => flags[field] ?? field);
+    throw new MusterError('DEV_SERVER', message, { cause: error });
+  };
+
+const sayIfOther = (say: DevOptions['say'], what: string, port: number, address: string): void => {
+  if (!address.endsWith(`:${port}`)) say(`Port ${port} is taken: ${what} is at ${address}.`);
+};
+
+const serversOf = ({ postgres, temporal }: Running, settings: Settings): DevServers => ({
+  pid: process.pid,
+  databaseUrl: postgres!.url,
+  schema: settings.schema,
+  prefix: settings.prefix,
+  temporal: { address: temporal!.address, namespace: temporal!.namespace, uiUrl: temporal!.uiUrl ?? null },
+  config: settings.configNamed ? settings.config : null,
+});
+
+/** Never the servers that the config file or the environment names: what is tried out here must not reach them. */
+const withServers = (settings: Settings, servers: DevServers): Settings => ({
+  ...settings,
+  databaseUrl: servers.databaseUrl,
+  temporal: {
+    ...settings.temporal, // with what is plugged in
+    address: servers.temporal.address,
+    namespace: servers.temporal.namespace,
+    connection: {},
+  },
+});
+
+/** For this machine only, and so without a token. */
+const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say']): Promise<RunningApi> => {
+  const port = settings.api.port ?? USUAL_API_PORT;
+  const api = await startApi(
+    { ...settings, api: { ...settings.api, port, host: '127.0.0.1' } },
+    { log, elsewhere: settings.api.port === null, maxConnections: 5 },
+  );
+  sayIfOther(say, 'the HTTP API', port === 0 ? Number(new URL(api.url).port) : port, api.url);
+  return api;
+};
+
+/** Until somebody stops it; rejects when a part ends by itself. */
+const untilOver = ({ postgres, temporal, worker }: Running, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const gone = (what: string) => (): void =>
+      reject(new MusterError('DEV_SERVER', `${what} ended by itself; see the log.`));
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+    void postgres!.exited.then(gone('Postgres'));
+    void temporal!.exited.then(gone('Temporal'));
+    worker!.ended.then(gone('The worker'), reject);
+  });
+
+const stopAll = async (running: Running, cwd: string, graceMs: number, say: (line: string) => void): Promise<void> => {
+  const { worker, api, temporal, postgres } = running;
+  if (running.written === true) removeDevFile(cwd);
+  await api?.stop(graceMs);
+  worker?.stop();
+  await worker?.ended.catch((error: Error) =>
+    say(`The worker did not drain within ${graceMs / 1_000} s: ${error.message}`),
+  );
+  await Promise.all([temporal?.stop(), postgres?.stop()]);
+};
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((answer) => {
+    const server = createServer();
+    server.once('error', () => answer(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
+  });

@@ -1,0 +1,157 @@
+import type { Pool } from '../../postgres/pool';
+import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
+import { readUnanswered } from '../../postgres/sweeper/unanswered';
+import { DATABASE_SILENT_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
+import type { PollWatch } from './pollWatch';
+import { SinceError } from './pollWatch';
+
+/** Whether this process is of use, part by part. A short hiccup of a server is none; what stands still is not called healthy. */
+
+export interface PartHealth {
+  part: 'database' | 'temporal' | 'workers' | 'polls' | 'turns';
+  healthy: boolean;
+  /** ISO; null: nothing is wrong with it. Within its patience a part may be healthy although it fails. */
+  failingSince: string | null;
+  error: string | null;
+}
+
+export interface HealthReport {
+  healthy: boolean;
+  parts: PartHealth[];
+}
+
+export interface HealthOptions {
+  pool: Pool;
+  /** A cheap question to Temporal over the connection of the workers; rejects if there is no answer in time. Left out: none is used. */
+  askTemporal?: () => Promise<unknown>;
+  /** What becomes of the workers' polls. */
+  polls?: PollWatch | undefined;
+  /** Rejects, or throws, if a worker of this process has failed. */
+  checkWorkers?: () => void;
+  /** For tests. */
+  silentMs?: { database?: number; temporal?: number };
+}
+
+const EVERY_MS = 5_000;
+/** A question is given up after this. */
+const MOST_MS = 2_000;
+
+/** Asked every 5 s, so that the age of the last answer is known, and again when somebody wants to know. */
+export class Health {
+  private readonly parts: Part[];
+  private readonly timer: NodeJS.Timeout;
+  private checking: Promise<void> | null = null;
+
+  constructor({ pool, askTemporal, checkWorkers, polls, silentMs = {} }: HealthOptions) {
+    const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () =>
+      pool.query({ name: 'is-alive', text: 'select 1' }),
+    );
+    // The patience with a wake is in the question. A database that does not answer is another part's fault.
+    const turns = new Part('turns', 0, async () => {
+      const what = await whatStandsStill(pool).catch(() => null);
+      if (what !== null) throw new Error(`${what}; muster status names all`);
+    });
+    this.parts = [database, turns];
+    if (askTemporal !== undefined)
+      this.parts.push(new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal));
+    if (checkWorkers !== undefined) this.parts.push(new Part('workers', 0, async () => checkWorkers()));
+    if (polls !== undefined) this.parts.push(new Part('polls', 0, () => polls.check()));
+    this.timer = setInterval(() => void this.check(), EVERY_MS);
+    this.timer.unref();
+    void this.check();
+  }
+
+  async report(): Promise<HealthReport> {
+    await this.check();
+    const parts = this.parts.map((part) => part.health());
+    return { healthy: parts.every(({ healthy }) => healthy), parts };
+  }
+
+  /** Seconds since the last good answer, by part. */
+  silence(): { part: string; seconds: number; healthy: boolean }[] {
+    return this.parts.map((part) => ({
+      part: part.name,
+      seconds: part.silentMs() / 1_000,
+      healthy: part.health().healthy,
+    }));
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private check(): Promise<void> {
+    this.checking ??= Promise.all(this.parts.map((part) => part.check()))
+      .then(() => undefined)
+      .finally(() => (this.checking = null));
+    return this.checking;
+  }
+}
+
+/** The oldest, or null. */
+const whatStandsStill = async (pool: Pool): Promise<string | null> => {
+  const [woken] = await readUnanswered(pool, UNANSWERED_MS, 1);
+  if (woken !== undefined) {
+    const { kind, id, name, handler, ms } = woken;
+    const who = kind === 'queuer' ? `queuer ${id}` : `leader "${name}" of handler "${handler}"`;
+    return `${who} was woken ${seconds(ms)} ago and has taken no turn since`;
+  }
+  const [overdue] = await readOverdueWork(pool, 1);
+  if (overdue === undefined) return null;
+  const who = `${overdue.kind}${overdue.name === '' ? '' : ` "${overdue.name}"`}`;
+  return `${who} has had overdue work for ${seconds(overdue.ms)} and has given no sign of it since`;
+};
+
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
+
+class Part {
+  private answeredAt = performance.now();
+  private failingSince: Date | null = null;
+  private error: string | null = null;
+
+  constructor(
+    readonly name: PartHealth['part'],
+    private readonly patienceMs: number,
+    private readonly ask: () => Promise<unknown>,
+  ) {}
+
+  async check(): Promise<void> {
+    try {
+      await inTime(this.ask);
+      this.answeredAt = performance.now();
+      this.failingSince = null;
+      this.error = null;
+    } catch (error) {
+      this.failingSince ??= error instanceof SinceError ? error.since : new Date();
+      this.error = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  silentMs(): number {
+    return this.failingSince === null ? 0 : performance.now() - this.answeredAt;
+  }
+
+  health(): PartHealth {
+    const healthy = this.failingSince === null || this.silentMs() < this.patienceMs;
+    return { part: this.name, healthy, failingSince: this.failingSince?.toISOString() ?? null, error: this.error };
+  }
+}
+
+const inTime = async (ask: () => Promise<unknown>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${MOST_MS} ms`)), MOST_MS);
+  });
+  try {
+    await Promise.race([ask(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** True if the database answers now; false too if no connection is to be had in time. */
+export const answers = (pool: Pool): Promise<boolean> =>
+  inTime(() => pool.query({ name: 'is-alive', text: 'select 1' })).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,124 @@
+import { POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
+
+/** Whether the polls of a worker come back, decided from the SDK's own counters. Pure: readings and clocks are handed in. */
+
+export type PollKind = 'workflow' | 'activities';
+
+/** The counters of one task queue and kind, all since the process began. */
+export interface PollCounts {
+  queue: string;
+  kind: PollKind;
+  /** Requests begun, and those that came back in whatever way. */
+  started: number;
+  returned: number;
+  /** Those that the server answered: with a task, or after its minute without one. */
+  answered: number;
+  /** Workflow tasks that failed, and all that ended. */
+  tasksFailed: number;
+  tasksEnded: number;
+}
+
+type Counter = Exclude<keyof PollCounts, 'queue' | 'kind'>;
+
+/**
+ * What counts is the answers: the SDK counts a poll that a server refuses by its limits as one that came back, and not as a failure, and
+ * `Worker.getStatus()` says POLLING while the server is stopped or gone.
+ */
+const COUNTERS: readonly [RegExp, Counter, PollKind | null][] = [
+  [/^temporal_long_request(_total)?$/, 'started', null],
+  [/^temporal_long_request_latency(_seconds|_milliseconds)?_count$/, 'returned', null],
+  [/^temporal_workflow_task_queue_poll_(empty|succeed)(_total)?$/, 'answered', 'workflow'],
+  [/^temporal_activity_(poll_no_task|task_received)(_total)?$/, 'answered', 'activities'],
+  [/^temporal_workflow_task_execution_failed(_total)?$/, 'tasksFailed', 'workflow'],
+  [/^temporal_workflow_task_execution_latency(_seconds|_milliseconds)?_count$/, 'tasksEnded', 'workflow'],
+];
+const KIND_OF: Readonly<Record<string, PollKind>> = {
+  PollWorkflowTaskQueue: 'workflow',
+  PollActivityTaskQueue: 'activities',
+};
+
+/** Reads the counters out of what the SDK's Prometheus endpoint answers. */
+export const readPollCounts = (text: string): PollCounts[] => {
+  const found = new Map<string, PollCounts>();
+  for (const [, name, labels, value] of text.matchAll(/^(\w+)\{(.*)\} ([\d.e+]+)$/gm)) {
+    const counter = COUNTERS.find(([pattern]) => pattern.test(name!));
+    const queue = /(?:^|,)task_queue="((?:[^"\\]|\\.)*)"/.exec(labels!)?.[1];
+    if (counter === undefined || queue === undefined) continue;
+    const kind = counter[2] ?? KIND_OF[/(?:^|,)operation="(\w+)"/.exec(labels!)?.[1] ?? ''];
+    if (kind === undefined) continue;
+    const key = `${kind} ${queue}`;
+    const counts = found.get(key) ?? { queue, kind, started: 0, returned: 0, answered: 0, tasksFailed: 0, tasksEnded: 0 }; // prettier-ignore
+    counts[counter[1]] += Number(value);
+    found.set(key, counts);
+  }
+  return [...found.values()];
+};
+
+export interface PollTrouble {
+  sinceMs: number;
+  text: string;
+}
+
+/** A failed workflow task that was not followed by another for so long says nothing any more. */
+const FAILURE_COUNTS_MS = 120_000;
+
+/** The polls of one task queue and kind, as readings of them come in. */
+export class PollState {
+  private last: PollCounts | null = null;
+  /** The last answer, or since when a poll has been open after a time without any. */
+  private answeredAt: number;
+  /** The first poll since the last answer that came back without one. */
+  private refusedAt: number | null = null;
+  private failingAt: number | null = null;
+  private failedAt = -Infinity;
+
+  constructor(
+    readonly queue: string,
+    readonly kind: PollKind,
+    now: number,
+  ) {
+    this.answeredAt = now;
+  }
+
+  see(counts: PollCounts, now: number): void {
+    const before = this.last ?? { ...counts, started: 0, returned: 0, answered: 0, tasksFailed: 0, tasksEnded: 0 };
+    const wasOpen = this.isOpen();
+    this.last = counts;
+    if (counts.answered > before.answered) {
+      this.answeredAt = now;
+      this.refusedAt = null;
+    } else if (counts.returned > before.returned) this.refusedAt ??= now;
+    else if (!wasOpen && this.isOpen() && this.refusedAt === null) this.answeredAt = now; // all its slots were taken until now
+    this.seeTasks(counts.tasksFailed - before.tasksFailed, counts.tasksEnded - before.tasksEnded, now);
+  }
+
+  /** Those that are not reported do not count as ended. */
+  private seeTasks(failed: number, ended: number, now: number): void {
+    if (ended > failed || now - this.failedAt > FAILURE_COUNTS_MS) this.failingAt = null;
+    if (failed === 0 || ended > failed) return;
+    this.failingAt ??= now;
+    this.failedAt = now;
+  }
+
+  /** Since the last answer; 0: no poll is open and none was refused, since all slots are taken. */
+  ageMs(now: number): number {
+    return this.isOpen() || this.refusedAt !== null ? now - this.answeredAt : 0;
+  }
+
+  trouble(now: number): PollTrouble | null {
+    const what = `polls of ${this.kind === 'workflow' ? 'workflow tasks' : 'activities'} on task queue ${this.queue}`;
+    if (this.refusedAt !== null && !this.isOpen() && now - this.refusedAt >= POLL_REFUSED_MS)
+      return { sinceMs: this.refusedAt, text: `${what} are refused, or find no server: none was answered for ${seconds(now - this.answeredAt)}` }; // prettier-ignore
+    if (this.isOpen() && now - this.answeredAt >= POLL_HANGS_MS)
+      return { sinceMs: this.answeredAt, text: `${what} hang: none was answered for ${seconds(now - this.answeredAt)}, and a server answers each within a minute` }; // prettier-ignore
+    if (this.failingAt !== null && now - this.failingAt >= POLL_REFUSED_MS)
+      return { sinceMs: this.failingAt, text: `every workflow task from task queue ${this.queue} has failed for ${seconds(now - this.failingAt)}` }; // prettier-ignore
+    return null;
+  }
+
+  private isOpen(): boolean {
+    return this.last !== null && this.last.started > this.last.returned;
+  }
+}
+
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Gauge, Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { ExecutionMeters } from '../../activities/executions/meters';
+import type { Pool } from '../../postgres/pool';
+import type { HealthOptions } from './health';
+import { Health } from './health';
+import type { PollWatch } from './pollWatch';
+import { StoreMetrics } from './storeMetrics';
+import type { SweepCounts } from '../sweeper/counts';
+
+export interface MetricsOptions {
+  pool: Pool;
+  /** 0: a free one, see `url`. */
+  port: number;
+  /** Default 127.0.0.1: numbers of a business are nobody else's. `0.0.0.0` in a container. */
+  host?: string;
+  /** `node.sweepCounts`, where a worker runs in this process. */
+  sweepCounts?: Readonly<SweepCounts>;
+  /** `node.deps.meters`, where a worker runs in this process. */
+  meters?: ExecutionMeters;
+  /** `node.deps.partitions`, where a worker runs in this process. */
+  partitions?: { readonly size: number };
+  /** How this process asks Temporal, and whether its workers run; where a worker runs in this process. */
+  health?: Omit<HealthOptions, 'pool'>;
+  log?: Logger;
+}
+export interface MetricsServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz`: 200, or 503 while a part of this process is of no use (`Health`); the
+ * answer says which, and since when. All values but
+ * the sweeper's, those of item runs, of chunks given back and of partitions held are the store's and so the same from every process: aggregate with `max`, not
+ * with `sum`.
+ */
+export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
+  const registry = new Registry();
+  const health = new Health({ ...options.health, pool: options.pool });
+  const metrics = new StoreMetrics(registry, options);
+  registerHealth(registry, health);
+  if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
+  options.meters?.register(registry);
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?')[0];
+    const answer =
+      request.method !== 'GET' && request.method !== 'HEAD'
+        ? Promise.resolve(send(response, 405, 'text/plain', 'GET only\n'))
+        : path === '/metrics'
+          ? metrics.refresh().then(async () => send(response, 200, registry.contentType, await registry.metrics()))
+          : path === '/healthz'
+            ? health
+                .report()
+                .then((report) =>
+                  send(response, report.healthy ? 200 : 503, 'application/json', JSON.stringify(report)),
+                )
+            : Promise.resolve(send(response, 404, 'text/plain', 'There is /metrics and /healthz\n'));
+    answer.catch((error: unknown) => {
+      options.log?.warn({ err: error }, 'metrics: no answer');
+      send(response, 500, 'text/plain', 'failed\n');
+    });
+  });
+  server.listen(options.port, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
+  const { address, family, port } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    stop: async () => {
+      health.stop();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+/** Of this process: whether each part is of use, and for how long it has given no good answer. */
+const registerHealth = (registry: Registry, health: Health): void => {
+  const registers = [registry];
+  const labelNames = ['part'] as const;
+  new Gauge({ name: 'muster_healthy', help: '1: this part of the process is of use, as /healthz says', labelNames, registers,
+    collect() { for (const { part, healthy } of health.silence()) this.set({ part }, healthy ? 1 : 0); } }); // prettier-ignore
+  new Gauge({ name: 'muster_silent_seconds', help: 'Since the last good answer of this part; 0: it answers', labelNames, registers,
+    collect() { for (const { part, seconds } of health.silence()) this.set({ part }, seconds); } }); // prettier-ignore
+};
+
+/** Of this process: an idle one stays below a minute, which a server lets a poll wait for work. */
+const registerPolls = (registry: Registry, polls: PollWatch): void => {
+  new Gauge({ name: 'muster_poll_age_seconds', help: 'Since a poll of this kind was last answered, with or without work; 0: none is open, all slots are taken', labelNames: ['kind'], registers: [registry],
+    collect() { for (const { kind, seconds } of polls.ages()) this.set({ kind }, seconds); } }); // prettier-ignore
+};
+
+const send = (response: ServerResponse, status: number, type: string, body: string): void => {
+  if (response.headersSent) return;
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
+};

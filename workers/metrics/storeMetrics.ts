@@ -1,0 +1,201 @@
+import type { Registry } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
+import type { Logger } from 'pino';
+import * as store from '../../postgres/operations/metrics';
+import type { Client, Pool } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import type { OverdueGauge } from '../../postgres/sweeper/overdueWork';
+import { readOverdueGauges } from '../../postgres/sweeper/overdueWork';
+import type { Wakes } from '../../postgres/sweeper/unanswered';
+import { readWakes } from '../../postgres/sweeper/unanswered';
+import { UNANSWERED_MS } from '../../workflows/planning/liveness';
+import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
+import { ExecutionGauges } from './executionGauges';
+import { PartitionGauges } from './partitionGauges';
+import type { SweepCounts } from '../sweeper/counts';
+
+/** Scrapes that come together share one reading. */
+const CACHE_MS = 1_000;
+/** Counting a very long queue may take longer: then the values stay what they were, and `muster_scrape_failures_total` says so. */
+const STATEMENT_TIMEOUT_MS = 2_000;
+/** A batch's id is drawn before its transaction commits: those of the last seconds are counted later, or some would be missed. */
+const SETTLED_AFTER_MS = 5_000;
+const ALIVE_MS = 30_000;
+
+const PER_HANDLER = {
+  queued: ['muster_queued_tasks', 'Tasks that wait in the queue'],
+  delayed: ['muster_delayed_tasks', 'Tasks that wait for their time: notBefore, backoff'],
+  oldestSeconds: ['muster_oldest_queued_seconds', 'Age of the oldest task in the queue'],
+  inFlight: ['muster_calls_in_flight', 'Downstream calls under way'],
+  accepted: ['muster_accepted_batches', 'Batches that the downstream accepted and has not finished'],
+  unknown: ['muster_unknown_tasks', 'Parked tasks of unknown outcome, to be resolved'],
+  dead: ['muster_dead_tasks', 'Tasks whose attempts are used up'],
+} as const;
+
+const OF_LANES = {
+  lanes: ['muster_lanes', 'Lanes'],
+  ready: ['muster_lanes_ready', 'Lanes that have something to send'],
+  halted: ['muster_lanes_halted', 'Lanes that wait for somebody to skip or fix their first batch'],
+  paused: ['muster_lanes_paused', 'Lanes that were paused'],
+  open: ['muster_lane_batches', 'Batches of lanes that are not over'],
+  inFlight: ['muster_lane_batches_in_flight', 'Batches of lanes that were sent and have no end yet'],
+  oldestSeconds: ['muster_lane_oldest_seconds', 'Age of the oldest batch of a lane that is not over'],
+  slots: ['muster_submitters', 'Submitters of the queuer'],
+  taken: ['muster_submitters_taken', 'Submitters at work'],
+  grants: ['muster_grants', 'Batches granted so far'],
+} as const;
+
+/** The store's numbers as metrics of a registry; labels are handlers, flush reasons and states only. */
+export class StoreMetrics {
+  private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
+  private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
+  private readonly unanswered: Gauge<'kind'>;
+  private readonly oldestUnanswered: Gauge<'kind'>;
+  private readonly standing: Gauge<'kind'>;
+  private readonly oldestStanding: Gauge<'kind'>;
+  private readonly paused: Gauge<'handler'>;
+  private readonly nodes: Gauge<'handler'>;
+  private readonly leaders: Gauge<'handler' | 'state'>;
+  private readonly batches: Counter<'handler' | 'reason'>;
+  private readonly failures: Counter;
+  private readonly executions: ExecutionGauges;
+  private readonly partitions: PartitionGauges;
+  private readAt = -Infinity;
+  private reading: Promise<void> | null = null;
+  private counted: number | null = null;
+  /** The newest batch at earlier readings: what was there 5 s ago has committed. */
+  private readonly newest: { id: number; at: number }[] = [];
+
+  constructor(
+    registry: Registry,
+    private readonly options: {
+      pool: Pool;
+      sweepCounts?: Readonly<SweepCounts>;
+      partitions?: { readonly size: number };
+      log?: Logger;
+    },
+  ) {
+    const registers = [registry];
+    const gauge = (name: string, help: string): Gauge<'handler'> =>
+      new Gauge({ name, help, labelNames: ['handler'], registers });
+    this.gauges = Object.fromEntries(
+      Object.entries(PER_HANDLER).map(([key, [name, help]]) => [key, gauge(name, help)]),
+    ) as typeof this.gauges;
+    this.lanes = Object.fromEntries(
+      Object.entries(OF_LANES).map(([key, [name, help]]) => [key, new Gauge({ name, help, registers })]),
+    ) as typeof this.lanes;
+    this.executions = new ExecutionGauges(registry);
+    this.partitions = new PartitionGauges(registry, options.partitions);
+    this.unanswered = new Gauge({
+      name: 'muster_unanswered_wakes',
+      help: 'Leaders and queuers that were woken more than 30 s ago and have taken no turn since',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.oldestUnanswered = new Gauge({
+      name: 'muster_oldest_unanswered_wake_seconds',
+      help: 'Age of the oldest wake that no turn has answered',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.standing = new Gauge({
+      name: 'muster_standing',
+      help: 'Monitors, notifiers, balancers and executions whose work has been due for more than 60 s without a sign of them',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.oldestStanding = new Gauge({
+      name: 'muster_oldest_standing_seconds',
+      help: 'Since the oldest such work was due; 0: none stands still',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.paused = gauge('muster_handler_paused', '1: the handler is paused');
+    this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
+    this.leaders = new Gauge({
+      name: 'muster_leaders',
+      help: 'Leaders by state',
+      labelNames: ['handler', 'state'],
+      registers,
+    });
+    this.batches = new Counter({ name: 'muster_batches_total', help: 'Batches formed since this process started, by flush reason', labelNames: ['handler', 'reason'], registers }); // prettier-ignore
+    this.failures = new Counter({
+      name: 'muster_scrape_failures_total',
+      help: 'Readings of the store that failed or took too long',
+      registers,
+    });
+    const { sweepCounts } = options;
+    if (sweepCounts !== undefined)
+      new Gauge({ name: 'muster_sweeper', help: 'What this process’s sweeper found since its start', labelNames: ['found'], registers,
+        collect() { for (const [found, n] of Object.entries(sweepCounts)) this.set({ found }, n); } }); // prettier-ignore
+  }
+
+  /** Reads the store, unless that was done within the last second. Never rejects: old values are better than none. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.readAt < CACHE_MS) return;
+    this.reading ??= this.read().finally(() => (this.reading = null));
+    await this.reading;
+  }
+
+  private async read(): Promise<void> {
+    try {
+      await inTransaction(this.options.pool, async (client) => {
+        await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+        this.show(await store.readHandlerGauges(client), await store.readLeaderCounts(client));
+        for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
+        const lanes = await store.readLaneGauges(client);
+        for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
+        this.showWakes(await readWakes(client, UNANSWERED_MS));
+        this.showOverdue(await readOverdueGauges(client));
+        await this.executions.read(client);
+        await this.partitions.read(client);
+        await this.countBatches(client);
+      });
+      this.readAt = performance.now();
+    } catch (error) {
+      this.failures.inc();
+      this.options.log?.warn({ err: error }, 'metrics: the store was not read');
+    }
+  }
+
+  private show(
+    handlers: readonly store.HandlerGauges[],
+    leaders: readonly { handler: string; state: number; n: number }[],
+  ): void {
+    for (const row of handlers) {
+      const { handler } = row;
+      for (const key of Object.keys(PER_HANDLER) as (keyof typeof PER_HANDLER)[])
+        this.gauges[key].set({ handler }, row[key]);
+      this.paused.set({ handler }, row.paused ? 1 : 0);
+      for (const state of Object.keys(LEADER_STATES)) this.leaders.set({ handler, state }, 0);
+    }
+    for (const { handler, state, n } of leaders) this.leaders.set({ handler, state: leaderStateName(state) }, n);
+  }
+
+  private showWakes(wakes: readonly Wakes[]): void {
+    for (const { kind, late, oldestMs } of wakes) {
+      this.unanswered.set({ kind }, late);
+      this.oldestUnanswered.set({ kind }, oldestMs / 1_000);
+    }
+  }
+
+  private showOverdue(kinds: readonly OverdueGauge[]): void {
+    for (const { kind, n, oldestMs } of kinds) {
+      this.standing.set({ kind }, n);
+      this.oldestStanding.set({ kind }, oldestMs / 1_000);
+    }
+  }
+
+  private async countBatches(client: Client): Promise<void> {
+    const now = performance.now();
+    const last = await store.readLastBatch(client);
+    this.counted ??= last;
+    this.newest.push({ id: last, at: now });
+    let upTo = this.counted;
+    while (this.newest[0]!.at <= now - SETTLED_AFTER_MS) upTo = this.newest.shift()!.id;
+    if (upTo <= this.counted) return;
+    for (const { handler, reason, n } of await store.countReasons(client, this.counted, upTo))
+      this.batches.inc({ handler, reason: flushReasonName(reason) }, n);
+    this.counted = upTo;
+  }
+}

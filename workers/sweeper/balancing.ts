@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { balancePartitions } from '../../activities/nodes/balance';
+import type { ActivityDeps } from '../../activities/deps';
+import { acquireLease } from '../../postgres/lease';
+import { wakeBalancer } from '../../workflows/wake';
+
+type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'node' | 'heartbeat' | 'partitions' | 'nodes'>;
+
+/** Of all nodes that notice the same, one tells the balancer. */
+const WAKE_RESOURCE = 'wake-balancer';
+const WAKE_MS = 1_000;
+const AGAIN_MS = 1_000;
+/** The others find out by themselves, only later. */
+const LAST_WORD_MS = 2_000;
+
+/** This node's part in the spreading of partitions: it keeps what it is given, and tells the balancer of what it sees. */
+export class Balancing {
+  private readonly stopped = new AbortController();
+
+  /** `deps` is being made when this is: it is read later. */
+  constructor(private readonly deps: () => Deps) {}
+
+  /** The node is there, and may have partitions; after its first sign of life. Tells the balancer until that has heard it. */
+  start(): void {
+    const { heartbeat, partitions, nodes } = this.deps();
+    heartbeat.partitions(nodes, {
+      held: (seen, atNs) => partitions.heard(seen, atNs),
+      silentNode: () => void this.tellOnce(),
+      back: () => void this.tell(),
+    });
+    void this.tell();
+  }
+
+  /** Never throws; tries again while Temporal is away. */
+  async tell(): Promise<void> {
+    const { temporal, prefix, log } = this.deps();
+    for (let said = false; ;) {
+      const failure = await wakeBalancer(temporal, prefix);
+      if (failure === null) return;
+      if (!said) log.warn({ err: failure }, 'the balancer was not told; tried again');
+      said = true;
+      if (this.stopped.signal.aborted) return;
+      await sleep(AGAIN_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+    }
+  }
+
+  /** Everything that is still held is given up; the balancer is told as far as it can be. */
+  async stop(): Promise<void> {
+    const { partitions } = this.deps();
+    this.stopped.abort();
+    if (await partitions.stop()) await Promise.race([this.tell(), sleep(LAST_WORD_MS)]);
+  }
+
+  /**
+   * What many nodes see at the same time; one of them runs a round itself. The balancer's workflow may be slow to do so: a process that was
+   * stopped keeps its polls open at the Temporal server, and takes with it whatever task is given to them.
+   */
+  private async tellOnce(): Promise<void> {
+    const { pool, node, log } = this.deps();
+    try {
+      if ((await acquireLease(pool, WAKE_RESOURCE, node, WAKE_MS)) === null) return;
+      await balancePartitions(this.deps(), { runId: node, turn: 1 });
+      await this.tell();
+    } catch (error) {
+      log.warn({ err: error }, 'a node fell silent, and the balancer was not told; the sweeper will do it');
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { ActivityDeps } from '../../activities/deps';
+import { DEFAULT_RETENTION_MS } from '../../activities/executions/settings';
+import { deleteAbandonedStaging, dueExecutions, executionsWantingNodes } from '../../postgres/executions/execution';
+import { wakeExecutions } from '../../workflows/wake';
+import { ExecutionReaper } from './executionReaper';
+import type { SweepCounts } from './counts';
+
+type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
+
+/** Woken at once by a node that comes; the others find it at their next roll call. */
+const MOST_WAITING = 1_000;
+
+/** This node has come: executions that found none, or too few, look again. Never throws: their requeue interval is the net (E8). */
+export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Deps): Promise<void> => {
+  try {
+    const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WAITING));
+    if (failure !== null) throw failure;
+  } catch (error) {
+    log.warn({ err: error }, 'executions that wait for nodes were not told of this one');
+  }
+};
+
+/** Of one round of the sweeper; the next one takes the next. */
+const PER_ROUND = 200;
+const AGAIN_MS = 30_000;
+const STAGED_ITEMS = 2_000;
+
+interface ExecutionSweepSettings {
+  startupDelayMs: number;
+  /** Default 7 days. */
+  retentionMs?: number;
+}
+
+/**
+ * The sweeper's part: executions whose workflow did not look when it should have, which after a restart of everything are all that are open
+ * (E7). They are resumed some at a time, and only after the start-up delay, so that nodes can come back first.
+ */
+export class ExecutionSweep {
+  private readonly startedAt = performance.now();
+
+  private readonly startupDelayMs: number;
+  private readonly reaper: ExecutionReaper;
+
+  constructor(
+    private readonly deps: Deps,
+    { startupDelayMs, retentionMs = DEFAULT_RETENTION_MS }: ExecutionSweepSettings = { startupDelayMs: 0 },
+  ) {
+    this.startupDelayMs = startupDelayMs;
+    this.reaper = new ExecutionReaper(deps.pool, retentionMs);
+  }
+
+  /** What ended longer ago than its retention. */
+  reap(counts: Pick<SweepCounts, 'deletedExecutions' | 'deletedItems'>): Promise<void> {
+    return this.reaper.look(counts);
+  }
+
+  /** Answers those that it woke. */
+  async round(): Promise<string[]> {
+    const { pool, temporal, prefix, log } = this.deps;
+    const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));
+    const due = await dueExecutions(pool, PER_ROUND, AGAIN_MS + this.startupDelayMs, resumeAfterMs);
+    if (due.length > 0) {
+      log.info({ executions: due.length, resumeAfterMs }, 'sweeper: woke executions that did not look in time');
+      const failure = await wakeExecutions(temporal, prefix, due, resumeAfterMs);
+      if (failure !== null) throw failure;
+    }
+    await deleteAbandonedStaging(pool, STAGED_ITEMS);
+    return due;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Pool } from '../../postgres/pool';
+import type { ReapIntervals } from '../../postgres/fanouts/reap';
+import { reapRound } from '../../postgres/fanouts/reap';
+import type { SweepCounts } from './counts';
+
+const DAY_MS = 86_400_000;
+
+/** Two intervals (D14): an open one is forgotten by its producer, a sealed one may still wait for slow consumers. */
+export const DEFAULT_REAP: ReapIntervals = {
+  openIdleMs: 7 * DAY_MS,
+  sealedIdleMs: 30 * DAY_MS,
+  keepEndedMs: 7 * DAY_MS,
+};
+/** What is days old can wait for the next look; one that found something goes on with the next round. */
+const EVERY_MS = 60_000;
+
+/** The sweeper's step for fan-outs: bounded work a round. Messages that it writes are found by the notifications' step. */
+export class FanoutReaper {
+  private nextAt = 0;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly intervals: ReapIntervals = DEFAULT_REAP,
+    private readonly everyMs = EVERY_MS,
+  ) {}
+
+  async look(counts: Pick<SweepCounts, 'expiredFanouts' | 'deletedFanouts'>): Promise<void> {
+    if (performance.now() < this.nextAt) return;
+    const { expiredOpen, expiredSealed, deletedFanouts, more } = await reapRound(this.pool, this.intervals);
+    counts.expiredFanouts += expiredOpen + expiredSealed;
+    counts.deletedFanouts += deletedFanouts;
+    this.nextAt = more ? 0 : performance.now() + this.everyMs;
+  }
+}

@@ -1,0 +1,32 @@
+import type { ActivityDeps } from '../../activities/deps';
+import type { NodeSettings } from '../../activities/nodes/settings';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
+import { hasLostPartitions } from '../../postgres/nodes/partition';
+import { wakeBalancer } from '../../workflows/wake';
+import { Patience } from './backOff';
+import type { SweepCounts } from './counts';
+
+/** The balancer is told by others at once; after this it was not. */
+const LOST_MS = 1_000;
+
+type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {
+  nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
+};
+
+/** The sweeper's part in balancing: partitions that somebody could have and nobody holds, or that were to be given up long ago. */
+export class LostPartitions {
+  private readonly patience = new Patience();
+
+  constructor(private readonly deps: Deps) {}
+
+  /** Answers whether there are any. */
+  async look(counts: Pick<SweepCounts, 'balancerWakes'>): Promise<boolean> {
+    const { pool, temporal, prefix, log, nodes = DEFAULT_NODE_SETTINGS } = this.deps;
+    const lost = await hasLostPartitions(pool, nodes.leaseMs, nodes.shutdownLimitMs + LOST_MS);
+    if (!this.patience.mayTry('balancer', lost)) return lost;
+    counts.balancerWakes++;
+    const failure = await wakeBalancer(temporal, prefix);
+    if (failure !== null) log.warn({ err: failure }, 'sweeper: the balancer was not woken; the next round tries again');
+    return lost;
+  }
+}

@@ -1,0 +1,128 @@
+import type { Client } from '@temporalio/client';
+import { wake } from '../../activities/grouping/ring';
+import type { RingLog } from '../../activities/grouping/ring';
+import type { Pool } from '../../postgres/pool';
+import type { WokenLeader } from '../../postgres/grouping/ring';
+import { executionTurns, lastRound } from '../../postgres/sweeper/silent';
+import { readUnanswered } from '../../postgres/sweeper/unanswered';
+import type { Unanswered } from '../../postgres/sweeper/unanswered';
+import {
+  balancerWorkflowId,
+  executionWorkflowId,
+  leaderWorkflowId,
+  monitorWorkflowId,
+  notifierWorkflowId,
+  queuerWorkflowId,
+} from '../../workflows/naming';
+import { wakeBalancer, wakeExecutions, wakeMonitor, wakeNotifier, wakeQueuerWorkflows } from '../../workflows/wake';
+import type { SilentRun } from './stuckRuns';
+
+interface Deps {
+  pool: Pool;
+  temporal: Client;
+  prefix: string;
+  log: RingLog;
+}
+/** Everything about a silent run but for how long it has been. */
+type Who = Omit<SilentRun, 'silentMs'>;
+
+/** Shorter ones are nobody's business. */
+const SILENT_MS = 2_000;
+/** Of each handler, and of the queuers. */
+const MOST = 200;
+
+interface Overdue extends Who {
+  since: number;
+  /** What the store says of its last sign of life; another one than before, and its silence begins anew. */
+  mark: string | null;
+}
+
+/**
+ * The workflows that owe a sign of life, one kind beside the other. Leaders and queuers: the store keeps since when. Of the others it says that
+ * work is overdue; since when, this process remembers. A test goes through the list of workflow types: each has its way in here.
+ */
+export class SilentRuns {
+  private readonly overdue = new Map<string, Overdue>();
+
+  constructor(
+    private readonly deps: Deps,
+    /** A run of an execution may wait this long before its first turn. */
+    private readonly startupDelayMs = 0,
+  ) {}
+
+  /** What the sweeper found in this round; who of a kind is not named any more has moved on. */
+  noteNotifier(isOverdue: boolean): void {
+    const { temporal, prefix } = this.deps;
+    this.note('notifier', isOverdue ? [{ ...who('notifier', notifierWorkflowId(prefix)), takesTurns: false, wake: () => wakeNotifier(temporal, prefix) }] : []); // prettier-ignore
+  }
+
+  noteMonitors(handlers: readonly string[]): void {
+    const { temporal, prefix } = this.deps;
+    this.note(
+      'monitor',
+      handlers.map((handler) => ({
+        ...who('monitor', monitorWorkflowId(prefix, handler)),
+        takesTurns: false,
+        wake: () => wakeMonitor(temporal, prefix, handler),
+      })),
+    );
+  }
+
+  async noteBalancer(isOverdue: boolean): Promise<void> {
+    const { pool, temporal, prefix } = this.deps;
+    const mark = isOverdue ? await lastRound(pool) : null;
+    const one = { ...who('balancer', balancerWorkflowId(prefix)), mark, wake: () => wakeBalancer(temporal, prefix) };
+    this.note('balancer', isOverdue ? [one] : []);
+  }
+
+  /** `due`: found in this round. One stays until it took a turn: the store gives each that was found a while. */
+  async noteExecutions(due: readonly string[]): Promise<void> {
+    const { pool, temporal, prefix } = this.deps;
+    const known = [...this.overdue.values()].filter(({ type }) => type === 'execution').map(({ workflowId }) => workflowId.slice(executionWorkflowId(prefix, '').length)); // prettier-ignore
+    const ids = [...new Set([...known, ...due])].slice(0, MOST);
+    const turns = ids.length === 0 ? [] : await executionTurns(pool, ids);
+    const stay = turns.filter(({ id, turn }) => {
+      const before = this.overdue.get(executionWorkflowId(prefix, id));
+      return due.includes(id) || before?.mark === turn;
+    });
+    this.note('execution', stay.map(({ id, turn }) => ({ ...who('execution', executionWorkflowId(prefix, id)), mark: turn, wake: () => wakeExecutions(temporal, prefix, [id]) })), this.startupDelayMs); // prettier-ignore
+  }
+
+  async list(): Promise<SilentRun[]> {
+    const now = performance.now();
+    const unanswered = await readUnanswered(this.deps.pool, SILENT_MS, MOST);
+    return [
+      ...unanswered.map((one) => ({ ...this.runOf(one), silentMs: one.ms })),
+      ...[...this.overdue.values()]
+        .map((one) => ({ ...one, silentMs: now - one.since }))
+        .filter(({ silentMs }) => silentMs >= SILENT_MS),
+    ];
+  }
+
+  private runOf({ kind, id, handler, name, installation }: Unanswered): Who {
+    const { temporal, prefix } = this.deps;
+    if (kind === 'leader')
+      return leaderRun(this.deps, { leaderId: id, handler: handler!, name: name!, installation, dueInMs: 0 });
+    const wakeIt = (): Promise<unknown> => wakeQueuerWorkflows(temporal, prefix, [{ queuerId: id }]);
+    return { ...who('queuer', queuerWorkflowId(prefix, id)), wake: wakeIt };
+  }
+
+  private note(type: string, found: readonly (Who & { mark?: string | null })[], graceMs = 0): void {
+    for (const [id, one] of this.overdue)
+      if (one.type === type && !found.some(({ workflowId }) => workflowId === id)) this.overdue.delete(id);
+    for (const one of found) {
+      const mark = one.mark ?? null;
+      const before = this.overdue.get(one.workflowId);
+      const since = before?.mark === mark ? before.since : performance.now() + graceMs;
+      this.overdue.set(one.workflowId, { ...one, mark, since });
+    }
+  }
+}
+
+const who = (type: string, workflowId: string): Omit<Who, 'wake'> => ({ type, workflowId, takesTurns: true });
+
+/** The run of a leader that was told to look. */
+export const leaderRun = (deps: Deps, leader: WokenLeader): Who => ({
+  ...who('leader', leaderWorkflowId(deps.prefix, leader.handler, leader.name, leader.leaderId)),
+  wake: () => wake(deps, [{ ...leader, dueInMs: 0 }]),
+});

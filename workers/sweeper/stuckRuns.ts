@@ -1,0 +1,222 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Logger } from 'pino';
+import type { Pool } from '../../postgres/pool';
+import type { StuckLimits } from './stuckRun';
+import type { SweepCounts } from './counts';
+import { STUCK_LIMITS, whyStuck } from './stuckRun';
+
+export interface StuckRunsOptions {
+  pool: Pool;
+  temporal: Client;
+  prefix: string;
+  log: Logger;
+  /** Default: `STUCK_LIMITS`. */
+  stuck?: Partial<StuckLimits> | undefined;
+}
+
+/** A workflow that was woken, or has overdue work, and was not heard of since. */
+export interface SilentRun {
+  type: string;
+  workflowId: string;
+  silentMs: number;
+  /** It answers a wake with a turn, whatever its activities do. */
+  takesTurns: boolean;
+  /** Starts the next run, or tells the one that is there. */
+  wake: () => Promise<unknown>;
+}
+
+/** Between two looks at the same run. */
+const LOOK_MS = 5_000;
+const LOOK_AT_VERSION_MS = 1_000;
+/** A workflow begun anew is left alone for this long, doubled each time up to the last; who was well for that long begins at the first again. */
+const FIRST_REST_MS = 30_000;
+const LONGEST_REST_MS = 1_800_000;
+const PARALLEL = 8;
+/** `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED, PENDING_ACTIVITY_STATE_SCHEDULED. */
+const PINNED = 1;
+const STARTED = 2;
+const SCHEDULED = 1;
+const RUNNING = 1;
+const FAILED = 3;
+
+/** What is remembered of a workflow between two looks. */
+interface Memory {
+  runId: string | null;
+  /** Its failed run of which it was said. */
+  told: string | null;
+  /** The run was seen first. */
+  since: number;
+  lookAt: number;
+  /** Nobody has taken up its task since; null: somebody has, or it has none. */
+  untakenSince: number | null;
+  /** False: seen to be of the current version, or of none, or to have ended. */
+  isOfOtherVersion: boolean;
+  restMs: number;
+  restUntil: number;
+  lastSilent: number;
+}
+
+/**
+ * The heal of runs that do not get on: a history that does not replay, a version without workers, a signal that nobody can read, a bug.
+ * Nothing of a run is worth keeping (every fact is in the store, and the next run's first turn adopts what it finds), so it is terminated and
+ * begun anew, with today's code and without a replay. What a submission of it has in flight ends by itself, and its true answer counts.
+ * A mistake costs a run.
+ */
+export class StuckRuns {
+  private readonly memories = new Map<string, Memory>();
+  private readonly limits: StuckLimits;
+  private currents = new Map<string, Promise<string>>();
+
+  constructor(private readonly options: StuckRunsOptions) {
+    this.limits = { ...STUCK_LIMITS, ...options.stuck };
+  }
+
+  /** Looks at silent runs and begins the stuck ones anew. To be repeated every second or two. */
+  async look(silent: readonly SilentRun[], counts: Pick<SweepCounts, 'stuckRuns'> = { stuckRuns: 0 }): Promise<void> {
+    const now = performance.now();
+    this.forget(now);
+    this.currents = new Map();
+    const queue = silent.filter((run) => this.remember(run, now));
+    const lane = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift())
+        if (await this.lookAt(next)) counts.stuckRuns++;
+    };
+    const lanes = await Promise.allSettled(Array.from({ length: Math.min(PARALLEL, queue.length) }, lane));
+    for (const one of lanes) if (one.status === 'rejected') throw one.reason;
+  }
+
+  /** False: it was seen to be of the current version, or of none, or to have ended. */
+  mayWaitForVersion({ workflowId }: Pick<SilentRun, 'workflowId'>): boolean {
+    return this.memories.get(workflowId)?.isOfOtherVersion ?? true;
+  }
+
+  /** True: it is to be looked at now. */
+  private remember({ workflowId }: SilentRun, now: number): boolean {
+    const memory = this.memories.get(workflowId);
+    if (memory === undefined) {
+      this.memories.set(workflowId, {
+        runId: null,
+        told: null,
+        since: now,
+        lookAt: now,
+        untakenSince: null,
+        isOfOtherVersion: true,
+        restMs: 0,
+        restUntil: 0,
+        lastSilent: now,
+      });
+      return true;
+    }
+    memory.lastSilent = now;
+    return now >= memory.lookAt && now >= memory.restUntil;
+  }
+
+  private forget(now: number): void {
+    for (const [id, { lastSilent, restMs }] of this.memories)
+      if (now - lastSilent > 2 * Math.max(restMs, LOOK_MS)) this.memories.delete(id);
+  }
+
+  private async lookAt(silent: SilentRun): Promise<boolean> {
+    const memory = this.memories.get(silent.workflowId)!;
+    const now = performance.now();
+    const run = await this.describe(silent.workflowId);
+    memory.isOfOtherVersion = run?.isOfOtherVersion ?? false;
+    if (run?.runId !== memory.runId) {
+      memory.runId = run?.runId ?? null;
+      memory.since = now - Math.min(run?.ageMs ?? 0, silent.silentMs);
+      memory.untakenSince = null;
+    }
+    memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
+    if (run === null) return false;
+    memory.untakenSince = run.task?.isStarted === false ? (memory.untakenSince ?? now) : null;
+    // The version reaches the queues some time after it became the current one: a look before that changed nothing.
+    if (run.isOfOtherVersion && run.task === null) await silent.wake();
+    const silentMs = Math.min(silent.silentMs, now - memory.since);
+    const untakenMs = memory.untakenSince === null ? 0 : now - memory.untakenSince;
+    const why = whyStuck({ ...run, silentMs, untakenMs, takesTurns: silent.takesTurns }, this.limits);
+    if (why === null) return false;
+    await this.beginAnew(silent, run, why);
+    memory.restMs = Math.min(LONGEST_REST_MS, memory.restMs === 0 ? FIRST_REST_MS : memory.restMs * 2);
+    memory.restUntil = now + memory.restMs;
+    return true;
+  }
+
+  private async beginAnew({ type, workflowId, silentMs, wake }: SilentRun, run: Run, reason: string): Promise<void> {
+    await this.options.temporal.workflow
+      .getHandle(workflowId, run.runId)
+      .terminate(`stuck: ${reason}; the next run goes on from the store`)
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
+      });
+    const { runId, buildId } = run;
+    this.options.log.warn({ type, workflowId, runId, reason, silentMs: Math.round(silentMs), ...(buildId === '' ? {} : { version: buildId }) }, 'a run was stuck: terminated, and begun anew'); // prettier-ignore
+    await wake();
+  }
+
+  /** Its open run; null: there is none. */
+  private async describe(workflowId: string): Promise<Run | null> {
+    try {
+      const { raw } = await this.options.temporal.workflow.getHandle(workflowId).describe();
+      const { status, versioningInfo, execution, startTime } = raw.workflowExecutionInfo ?? {};
+      const runId = execution!.runId!;
+      if (status === FAILED) await this.tellFailure(workflowId, runId);
+      if (status !== RUNNING) return null;
+      const { pendingWorkflowTask: task } = raw;
+      const pending = raw.pendingActivities ?? [];
+      const version = versioningInfo?.behavior === PINNED ? versioningInfo.deploymentVersion : null;
+      const buildId = version?.buildId ?? '';
+      return {
+        runId,
+        ageMs: Math.max(0, Date.now() - Number(startTime?.seconds ?? 0) * 1000),
+        buildId,
+        isOfOtherVersion: buildId !== '' && buildId !== (await this.currentBuild(version!.deploymentName!)),
+        task: task == null ? null : { isStarted: task.state === STARTED, attempt: task.attempt ?? 1 },
+        activities: pending.length,
+        untaken: pending.filter(({ state, attempt }) => state === SCHEDULED && (attempt ?? 1) <= 1).length,
+      };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  }
+
+  /** A bug ends a run, and the sweeper's wake begins the next: said once for each. */
+  private async tellFailure(workflowId: string, runId: string): Promise<void> {
+    const memory = this.memories.get(workflowId);
+    if (memory === undefined || memory.told === runId) return;
+    memory.told = runId;
+    const error: unknown = await this.options.temporal.workflow
+      .getHandle(workflowId, runId)
+      .result()
+      .catch((reason: unknown) => (reason instanceof WorkflowFailedError ? reason.cause : reason));
+    if (error instanceof ApplicationFailure && error.type === 'Deposed') return;
+    this.options.log.warn({ err: error, workflowId, runId }, 'the last run of a workflow failed; the next one goes on');
+  }
+
+  /** Build id of the current version; empty: runs go to workers without versioning. */
+  private currentBuild(deploymentName: string): Promise<string> {
+    const known = this.currents.get(deploymentName);
+    if (known !== undefined) return known;
+    const { temporal } = this.options;
+    const { namespace } = temporal.options;
+    const asked = temporal.workflowService
+      .describeWorkerDeployment({ namespace, deploymentName })
+      .then(({ workerDeploymentInfo }) => workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? '');
+    this.currents.set(deploymentName, asked);
+    return asked;
+  }
+}
+
+interface Run {
+  runId: string;
+  /** By the clocks of server and process, which may differ: an upper bound for how long it can have been silent. */
+  ageMs: number;
+  /** Of the version that it is pinned to; empty: of none. */
+  buildId: string;
+  isOfOtherVersion: boolean;
+  task: { isStarted: boolean; attempt: number } | null;
+  activities: number;
+  untaken: number;
+}

@@ -1,0 +1,296 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { NodeSettings } from '../../activities/nodes/settings';
+import { ring } from '../../activities/grouping/ring';
+import { ringServed } from '../../activities/nodes/served';
+import { releaseTargets } from '../../postgres/calls/batch';
+import { acquireLease, releaseLease } from '../../postgres/lease';
+import { markForgottenLanes } from '../../postgres/lanes/queue';
+import { deleteStaleNodes, forgetDrains, NODE_LIVE_MS, servedHandlers } from '../../postgres/nodes/node';
+import { hasOverdueNotifications } from '../../postgres/callbacks/notification';
+import { overdueHandlers } from '../../postgres/accepted/poll';
+import type { Pool } from '../../postgres/pool';
+import type { ReapIntervals } from '../../postgres/fanouts/reap';
+import { Retention } from '../../postgres/sweeper/retention';
+import * as sweep from '../../postgres/sweeper/sweep';
+import { WAKE_DEADLINE_MS, wakeMonitor, wakeNotifier } from '../../workflows/wake';
+import { ExecutionSweep } from './executions';
+import { Expired } from './expired';
+import { FanoutReaper } from './fanoutReaper';
+import { LostPartitions } from './lostPartitions';
+import { pages } from './pages';
+import { Pace, Patience } from './backOff';
+import { sampleOf } from './sample';
+import { SilentRuns } from './silentRuns';
+import { StuckRuns } from './stuckRuns';
+import { noCounts } from './counts';
+
+/**
+ * The net under the ring protocol (store.md section 1): finds what a lost ring, a dead client or a dead leader left behind, and rings it.
+ *
+ * A timer loop in every worker, one at a time working under a lease; not a workflow: a workflow that waits for ever and looks every two
+ * seconds costs two Temporal actions a round for ever, grows a history, and keeps a time-skipping server from skipping. It needs no
+ * fencing either: all it does is lower due times, wake and delete what is over, which two may do at once (store.md section 3).
+ */
+export interface SweeperOptions {
+  pool: Pool;
+  temporal: Client;
+  prefix: string;
+  /** Id of this worker process: the lease's holder. */
+  node: string;
+  /** Of the leaders that it wakes. */
+  leaseMs: number;
+  log: Logger;
+  /** From one round's start to the next. Default 2 s. */
+  everyMs?: number;
+  /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
+  deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
+  executions?: { startupDelayMs: number; retentionMs?: number };
+  nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
+  /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
+  fanouts?: ReapIntervals | undefined;
+  /** When a run that does not get on is begun anew. Default: `STUCK_LIMITS`. */
+  stuck?: ConstructorParameters<typeof StuckRuns>[0]['stuck'];
+}
+
+const RESOURCE = 'sweeper';
+const ROUND_MS = 2_000;
+/** A dead sweeper's successor begins after this. A longer round would only let two sweep at once, which is harmless. */
+const LEASE_MS = 8_000;
+const PAGE = 5_000;
+/** Newest tasks looked at in a round, and how far back: longer than a transaction is usually open. */
+const RECENT = 10_000;
+const RECENT_MS = 20_000;
+/** Longest that one round reads open batches, leaders, delayed tasks; the next round goes on where it stopped. Queued ones: `Pace`. */
+const OTHER_BUDGET_MS = 50;
+/** Targets in one ring, and targets due later that are rung in a round to see whether they filled up. */
+const RING = 500;
+const SAMPLE = 200;
+const EXPIRED_TASKS = 20_000;
+/** Younger than this, a notification or a question is about to be taken by somebody. */
+const OVERDUE_MS = 2_000;
+const STALE_NODE_MS = 3_600_000;
+/** A process that has been gone for so long does not come back. */
+const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
+const STALE_DISPATCH_MS = 600_000;
+
+export class Sweeper {
+  readonly counts = noCounts();
+  private epoch: number | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private stopped = true;
+  private readonly recent: { newestSeq: number; at: number }[] = [];
+  private queued = 0;
+  private delayed = 0;
+  private leaders = 0;
+  private batches = { leaderId: 0, id: 0 };
+  private stranded = 0;
+  private readonly patience = new Patience();
+  private readonly pace: Pace;
+  private readonly executions: ExecutionSweep;
+  /** One line an outage, not one a round. */
+  private readonly failing = new Set<string>();
+  private readonly retention = new Retention();
+  private readonly silent: SilentRuns;
+  private readonly stuck: StuckRuns;
+  private readonly expired: Expired;
+  private readonly fanouts: FanoutReaper;
+  private readonly lost: LostPartitions;
+
+  constructor(private readonly options: SweeperOptions) {
+    this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
+    this.stuck = new StuckRuns(options);
+    this.expired = new Expired(options);
+    this.lost = new LostPartitions(options);
+    this.fanouts = new FanoutReaper(options.pool, options.fanouts);
+    this.pace = new Pace(options.everyMs ?? ROUND_MS);
+    this.executions = new ExecutionSweep(options, options.executions);
+  }
+
+  start(): void {
+    this.stopped = false;
+    this.next(0);
+  }
+
+  /** Ends the round in hand and gives up the lease. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+    const { pool, node } = this.options;
+    if (this.epoch !== null) await releaseLease(pool, RESOURCE, node, this.epoch).catch(() => undefined);
+    this.epoch = null;
+  }
+
+  private next(inMs: number): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.running = this.round().finally(() => this.next(this.pauseMs()));
+    }, inMs);
+    this.timer.unref();
+  }
+
+  private pauseMs(): number {
+    return this.epoch === null ? (this.options.everyMs ?? ROUND_MS) : this.pace.pauseMs(this.queued === 0);
+  }
+
+  /** Never rejects: a step that fails is logged, the others go on, the next round tries again. */
+  private async round(): Promise<void> {
+    const { pool, node } = this.options;
+    await this.step('lease', async () => {
+      this.epoch = null;
+      this.epoch = await acquireLease(pool, RESOURCE, node, LEASE_MS);
+    });
+    if (this.epoch === null) return;
+    this.counts.rounds++;
+    await this.step('expired leaders', () => this.wakeExpired());
+    await this.step('recent tasks', () => this.sweepRecent());
+    await this.step('queued targets', () => this.sweepQueued());
+    await this.step('delayed targets', () => this.sweepDelayed());
+    await this.step('leaders', () => this.sweepLeaders());
+    await this.step('open batches', () => this.sweepBatches());
+    await this.step('notifications', () => this.wakeNotifier());
+    await this.step('accepted batches', () => this.wakeMonitors());
+    await this.step('what waited for a node', () => ringServed(this.options));
+    await this.step('queuers', () => this.wakeQueuers());
+    await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
+    await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
+    await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
+    await this.step('retention', () => this.clean());
+    await this.step('fan-outs', () => this.fanouts.look(this.counts));
+    await this.step('ended executions', () => this.executions.reap(this.counts));
+  }
+
+  private async step(name: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await this.options.temporal.withDeadline(Date.now() + WAKE_DEADLINE_MS, work); // Temporal may hang, the other steps have their turn
+      this.failing.delete(name);
+    } catch (error) {
+      this.counts.failures++;
+      if (!this.failing.has(name)) this.options.log.warn({ err: error, step: name }, 'sweeper: a step failed');
+      this.failing.add(name);
+    }
+  }
+
+  private async wakeExpired(): Promise<void> {
+    const leaders = await this.expired.wakeLeaders();
+    if (leaders.length === 0) return;
+    this.counts.expiredLeaders += leaders.length;
+    this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
+  }
+
+  /** The newest tasks, with those of the last rounds once more: transactions commit out of order. */
+  private async sweepRecent(): Promise<void> {
+    const page = await sweep.sweepRecent(this.options.pool, this.recent[0]?.newestSeq ?? 0, RECENT);
+    this.recent.push({ newestSeq: page.newestSeq, at: performance.now() });
+    while (performance.now() - this.recent[0]!.at > RECENT_MS) this.recent.shift();
+    await this.ringForgotten(page.forgotten);
+  }
+
+  private async sweepQueued(): Promise<void> {
+    const later: number[] = [];
+    const startedAt = performance.now();
+    if (this.queued === 0) this.pace.begin();
+    await pages(this.pace.budgetMs(), async () => {
+      const page = await sweep.sweepQueued(this.options.pool, this.queued, PAGE);
+      await this.ringForgotten(page.forgotten);
+      later.push(...page.later);
+      this.queued = page.next ?? 0;
+      return page.next !== null;
+    });
+    this.pace.took(performance.now() - startedAt, this.queued === 0);
+    // Not forgotten, but full since, maybe: a sample of them, or a backlog with a long linger would cost a ring a target and round.
+    await this.ring(sampleOf(later, SAMPLE));
+  }
+
+  private async sweepDelayed(): Promise<void> {
+    await pages(OTHER_BUDGET_MS, async () => {
+      const page = await sweep.sweepDelayed(this.options.pool, this.delayed, PAGE);
+      await this.ringForgotten(page.forgotten);
+      this.delayed = page.next ?? 0;
+      return page.next !== null;
+    });
+  }
+
+  private async sweepLeaders(): Promise<void> {
+    await pages(OTHER_BUDGET_MS, async () => {
+      const page = await sweep.sweepLeaders(this.options.pool, this.leaders, PAGE);
+      this.counts.idleLeaders += page.due.length;
+      await this.ring(page.due);
+      const released = await releaseTargets(this.options.pool, page.busy);
+      this.counts.stuckTargets += released.length;
+      await this.ring(released);
+      this.leaders = page.next ?? 0;
+      return page.next !== null;
+    });
+  }
+
+  private async sweepBatches(): Promise<void> {
+    await pages(OTHER_BUDGET_MS, async () => {
+      const page = await sweep.sweepBatches(this.options.pool, this.batches, PAGE);
+      await this.ringForgotten(page.forgotten);
+      this.stranded += page.stranded.length;
+      if (page.stranded.length > 0)
+        this.options.log.error({ batches: page.stranded }, 'refused halves wait for halves that are over');
+      if (page.next === null) {
+        this.counts.strandedHalves = this.stranded;
+        this.stranded = 0;
+      }
+      this.batches = page.next ?? { leaderId: 0, id: 0 };
+      return page.next !== null;
+    });
+  }
+
+  private async ringForgotten(targetIds: readonly number[]): Promise<void> {
+    if (targetIds.length === 0) return;
+    this.counts.forgottenTargets += targetIds.length;
+    this.options.log.info({ targets: targetIds.length }, 'sweeper: rang targets that had work and no due time');
+    await this.ring(targetIds);
+  }
+
+  private async ring(targetIds: readonly number[]): Promise<void> {
+    for (let i = 0; i < targetIds.length; i += RING) await ring(this.options, targetIds.slice(i, i + RING));
+  }
+
+  private async wakeNotifier(): Promise<void> {
+    const overdue = await hasOverdueNotifications(this.options.pool, OVERDUE_MS);
+    this.silent.noteNotifier(overdue);
+    if (!this.patience.mayTry('notifier', overdue)) return;
+    this.counts.notifierWakes++;
+    this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
+  }
+
+  /** Where no live worker serves the handler, the monitor could only wait, and each wake would grow its history. */
+  private async wakeMonitors(): Promise<void> {
+    const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
+    const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, NODE_LIVE_MS);
+    const due = overdue.filter((handler) => served.includes(handler));
+    this.silent.noteMonitors(due);
+    this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
+    for (const handler of due) {
+      if (!this.patience.mayTry(`monitor/${handler}`, true)) continue;
+      this.counts.monitorWakes++;
+      this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
+    }
+  }
+
+  private async wakeQueuers(): Promise<void> {
+    this.counts.forgottenLanes += await markForgottenLanes(this.options.pool, RING);
+    this.counts.queuerWakes += (await this.expired.wakeQueuers()).length;
+  }
+
+  private async clean(): Promise<void> {
+    const { pool, deleteExpired } = this.options;
+    this.counts.deletedNodes += await deleteStaleNodes(pool, STALE_NODE_MS);
+    await forgetDrains(pool, FORGET_DRAIN_MS);
+    this.counts.deletedDispatches += await sweep.deleteStaleDispatches(pool, STALE_DISPATCH_MS);
+    this.counts.deletedTasks += await (deleteExpired === undefined
+      ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
+      : deleteExpired(pool, EXPIRED_TASKS));
+  }
+
+  private logFailure(error: Error | null): void {
+    if (error !== null) this.options.log.warn({ err: error }, 'sweeper: a wake failed; the next round repeats it');
+  }
+}

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isGrpcServiceError } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { MusterError, TemporalUnavailableError } from '../../client/errors';
+import { checkSchema } from '../../postgres/migrating/migrate';
+import type { Pool } from '../../postgres/pool';
+import type { TemporalSettings } from '../config/config';
+
+/** How a start waits for servers that come up later, as they do when a machine or a compose project starts. */
+export interface Patience {
+  log: Logger;
+  /** From the first try, for each server. */
+  startTimeoutMs: number;
+  /** Aborted: give up at once. */
+  signal: AbortSignal;
+}
+
+const PAUSE_MS = 1_000;
+const SAY_EVERY_MS = 10_000;
+
+/** Waits until the database answers and has tables that this program can run on. Those that are too new for it are never waited for. */
+export const awaitStore = async (pool: Pool, patience: Patience): Promise<void> => {
+  const newer = await retried(
+    () => checkSchema(pool),
+    patience,
+    (error) => ['DATABASE_UNAVAILABLE', 'SCHEMA_MISSING'].includes(codeOf(error)),
+  );
+  if (newer.length > 0)
+    patience.log.info(`the tables are of a newer version (${newer.join(', ')}), which this program can run on`);
+};
+
+/** Waits until Temporal answers and has the namespace. Refused credentials are never waited for. */
+export const connectTemporal = (settings: TemporalSettings, patience: Patience): Promise<NativeConnection> =>
+  retried(
+    () => connectOnce(settings),
+    patience,
+    (error) => codeOf(error) === 'TEMPORAL_UNAVAILABLE',
+  );
+
+const connectOnce = async ({
+  address,
+  namespace,
+  connection: options,
+}: TemporalSettings): Promise<NativeConnection> => {
+  let connection: NativeConnection | undefined;
+  try {
+    connection = await NativeConnection.connect({ ...options, address });
+    await connection.withDeadline(Date.now() + 10_000, () =>
+      connection!.workflowService.describeNamespace({ namespace }),
+    );
+    return connection;
+  } catch (error) {
+    await connection?.close().catch(() => undefined);
+    throw explained(address, namespace, error);
+  }
+};
+
+// gRPC status codes
+const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
+const UNAUTHENTICATED = 16;
+
+const explained = (address: string, namespace: string, error: unknown): Error => {
+  const code = isGrpcServiceError(error) ? error.code : undefined;
+  if (code === NOT_FOUND)
+    return new MusterError(
+      'TEMPORAL_UNAVAILABLE',
+      `Temporal at ${address} has no namespace "${namespace}". Create it (temporal operator namespace create -n ${namespace}) or set TEMPORAL_NAMESPACE.`,
+      { cause: error },
+    );
+  if (code === PERMISSION_DENIED || code === UNAUTHENTICATED)
+    return new MusterError(
+      'TEMPORAL_REFUSED',
+      `Temporal at ${address} refuses us: ${error instanceof Error ? error.message : String(error)}. Check TEMPORAL_API_KEY or the TLS settings.`,
+      { cause: error },
+    );
+  return new TemporalUnavailableError(address, error);
+};
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
+
+const retried = async <T>(
+  work: () => Promise<T>,
+  { log, startTimeoutMs, signal }: Patience,
+  passes: (error: unknown) => boolean,
+): Promise<T> => {
+  const begun = performance.now();
+  let said = -Infinity;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      const leftMs = startTimeoutMs - (performance.now() - begun);
+      if (!passes(error) || leftMs <= 0) throw error;
+      if (performance.now() - said > SAY_EVERY_MS) {
+        said = performance.now();
+        log.warn(`${(error as Error).message} Trying again for ${Math.ceil(leftMs / 1_000)} s.`);
+      }
+      await sleep(Math.min(PAUSE_MS, leftMs), undefined, { signal });
+    }
+  }
+};

@@ -1,0 +1,28 @@
+import type { NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
+
+const DEADLINE_MS = 10_000;
+const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
+
+/** Registers what the leaders are started with. Where a worker may not (Temporal Cloud), it has to be done by hand: leaders start without it until then. */
+export const registerSearchAttributes = async (
+  connection: NativeConnection,
+  namespace: string,
+  log: Logger,
+): Promise<void> => {
+  const { name } = HANDLER_ATTRIBUTE;
+  try {
+    await connection.withDeadline(Date.now() + DEADLINE_MS, async () => {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      if (customAttributes?.[name] !== undefined) return;
+      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: KEYWORD } });
+    });
+  } catch (error) {
+    const remedy = `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type Keyword (on Temporal Cloud: tcld namespace search-attributes add --namespace ${namespace} --search-attribute "${name}=Keyword", or the namespace's page in the Web UI)`;
+    log.warn(
+      { err: error },
+      `the search attribute ${name} could not be registered: leaders cannot be filtered by handler in the Web UI. Run: ${remedy}`,
+    );
+  }
+};

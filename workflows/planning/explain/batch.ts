@@ -1,0 +1,80 @@
+import type { BatchPart, ExplainFacts, Reason } from './facts';
+import { waitForLeader } from './leader';
+import { overdueCall, standsStill } from './standing';
+import { because, count, span, stopped } from './words';
+
+/** A task in an open batch: before its call, in it, or between two. */
+export const explainBatch = (facts: ExplainFacts): Reason => {
+  const { batch } = facts;
+  if (batch === null) return { waitsFor: null, inMs: null, text: 'It was being moved while this was read; ask again.' };
+  const called = batch.attemptEndsInMs !== null;
+  if (called && batch.dispatched && batch.attemptEndsInMs! <= 0) return overdueCall(batch, facts.target.key);
+  if (called && batch.dispatched)
+    return {
+      waitsFor: 'call',
+      inMs: batch.attemptEndsInMs,
+      text: `It is in call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${facts.target.key}", which may take ${span(batch.attemptEndsInMs!)} more.`,
+    };
+  if (batch.reference !== null)
+    return {
+      waitsFor: 'poll',
+      inMs: batch.pollInMs,
+      text: `The downstream accepted batch ${batch.id} as "${batch.reference}"${askedAgain(batch)}.`,
+    };
+  if (batch.refused)
+    return {
+      waitsFor: 'call',
+      inMs: null,
+      text: `Its half of a split batch was refused${because(batch.error)}. What becomes of it depends on the other half, which has not ended yet.`,
+    };
+  return stopped(facts) ?? explainWaiting(facts, batch, called);
+};
+
+/** A monitor that lives asks within this. */
+const LATE_QUESTION_MS = 5_000;
+
+const askedAgain = ({ pollInMs, pollEndsInMs }: BatchPart): string => {
+  if (pollInMs === null) return '';
+  const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
+  // A question that is late by more than a look takes is no promise: nobody asks.
+  if (isAsked && pollInMs < -LATE_QUESTION_MS) return `; its status was to be asked again ${span(-pollInMs)} ago`;
+  if (isAsked) return `; its status is asked again in ${span(pollInMs)}`;
+  return `; nobody asks about it: it is parked if its completion is not told within ${span(pollEndsInMs)}`;
+};
+
+/** In the store, or in the hands of a submission that has not called yet. */
+const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean): Reason => {
+  const waitMs = batch.retryInMs !== null && batch.retryInMs > 0 ? batch.retryInMs : null;
+  if (called) {
+    const inMs = Math.max(0, batch.retryInMs ?? 0, batch.attemptEndsInMs!);
+    const lost = `Call ${batch.attempt} of batch ${batch.id} was begun by a process that did not conclude it`;
+    if (inMs > 0)
+      return {
+        waitsFor: 'retry',
+        inMs,
+        text: `${lost}; after its deadline in ${span(inMs)} its outcome is looked up, or it is sent again or parked.`,
+      };
+    return waitForLeader(facts, `${lost}. It`);
+  }
+  if (waitMs !== null && batch.attempt === 0)
+    return {
+      waitsFor: 'hold',
+      inMs: waitMs,
+      text: `Batch ${batch.id} starts in ${span(waitMs)}, when the rate limit lets it.`,
+    };
+  if (waitMs !== null)
+    return {
+      waitsFor: 'retry',
+      inMs: waitMs,
+      text: `Call ${batch.attempt} of batch ${batch.id} ${batch.refusals > 0 ? 'was refused for now' : 'had no known outcome'}${because(batch.error)}. The same batch is sent again in ${span(waitMs)}.`,
+    };
+  if (batch.dispatched && standsStill(facts.leader)) return waitForLeader(facts, `Batch ${batch.id}`);
+  if (batch.dispatched && !facts.handler.served) return waitForLeader(facts, `Batch ${batch.id}`);
+  if (batch.dispatched)
+    return {
+      waitsFor: 'slot',
+      inMs: 0,
+      text: `Batch ${batch.id} (${count(batch.n, 'task')}) is with a worker and waits for its turn among the calls in flight.`,
+    };
+  return waitForLeader(facts, `Batch ${batch.id}`);
+};

@@ -1,0 +1,72 @@
+import { cancellationText } from '../calls/cancellation';
+import { explainBatch } from './batch';
+import type { BatchPart, ExplainFacts, Explanation, Reason } from './facts';
+import { explainQueued } from './queued';
+import { because, count } from './words';
+import { isTerminal } from '../states';
+
+export type { ExplainFacts, Explanation, WaitsFor } from './facts';
+
+/** Where a task is, what it waits for, and the earliest next step (G13): decided from facts that one statement read. Pure. */
+export const explain = (facts: ExplainFacts): Explanation => {
+  const { waitsFor, inMs, text } = reasonOf(facts);
+  const nextStepInMs = inMs === null ? null : Math.max(0, Math.ceil(inMs));
+  return {
+    id: facts.id,
+    state: facts.state,
+    text: `${text}${explainTrouble(facts)}`,
+    waitsFor,
+    nextStepInMs,
+    facts,
+  };
+};
+
+/** Frames in the text; the facts have more. */
+const FRAMES = 3;
+
+/** What is to be said of its batch beside what it waits for: a cancellation, a stack. Empty: nothing. */
+export const explainTrouble = (facts: ExplainFacts): string =>
+  isTerminal(facts.state) || facts.batch === null
+    ? ''
+    : `${cancellationText(facts.batch.cancellation)}${thrownAt(facts.batch)}`;
+
+const thrownAt = ({ stack }: BatchPart): string => {
+  if (stack === null) return '';
+  return `\nThe handler threw:\n${stack.split('\n').slice(0, FRAMES).map((frame) => `  ${frame}`).join('\n')}`; // prettier-ignore
+};
+
+const reasonOf = (facts: ExplainFacts): Reason => {
+  switch (facts.state) {
+    case 'created':
+      return explainQueued(facts);
+    case 'batched':
+    case 'in-progress':
+      return explainBatch(facts);
+    case 'unknown':
+      return {
+        waitsFor: 'resolve',
+        inMs: null,
+        text: `Its batch${numberOf(facts)} was called, and what became of it is unknown${because(facts.batch?.error ?? null)}. It is parked: resolve it by hand, or redrive it.`,
+      };
+    default:
+      return { waitsFor: null, inMs: null, text: ended(facts) };
+  }
+};
+
+const ended = ({ state, attempts, error }: ExplainFacts): string => {
+  const after = attempts === 0 ? 'without a counted attempt' : `after ${count(attempts, 'counted attempt')}`;
+  switch (state) {
+    case 'succeeded':
+      return `Succeeded ${after}.`;
+    case 'failed':
+      return `Failed for good ${after}${because(error)}. It can be redriven.`;
+    case 'dead':
+      return `Dead: its attempts are used up (${attempts})${because(error)}. It can be redriven.`;
+    default:
+      return error === null
+        ? 'Cancelled: the downstream does not have it.'
+        : `Cancelled after the downstream had accepted it${because(error)}.`;
+  }
+};
+
+const numberOf = ({ batch }: ExplainFacts): string => (batch === null ? '' : ` ${batch.id}`);

@@ -1,0 +1,40 @@
+import type { ExplainFacts, Reason } from './facts';
+import { standsStill, waitForStanding } from './standing';
+import { span } from './words';
+
+/** Due, and nobody has come yet. */
+export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
+  const { handler, leader, target } = facts;
+  if (!handler.served)
+    return {
+      waitsFor: 'leader',
+      inMs: null,
+      text: `${what} could go, but no live worker serves handler "${handler.name}". Start one whose config has it.`,
+    };
+  if (leader.state === 'idle')
+    return {
+      waitsFor: 'leader',
+      inMs: null,
+      text: `${what} could go, but leader "${leader.name}" is idle and was not told: the sweeper of any worker wakes it within seconds.`,
+    };
+  if (standsStill(leader)) return waitForStanding(facts, what);
+  if (leader.expiresInMs !== null && leader.expiresInMs <= 0)
+    return {
+      waitsFor: 'leader',
+      inMs: null,
+      text: `${what} could go, but leader "${leader.name}" has been silent for ${span(-leader.expiresInMs)} past its lease: the sweeper of any worker wakes it within seconds.`,
+    };
+  if (target.dueInMs === null)
+    return {
+      waitsFor: 'leader',
+      inMs: null,
+      text: `${what} could go, but target "${target.key}" has not been rung: the sweeper of any worker does it within seconds.`,
+    };
+  if (leader.state === 'waiting' && leader.wakeInMs !== null && leader.wakeInMs > 0)
+    return {
+      waitsFor: 'leader',
+      inMs: leader.wakeInMs,
+      text: `${what} is next for leader "${leader.name}", which looks again within ${span(leader.wakeInMs)}.`,
+    };
+  return { waitsFor: 'leader', inMs: 0, text: `${what} is next for leader "${leader.name}", which is at work now.` };
+};

@@ -1,0 +1,109 @@
+import type { ExplainFacts, QueuedPart, Reason } from './facts';
+import { waitForLeader } from './leader';
+import { standsStill } from './standing';
+import { count, span, stopped } from './words';
+
+/** A created task: waits for its time, or is ready in the queue of its target. */
+export const explainQueued = (facts: ExplainFacts): Reason => {
+  const { queued, delayedInMs, attempts } = facts;
+  if (delayedInMs !== null && delayedInMs > 0) return explainDelayed(facts, delayedInMs);
+  const held = stopped(facts);
+  if (held !== null) return held;
+  // Its time has come; the next claim of the target moves it into the queue.
+  if (queued === null) return waitForLeader(facts, attempts === 0 ? 'It' : `After ${count(attempts, 'attempt')} it`);
+  if (queued.keyHolder !== null)
+    return {
+      waitsFor: 'key',
+      inMs: null,
+      text: `Task "${queued.keyHolder}" has the same distinctBy key "${queued.key}" and goes first; this one waits until that one has ended.`,
+    };
+  return explainReady(facts, queued);
+};
+
+const explainDelayed = (facts: ExplainFacts, inMs: number): Reason => {
+  const { attempts } = facts;
+  const held = stopped(facts);
+  if (held?.waitsFor === 'pause') return held;
+  return attempts === 0
+    ? { waitsFor: 'delay', inMs, text: `It was submitted to join no batch for another ${span(inMs)} (notBefore).` }
+    : {
+        waitsFor: 'retry',
+        inMs,
+        text: `After ${count(attempts, 'attempt')} it waits ${span(inMs)} before it joins a new batch.`,
+      };
+};
+
+const explainReady = (facts: ExplainFacts, queued: QueuedPart): Reason => {
+  const { target } = facts;
+  const wait = closesIn(facts, queued);
+  if (wait !== null) return wait;
+  const before = Math.floor(queued.ahead / target.maxItems);
+  const behind = before === 0 ? '' : ` behind ${before === 1 ? 'another batch' : `${before} others`} of its target`;
+  const crowded = waitForRoom(facts, behind);
+  return crowded ?? waitForLeader(facts, `Its batch${behind}`);
+};
+
+/** The head of the queue is neither full nor due: what closes it first. Null: it is due now. */
+const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null => {
+  const { maxItems, minItems, lingerMs, quietMs } = target;
+  if (queued.full || queued.flushed || queued.waiting >= maxItems) return null;
+  const lingerInMs = lingerMs - queued.oldestMs;
+  const quietInMs = quietMs === null ? Infinity : quietMs - queued.newestMs;
+  const enough = queued.waiting >= minItems;
+  if (lingerInMs <= 0 || (enough && quietInMs <= 0)) return null;
+  const there = `${queued.waiting} of at most ${maxItems} tasks wait in target "${target.key}"`;
+  if (enough && quietInMs < lingerInMs)
+    return {
+      waitsFor: 'quiet',
+      inMs: quietInMs,
+      text: `${there}; the batch closes in ${span(quietInMs)} if no other arrives (quiet period ${span(quietMs!)}), or when it is full.`,
+    };
+  if (!enough && quietInMs <= 0)
+    return {
+      waitsFor: 'size',
+      inMs: lingerInMs,
+      text: `${there} and none has arrived for a while, but a batch below ${minItems} waits for more; it closes in ${span(lingerInMs)} at the latest (linger ${span(lingerMs)}).`,
+    };
+  return {
+    waitsFor: 'linger',
+    inMs: lingerInMs,
+    text: `${there}; the batch closes in ${span(lingerInMs)}, when the oldest of them has waited ${span(lingerMs)} (linger), or when it is full.`,
+  };
+};
+
+/** Due, but its calls or weight in flight are at a limit. Null: there is room, or nobody is there who knows. */
+const waitForRoom = ({ handler, target, leader }: ExplainFacts, behind: string): Reason | null => {
+  if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || standsStill(leader)) return null;
+  const heavy = handler.weightPerTarget !== null && target.weight > 0 && target.inFlight < handler.perTarget;
+  if (target.busy && heavy)
+    return {
+      waitsFor: 'weight',
+      inMs: null,
+      text: `Its batch is due${behind}, but target "${target.key}" has ${target.weight} of ${handler.weightPerTarget} weight in flight; it goes when some of it has ended.`,
+    };
+  if (target.busy)
+    return {
+      waitsFor: 'slot',
+      inMs: null,
+      text: `Its batch is due${behind}, but target "${target.key}" has ${count(target.inFlight, 'call')} in flight of at most ${handler.perTarget}; it goes when one has ended.`,
+    };
+  if (leader.heldBy === 'weight in flight')
+    return {
+      waitsFor: 'weight',
+      inMs: null,
+      text: `Its batch is due${behind}, but the weight in flight of handler "${handler.name}" is at its limit; it goes when some of it has ended.`,
+    };
+  if (leader.heldBy === 'rate' && leader.wakeInMs !== null && leader.wakeInMs > 0)
+    return {
+      waitsFor: 'hold',
+      inMs: leader.wakeInMs,
+      text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" lets nothing start for ${span(leader.wakeInMs)}.`,
+    };
+  if (leader.heldBy?.startsWith('calls in flight') === true)
+    return {
+      waitsFor: 'slot',
+      inMs: null,
+      text: `Its batch is due${behind}, but the calls in flight of handler "${handler.name}" are at their limit (${handler.slotsTaken} of ${handler.perHandler}); it goes when one has ended.`,
+    };
+  return null;
+};

@@ -1,0 +1,69 @@
+import type { BatchPart, ExplainFacts, LeaderPart, Reason, RunPart } from './facts';
+import { count, span } from './words';
+import { UNANSWERED_MS } from '../liveness';
+
+/** What stands still, and what to do about it: a leader that was woken and takes no turn, a call that is not concluded. Pure. */
+
+/** A process that was not seen for so long may be gone; it writes a sign of life every few seconds. */
+const SILENT_NODE_MS = 15_000;
+/** From the deadline to the record of what became of it. */
+const JUST_PASSED_MS = 5_000;
+
+export const standsStill = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>): boolean =>
+  unansweredMs !== null && unansweredMs > UNANSWERED_MS;
+
+/** What is known of the run, and the remedy. */
+export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: RunPart | null): string => {
+  const last = ofLastTurn === null ? 'it has never taken one' : `its last turn was of run ${ofLastTurn}`;
+  return remedy(workflowId, `; ${last}${state(run)}`);
+};
+
+const remedy = (workflowId: string, known: string): string =>
+  `Workflow ${workflowId}${known}. The sweeper of a worker wakes it again, and ends its run and begins it anew after a minute or two without a turn; if no worker is left, start one. To end the run at once: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+
+/** A workflow without wakes in the store: since when its work is due, and nobody does it. */
+export const overdueText = (
+  { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
+  run: RunPart | null,
+): string =>
+  ` The ${kind} stands still: work of it has been due for ${span(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
+
+const state = (run: RunPart | null): string => {
+  if (run === null) return '';
+  if (run.runId === null) return ', and no run is open';
+  const failed = run.lastFailure === null ? '' : `, which failed last with: ${run.lastFailure}`;
+  if (run.attempt === null) return `, run ${run.runId} is open and has no workflow task: the wake did not reach it`;
+  return `, the workflow task of run ${run.runId} is at attempt ${run.attempt}${failed}`;
+};
+
+/** A leader that has let its wakes go unanswered. */
+export const waitForStanding = ({ leader }: ExplainFacts, what: string): Reason => ({
+  waitsFor: 'leader',
+  inMs: null,
+  text: `${what} could go, but leader "${leader.name}" stands still: it was woken ${span(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
+});
+
+/** A call past its deadline, which nobody has concluded. */
+export const overdueCall = (batch: BatchPart, target: string): Reason => {
+  const lateMs = -batch.attemptEndsInMs!;
+  const call = `Call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${target}"`;
+  if (lateMs < JUST_PASSED_MS)
+    return {
+      waitsFor: 'call',
+      inMs: 0,
+      text: `${call} has just passed its deadline; what became of it is being recorded.`,
+    };
+  const overdue = `${call} is overdue: its deadline passed ${span(lateMs)} ago, and nobody has concluded it.`;
+  return { waitsFor: 'call', inMs: null, text: `${overdue} ${whoMakes(batch)}` };
+};
+
+const whoMakes = ({ attemptBy, nodeSeenMs }: BatchPart): string => {
+  if (attemptBy === null) return 'Who makes it is not known.';
+  const node = `Its node ${attemptBy}`;
+  if (nodeSeenMs === null)
+    return `${node} is gone; the leader takes the batch over when its heartbeats are missed, if a worker is there.`;
+  const seen = `gave its last sign of life ${span(nodeSeenMs)} ago`;
+  return nodeSeenMs < SILENT_NODE_MS
+    ? `${node} ${seen}: it lives, so its handler hangs or its Temporal does not answer. Look at its log and /healthz, and restart it.`
+    : `${node} ${seen}: it hangs or is gone. Restart it; the leader of another worker takes the batch over when its heartbeats are missed.`;
+};

@@ -1,0 +1,197 @@
+import { cutBatches } from './batches';
+import { takePaced } from './pacing';
+import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
+
+/** What one claim may take, and what the store holds for it. All times are Unix ms of the database's clock. */
+export interface ClaimInput {
+  limits: BatchLimits;
+  perTarget: number;
+  weightPerTarget: number | null;
+  weightPerHandler: number | null;
+  rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
+  /** Of the rates with scope handler, in their order; missing: never used yet. */
+  paces: readonly number[];
+  /** Weight of all open batches of the handler. */
+  weightInFlight: number;
+  /** In the order in which they are due. */
+  targets: readonly ClaimTarget[];
+  /** Batches that wait in the store and may go now, before any new one. */
+  waiting: readonly { id: number; targetId: number; n: number; weight: number }[];
+  maxBatches: number;
+  maxTasks: number;
+}
+
+export interface ClaimTarget {
+  id: number;
+  overrides: { lingerMs?: number; quietPeriodMs?: number; maxItems?: number; minItems?: number } | null;
+  flushSeq: number | null;
+  paces: readonly number[];
+  allowed: number | null;
+  holdMs: number | null;
+  inFlight: number;
+  weight: number;
+  /** The head of its queue, and whether the queue holds more. */
+  head: readonly WaitingTask[];
+  more: boolean;
+}
+
+export interface ClaimPlan {
+  take: number[];
+  cut: (CutBatch & { targetId: number; startAtMs: number | null })[];
+  targets: { id: number; dueAtMs: number | null; busy: boolean; paces: number[] | null; holdMs: number | null }[];
+  paces: number[];
+  tasks: number;
+  /** The handler's rate limit is used up till then (Unix ms). */
+  pacedUntilMs: number | null;
+  /** The handler's weight in flight is used up. */
+  weightBlocked: boolean;
+}
+
+/** How far ahead of its start a paced call may be claimed: its submission waits in-process (DESIGN section 4.4). */
+export const PACE_HORIZON_MS = 1_000;
+
+/** Cuts every due target's queue under all tokens at once (G1, G4, H5, H6): size, weight, rates and calls in flight. Pure. */
+export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
+  const plan: ClaimPlan = {
+    take: [],
+    cut: [],
+    targets: [],
+    paces: [...input.paces],
+    tasks: 0,
+    pacedUntilMs: null,
+    weightBlocked: false,
+  };
+  const budget = new Budget(input, plan, nowMs);
+  for (const target of input.targets) planTarget(target, budget);
+  return plan;
+};
+
+const planTarget = (target: ClaimTarget, budget: Budget): void => {
+  const { input, plan, nowMs } = budget;
+  const due = {
+    id: target.id,
+    dueAtMs: null as number | null,
+    busy: false,
+    paces: null as number[] | null,
+    holdMs: null as number | null,
+  };
+  plan.targets.push(due);
+  if (target.holdMs !== null && target.holdMs > nowMs) {
+    due.dueAtMs = target.holdMs;
+    return;
+  }
+  const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
+  // Nothing of it in a call: take ahead, its submission keeps to perTarget. Otherwise only what its limit leaves, or two submissions would exceed it.
+  let mayTake = target.inFlight === 0 ? Infinity : Math.max(0, perTarget - target.inFlight);
+  const paces = [...target.paces];
+  for (const batch of input.waiting) {
+    if (batch.targetId !== target.id) continue;
+    const start = mayTake > 0 && budget.hasRoom() ? budget.pace(batch, paces, due) : null;
+    if (start === null) {
+      due.dueAtMs = nowMs;
+      due.busy = mayTake <= 0;
+      return;
+    }
+    mayTake--;
+    plan.take.push(batch.id);
+    plan.tasks += batch.n;
+    due.paces = paces;
+  }
+  cutTarget(target, budget, due, mayTake, paces);
+};
+
+const cutTarget = (
+  target: ClaimTarget,
+  budget: Budget,
+  due: ClaimPlan['targets'][number],
+  mayTake: number,
+  paces: number[],
+): void => {
+  const { input, nowMs } = budget;
+  const room = Math.max(0, budget.roomForBatches());
+  const targetLeft = (input.weightPerTarget ?? Infinity) - target.weight;
+  const handlerLeft = budget.weightLeft();
+  const weightBudget = Math.min(input.weightPerTarget ?? Infinity, input.weightPerHandler ?? Infinity);
+  const cut = cutBatches(
+    {
+      tasks: target.head,
+      more: target.more,
+      limits: { ...input.limits, ...target.overrides },
+      flushSeq: target.flushSeq,
+      busyKeys: new Map(), // the statement that read the head left them out
+      maxBatches: Math.min(mayTake, room),
+      weightLeft: Math.min(targetLeft, handlerLeft),
+      ...(weightBudget === Infinity ? {} : { weightBudget }),
+    },
+    nowMs,
+  );
+  due.dueAtMs = cut.dueAtMs;
+  for (const batch of cut.batches) {
+    const startAtMs = budget.hasRoom() ? budget.pace({ n: batch.seqs.length, weight: batch.weight }, paces, due) : null;
+    if (startAtMs === null) {
+      due.dueAtMs = nowMs; // it stays in the queue
+      return;
+    }
+    due.paces = paces;
+    budget.add(target.id, batch, startAtMs > nowMs ? startAtMs : null);
+  }
+  if (cut.blocked === 'slots' && mayTake <= cut.batches.length) due.busy = true;
+  if (cut.blocked === 'weight') {
+    if (targetLeft <= handlerLeft) due.busy = true;
+    else budget.plan.weightBlocked = true;
+  }
+};
+
+/** The tokens of the handler, as they go. */
+class Budget {
+  private weight: number;
+  constructor(
+    readonly input: ClaimInput,
+    readonly plan: ClaimPlan,
+    readonly nowMs: number,
+  ) {
+    this.weight = input.weightInFlight;
+  }
+
+  roomForBatches(): number {
+    return this.input.maxBatches - this.plan.cut.length - this.plan.take.length;
+  }
+  hasRoom(): boolean {
+    return (
+      this.roomForBatches() > 0 &&
+      (this.plan.tasks < this.input.maxTasks || this.plan.cut.length + this.plan.take.length === 0)
+    );
+  }
+  weightLeft(): number {
+    return (this.input.weightPerHandler ?? Infinity) - this.weight;
+  }
+  add(targetId: number, batch: CutBatch, startAtMs: number | null): void {
+    this.plan.cut.push({ ...batch, targetId, startAtMs });
+    this.plan.tasks += batch.seqs.length;
+    this.weight += batch.weight;
+  }
+
+  /** Takes the batch's units of every rate, or of none. Null: not within the horizon; what it waits for is noted. */
+  pace(batch: { n: number; weight: number }, targetPaces: number[], due: { holdMs: number | null }): number | null {
+    const places = { target: 0, handler: 0 };
+    const rates = this.input.rates.map((rate) => {
+      const at = places[rate.scope]++;
+      const nextAtMs = (rate.scope === 'target' ? targetPaces[at] : this.plan.paces[at]) ?? 0;
+      return { rate, at, nextAtMs, cost: rate.unit === 'calls' ? 1 : rate.unit === 'items' ? batch.n : batch.weight };
+    });
+    for (const { rate, nextAtMs } of rates) {
+      if (nextAtMs <= this.nowMs + PACE_HORIZON_MS) continue;
+      const until = nextAtMs - PACE_HORIZON_MS / 2;
+      if (rate.scope === 'target') due.holdMs = until;
+      else this.plan.pacedUntilMs = Math.max(until, this.plan.pacedUntilMs ?? 0);
+      return null;
+    }
+    // The call starts when the slowest of its rates lets it; every rate counts from there.
+    const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), this.nowMs);
+    for (const { rate, at, cost } of rates) {
+      const step = takePaced({ limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs }, cost, startAtMs, 0);
+      (rate.scope === 'target' ? targetPaces : this.plan.paces)[at] = step!.pace.nextAtMs;
+    }
+    return startAtMs;
+  }
+}

@@ -1,0 +1,86 @@
+import { PACE_HORIZON_MS } from '../grouping/claim';
+import { takePaced } from '../grouping/pacing';
+import type { BatchTokens, HandlerTokens, QueuedBatch } from './types';
+
+/** Calls in flight of an ordered handler that says nothing of them: as many as there are submitters. */
+export const UNLIMITED_CALLS = 10_000;
+
+/** Why a batch that its lane lets go does not go. */
+export interface Held {
+  /** By time alone it may go then; null: when something of its handler has ended. */
+  inMs: number | null;
+  /** The handler for whose calls or weight (or its target's share of them) it waits; null: for a rate. */
+  handlerId: number | null;
+}
+
+export type Taken = { startInMs: number } | { held: Held };
+
+/** `allowed`: calls of a target after back pressure halved them (H5). */
+type Left = { calls: number; weight: number; paces: number[]; allowed?: number | null };
+
+/** The tokens as one plan takes them. */
+export class TokenBudget {
+  private readonly handlers: ReadonlyMap<number, HandlerTokens>;
+  private readonly ofHandler = new Map<number, Left>();
+  private readonly ofTarget = new Map<number, Left>();
+  /** What was taken of rates, to be stored. */
+  readonly paced = { handlers: new Map<number, number[]>(), targets: new Map<number, number[]>() };
+
+  constructor(
+    handlers: readonly HandlerTokens[],
+    private readonly nowMs: number,
+  ) {
+    this.handlers = new Map(handlers.map((handler) => [handler.id, handler]));
+    for (const { id, calls, weight, paces, targets } of handlers) {
+      this.ofHandler.set(id, { calls, weight, paces: [...paces] });
+      for (const target of targets) this.ofTarget.set(target.id, { ...target, paces: [...target.paces] });
+    }
+  }
+
+  /** Takes what the batch needs of every limit, or of none. */
+  take(batch: Pick<QueuedBatch, 'tokens' | 'status'>): Taken {
+    const { tokens } = batch;
+    const limits = tokens === undefined ? undefined : this.handlers.get(tokens.handlerId);
+    if (tokens === undefined || limits === undefined) return { startInMs: 0 };
+    const handler = this.ofHandler.get(tokens.handlerId)!;
+    const target = this.ofTarget.get(tokens.targetId) ?? { calls: 0, weight: 0, paces: [] };
+    this.ofTarget.set(tokens.targetId, target);
+    // One of unknown outcome is counted already: the downstream may have it.
+    const weight = batch.status === 'unknown' ? 0 : tokens.weight;
+    if (isFull(handler, limits.perHandler, weight, limits.weightPerHandler))
+      return { held: { inMs: null, handlerId: limits.id } };
+    const ofTarget = Math.min(limits.perTarget ?? Infinity, target.allowed ?? Infinity);
+    if (isFull(target, ofTarget, weight, limits.weightPerTarget)) return { held: { inMs: null, handlerId: limits.id } };
+    const startInMs = this.pace(limits, tokens, handler, target);
+    if (startInMs > PACE_HORIZON_MS) return { held: { inMs: startInMs - PACE_HORIZON_MS / 2, handlerId: null } };
+    for (const left of [handler, target]) {
+      left.calls += 1;
+      left.weight += weight;
+    }
+    return { startInMs };
+  }
+
+  /** In how many ms it may start; taken only within the horizon (as a leader claims ahead: `planClaim`). */
+  private pace(limits: HandlerTokens, tokens: BatchTokens, handler: Left, target: Left): number {
+    const { nowMs } = this;
+    if (limits.rates.length === 0) return 0;
+    const places = { target: 0, handler: 0 };
+    const rates = limits.rates.map((rate) => {
+      const paces = rate.scope === 'target' ? target.paces : handler.paces;
+      const at = places[rate.scope]++;
+      const cost = rate.unit === 'calls' ? 1 : rate.unit === 'items' ? tokens.n : tokens.weight;
+      return { rate, paces, at, cost, nextAtMs: paces[at] ?? 0 };
+    });
+    const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), nowMs);
+    if (startAtMs - nowMs > PACE_HORIZON_MS) return startAtMs - nowMs;
+    for (const { rate, paces, at, cost } of rates)
+      paces[at] = takePaced({ limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs }, cost, startAtMs, 0)!.pace.nextAtMs; // prettier-ignore
+    this.paced.handlers.set(tokens.handlerId, handler.paces);
+    this.paced.targets.set(tokens.targetId, target.paces);
+    return startAtMs - nowMs;
+  }
+}
+
+/** A batch alone above the weight that may be in flight was refused when it was submitted, so this one fits once others have ended. */
+const isFull = (left: Left, calls: number | null, weight: number, mostWeight: number | null): boolean =>
+  (calls !== null && left.calls >= calls) || (mostWeight !== null && weight > 0 && left.weight + weight > mostWeight);
