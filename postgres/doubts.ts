@@ -1,8 +1,7 @@
 import pg from 'pg';
 import type { Session } from './session';
+import { DOUBT_MS } from './session';
 
-/** A statement may be without an answer for so long before the server is asked whether it is at work on it, and between two such questions. */
-export const DOUBT_MS = 5_000;
 /** The question is one connection and one short read. */
 const ASKING_MS = 5_000;
 

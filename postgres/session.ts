@@ -1,6 +1,8 @@
 import pg from 'pg';
-import { DOUBT_MS } from './doubts';
 import { NoAnswerError } from './errors';
+
+/** A statement may be without an answer for so long before the server is asked whether it is at work on it, and between two such questions. */
+export const DOUBT_MS = 5_000;
 
 export interface SessionConfig extends pg.ClientConfig {
   /** A statement without an answer for so long costs the session its connection. */

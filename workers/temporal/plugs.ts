@@ -1,9 +1,6 @@
 import type { ClientInterceptors } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
 import type { ActivityInterceptorsFactory, WorkerInterceptors } from '@temporalio/worker';
-import { PAYLOAD_CONVERTER_PATH } from './bundle';
-import { LastResortCodec } from './lastResortCodec';
 
 /** What users plug into our use of Temporal. The names are the SDK's. */
 export interface TemporalPlugs {
@@ -29,17 +26,6 @@ export interface TemporalInterceptors {
   /** Modules that export `interceptors`, for the workflows: they are bundled with these when a worker starts. */
   workflowModules?: string[] | undefined;
 }
-
-/** The data converter of a worker: the user's, and whatever that cannot read becomes a marker in place of an error. */
-export const workerDataConverter = (given: PluggedDataConverter | undefined): DataConverter => {
-  const ours = { payloadConverterPath: PAYLOAD_CONVERTER_PATH }; // it has a last resort of its own
-  if (given === undefined) return ours;
-  const { payloadConverter, payloadCodecs } = loadDataConverter(given);
-  const isOwn = given.payloadConverterPath !== undefined;
-  if (!isOwn && payloadCodecs.length === 0) return { ...given, ...ours };
-  const lastResort = new LastResortCodec(payloadCodecs, isOwn ? payloadConverter : null);
-  return { ...ours, ...given, payloadCodecs: [lastResort] };
-};
 
 /** Those of a worker but its workflows', which are in the bundle. */
 export const workerInterceptors = ({ client, activity }: TemporalInterceptors = {}): WorkerInterceptors => ({

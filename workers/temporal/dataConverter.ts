@@ -1,0 +1,16 @@
+import type { DataConverter } from '@temporalio/common';
+import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
+import { PAYLOAD_CONVERTER_PATH } from './bundle';
+import { LastResortCodec } from './lastResortCodec';
+import type { PluggedDataConverter } from './plugs';
+
+/** The data converter of a worker: the user's, and whatever that cannot read becomes a marker in place of an error. */
+export const workerDataConverter = (given: PluggedDataConverter | undefined): DataConverter => {
+  const ours = { payloadConverterPath: PAYLOAD_CONVERTER_PATH }; // it has a last resort of its own
+  if (given === undefined) return ours;
+  const { payloadConverter, payloadCodecs } = loadDataConverter(given);
+  const isOwn = given.payloadConverterPath !== undefined;
+  if (!isOwn && payloadCodecs.length === 0) return { ...given, ...ours };
+  const lastResort = new LastResortCodec(payloadCodecs, isOwn ? payloadConverter : null);
+  return { ...ours, ...given, payloadCodecs: [lastResort] };
+};
