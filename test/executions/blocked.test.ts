@@ -12,7 +12,7 @@ import { ended, functionsOf, openFleet } from './helpers';
 
 const LEASE_MS = 1_000;
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-blocked-'));
-const script = path.join('..', '..', 'dist', 'test', 'execution', 'blockingNode.js');
+const script = path.join('..', '..', 'dist', 'test', 'executions', 'blockingNode.js');
 const children: Child[] = [];
 let started = 0;
 let fleet: Fleet;

@@ -73,7 +73,7 @@ test('no process has the handler: two looks in 12 s at most; the one that joins 
   process.stdout.write(`queuer, no process has the handler: ${JSON.stringify(cost)} in 12 s\n`);
   // The look of a minute may fall into it.
   expect(cost.turns).toBeLessThanOrEqual(2);
-  expect(cost.actions).toBeLessThanOrEqual(4);
+  expect(cost.actions).toBeLessThanOrEqual(5); // a look every 3 s makes 8
   await withoutLook();
   await own.startNode();
   await Promise.all(['a', 'b', 'c'].map((service) => seenWithin(service, SOON_MS)));
@@ -105,7 +105,7 @@ test('no node can hold the partition: hardly a turn; one that can gets it, and t
   const cost = await costOf(12_000);
   process.stdout.write(`queuer, no node can hold the partition: ${JSON.stringify(cost)} in 12 s\n`);
   expect(cost.turns).toBeLessThanOrEqual(2);
-  expect(cost.actions).toBeLessThanOrEqual(4);
+  expect(cost.actions).toBeLessThanOrEqual(5); // a look every 3 s makes 8
   await withoutLook();
   await own.startNode({ nodes: { ...FAST, attributes: { zone: 'eu' } } });
   await seenWithin('z', SOON_MS);

@@ -63,7 +63,7 @@ export class Stack {
     nodes: number,
   ) {
     this.runs = path.join(folder, 'runs');
-    const script = path.join('..', 'execution', 'chaos', 'node.js');
+    const script = path.join('..', 'executions', 'chaos', 'node.js');
     const settings = { databaseUrl, address: this.address, prefix: this.prefix, runs: this.runs };
     this.nodes = Array.from({ length: nodes }, () => new Place((onLine) => new Child(script, [JSON.stringify(settings)], path.join(folder, 'node.log'), onLine))); // prettier-ignore
   }
