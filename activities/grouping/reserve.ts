@@ -68,6 +68,9 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
   const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
   if (!tokens.due) return null;
   const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
+  // What a run that is gone still holds is not this run's share: it would be granted nothing while a slot is free, and ask without end.
+  const isGone = ({ leader, no }: { leader: number; no: number }): boolean =>
+    leader === input.leaderId && no < standing.epoch * TURNS_PER_EPOCH;
   const slots =
     standing.live.length >= MAX_DISPATCHES
       ? 0
@@ -76,7 +79,7 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
           leader: input.leaderId,
           activeLeaders: tokens.active,
           othersBlocked: tokens.blocked > 0,
-          granted: tokens.slots,
+          granted: tokens.slots.map((held) => ({ ...held, leader: isGone(held) ? 'gone' : held.leader })),
           wanted: limit,
         });
   const no = standing.epoch * TURNS_PER_EPOCH + input.turn;
