@@ -93,7 +93,10 @@ test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a p
   const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
-  expect(await text(sdkPort)).toContain('temporal_worker_task_slots_available');
+  // The SDK counts slots from its first poll on, which may come after the line that says the worker runs.
+  await eventually(async () => (await text(sdkPort)).includes('temporal_worker_task_slots_available'), {
+    what: () => text(sdkPort),
+  });
   const second = world.start(`worker --metrics-port ${port}`);
   expect(await second.exit).toBe(2);
   expect(second.stderr()).toContain(
