@@ -5,8 +5,9 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 /**
- * Lint with type information. Layout is Prettier's. Single-line `if`s, and `!` after a check that the compiler cannot follow
- * (noUncheckedIndexedAccess), are this code's idiom: no rule here speaks of them.
+ * Lint with type information. Layout is Prettier's. Single-line `if`s, and `!` after a check that
+ * the compiler cannot follow (noUncheckedIndexedAccess), are this code's idiom: no rule here speaks
+ * of them.
  */
 
 const PRODUCT = ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client'];
@@ -21,7 +22,10 @@ const SHARED_BY_WORKFLOWS = [
   './behind.ts',
 ];
 
-/** The import directions of DESIGN section 3, by resolved path; test/project/imports.test.ts checks them again without eslint. */
+/**
+ * The import directions of DESIGN section 3, by resolved path; test/project/imports.test.ts checks
+ * them again without eslint.
+ */
 const DIRECTIONS = [
   {
     target: './workflows/planning',
@@ -108,7 +112,10 @@ const DIRECTIONS = [
 const SANDBOX =
   'Workflow code runs in a deterministic sandbox: values only from @temporalio/workflow and @temporalio/common';
 
-/** @param {string[]} files @param {{ regex: string, message: string, allowTypeImports?: boolean }[]} patterns @param {string[]} [ignores] */
+/**
+ * @param {string[]} files @param {{ regex: string, message: string, allowTypeImports?: boolean }[]}
+ * patterns @param {string[]} [ignores]
+ */
 const restrictImports = (files, patterns, ignores = []) => ({
   files,
   ignores,
@@ -125,7 +132,8 @@ export default defineConfig(
       'prefer-const': 'error',
       'no-self-compare': 'error',
       'no-throw-literal': 'error',
-      // A file is one noun, a function one thought: readers gave up on larger ones (the reasons are in the README's rules).
+      // A file is one noun, a function one thought: readers gave up on larger ones (the reasons are
+      // in the README's rules).
       'max-lines': ['error', { max: 300 }],
     },
   },
@@ -153,12 +161,14 @@ export default defineConfig(
       'import-x/no-duplicates': ['error', { 'prefer-inline': false }],
       // `async` without await turns a throw into a rejection, which is why it is written.
       '@typescript-eslint/require-await': 'off',
-      // What is shown of an unknown value in a message is chosen by hand; gRPC codes are compared as the numbers that they are.
+      // What is shown of an unknown value in a message is chosen by hand; gRPC codes are compared
+      // as the numbers that they are.
       '@typescript-eslint/no-base-to-string': 'off',
       '@typescript-eslint/no-unsafe-enum-comparison': 'off',
       // Our interfaces of functions are written as methods and have no `this`.
       '@typescript-eslint/unbound-method': 'off',
-      // A caught failure is kept as `unknown` and thrown again as it came; literals are caught by no-throw-literal.
+      // A caught failure is kept as `unknown` and thrown again as it came; literals are caught by
+      // no-throw-literal.
       '@typescript-eslint/only-throw-error': 'off',
       // `import x = require('x')`: a CommonJS module whose export is a function or an array.
       '@typescript-eslint/no-require-imports': ['error', { allowAsImport: true }],

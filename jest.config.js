@@ -1,4 +1,7 @@
-/** Jest runs the TypeScript as it stands; `test/helpers/global-setup.ts` builds dist/ (for the tests that start real processes) and starts the real servers once. */
+/**
+ * Jest runs the TypeScript as it stands; `test/helpers/global-setup.ts` builds dist/ (for the tests
+ * that start real processes) and starts the real servers once.
+ */
 module.exports = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],

@@ -8,7 +8,9 @@ import type { Heartbeat } from './nodes/heartbeat';
 import type { NodeSettings } from './nodes/settings';
 import type { Partitions } from './nodes/partitions';
 
-/** What activities close over (style.md 12): tests pass the same with their own pool and handlers. */
+/**
+ * What activities close over (style.md 12): tests pass the same with their own pool and handlers.
+ */
 export interface ActivityDeps {
   pool: Pool;
   temporal: Client;
@@ -30,15 +32,23 @@ export interface ActivityDeps {
   /** Those that this process holds. */
   partitions: Partitions;
   meters: ExecutionMeters;
-  /** Where the downstream may tell what became of a batch (H7). A secret: whoever has it may complete the batch. Undefined: nowhere. */
+  /**
+   * Where the downstream may tell what became of a batch (H7). A secret: whoever has it may
+   * complete the batch. Undefined: nowhere.
+   */
   callbackUrl?: (batchId: number) => string;
-  /** Aborted when this process begins to shut down: submissions hand back what they have not started. */
+  /**
+   * Aborted when this process begins to shut down: submissions hand back what they have not
+   * started.
+   */
   draining: AbortSignal;
   log: Logger;
 }
 
 export interface CallbackPolicy {
-  /** Hosts that webhooks may go to; empty: none. A private address only if it is named here itself. */
+  /**
+   * Hosts that webhooks may go to; empty: none. A private address only if it is named here itself.
+   */
   allow: readonly string[];
   /** Standard Webhooks secret (`whsec_...`); without one no webhook is accepted. */
   secret: string | null;

@@ -3,12 +3,18 @@ import type { Unreadable } from '../workflows/planning/unreadable';
 import { asUnreadable } from '../workflows/planning/unreadable';
 import { cutText } from '../handlers/text';
 
-/** A codec may be without its key for a moment; after so many attempts (about a minute) it will not have it. */
+/**
+ * A codec may be without its key for a moment; after so many attempts (about a minute) it will not
+ * have it.
+ */
 const CODEC_ATTEMPTS = 8;
 
 type Activity = (...args: never[]) => Promise<unknown>;
 
-/** Makes activities refuse an input that this worker cannot read, in place of working with the marker for it. */
+/**
+ * Makes activities refuse an input that this worker cannot read, in place of working with the
+ * marker for it.
+ */
 export const refuseUnreadable = <A extends Record<string, Activity>>(activities: A): A =>
   Object.fromEntries(
     Object.entries(activities).map(([name, activity]): [string, Activity] => [

@@ -8,7 +8,10 @@ export const checkName = (field: string, value: unknown): string => {
   return value;
 };
 
-/** Ids as a list without repeats, in the order in which they came. A NUL cannot be in any stored id, and Postgres refuses it. */
+/**
+ * Ids as a list without repeats, in the order in which they came. A NUL cannot be in any stored id,
+ * and Postgres refuses it.
+ */
 export const checkIds = (field: string, value: unknown, most = Infinity): string[] => {
   const ids = typeof value === 'string' ? [value] : value;
   if (!Array.isArray(ids)) throw new InvalidArgumentError(field, 'a task id or a list of them', value);

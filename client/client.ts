@@ -56,8 +56,9 @@ export interface ClientOptions {
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
 /**
- * A submit of so many resolves with its commit, and its ring follows behind it, shared with later ones' (`close` waits for it): a ring looks
- * at every target touched, and a producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script may end.
+ * A submit of so many resolves with its commit, and its ring follows behind it, shared with later
+ * ones' (`close` waits for it): a ring looks at every target touched, and a producer of many tasks
+ * would wait for it longer than for the commit. Smaller ones wait: a script may end.
  */
 const RING_BEHIND_FROM = 50;
 
@@ -102,8 +103,9 @@ export class Client extends ExecutionVerbs {
   }
 
   /**
-   * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks, bounded memory). Resolves when accepted:
-   * committed. Given the handler itself in place of its name, the compiler checks the payloads.
+   * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks,
+   * bounded memory). Resolves when accepted: committed. Given the handler itself in place of its
+   * name, the compiler checks the payloads.
    */
   submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
@@ -112,7 +114,12 @@ export class Client extends ExecutionVerbs {
     const isStream = isAsyncIterable(tasks);
     return telling(isStream ? tellings.SUBMIT_STREAM : tellings.SUBMIT, async () => {
       await this.ready();
-      if (!isStream) return this.submitCall(handler, Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput], options); // prettier-ignore
+      if (!isStream)
+        return this.submitCall(
+          handler,
+          Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput],
+          options,
+        );
       return submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
     });
   }
@@ -135,7 +142,10 @@ export class Client extends ExecutionVerbs {
     return this.schemaChecked;
   }
 
-  /** Tells the leaders of these targets to look; never throws, and waits half a second for Temporal at most. */
+  /**
+   * Tells the leaders of these targets to look; never throws, and waits half a second for Temporal
+   * at most.
+   */
   ring(targetIds: Iterable<number>): Promise<void> {
     return this.ringer.ring(targetIds);
   }
@@ -160,12 +170,18 @@ export class Client extends ExecutionVerbs {
     return telling(tellings.CHANGE_IN_STEPS, () => control.flush(this, handler, target));
   }
 
-  /** Cancels a batch of a lane that was not sent, or asks the downstream to stop one that it accepted; `NotCancellableError` says why not. */
+  /**
+   * Cancels a batch of a lane that was not sent, or asks the downstream to stop one that it
+   * accepted; `NotCancellableError` says why not.
+   */
   cancelBatch(batch: number): Promise<CancelledBatch> {
     return telling(tellings.CHANGE, () => cancelBatch(this, batch));
   }
 
-  /** Cancels tasks that are still created (G9); of a lane also those of batches that were not sent, where all of a batch are named. */
+  /**
+   * Cancels tasks that are still created (G9); of a lane also those of batches that were not sent,
+   * where all of a batch are named.
+   */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
     return telling(tellings.CHANGE_IN_STEPS, () => cancels.cancel(this, ids));
   }
@@ -193,7 +209,10 @@ export class Client extends ExecutionVerbs {
     return telling(tellings.CHANGE, () => resolves.resolve(this, what, verdict));
   }
 
-  /** Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the same. */
+  /**
+   * Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the
+   * same.
+   */
   async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
     return telling(tellings.COMPLETE, () => completions.complete(this, this.handler(handler), told));
   }
@@ -215,7 +234,10 @@ export class Client extends ExecutionVerbs {
     return explains.explain(this, id);
   }
 
-  /** Looks for anything in the store that must not be: at a part of what is large, or with `full` at everything. */
+  /**
+   * Looks for anything in the store that must not be: at a part of what is large, or with `full` at
+   * everything.
+   */
   verify(options?: verifies.VerifyOptions): Promise<views.Verification> {
     return verifies.verify(this, options);
   }
@@ -230,7 +252,9 @@ export class Client extends ExecutionVerbs {
     this.behind.failed(error);
   }
 
-  /** Waits for rings that are still on their way, then closes the connections that it opened itself. */
+  /**
+   * Waits for rings that are still on their way, then closes the connections that it opened itself.
+   */
   async close(): Promise<void> {
     await this.behind.idle();
     if (this.options.temporal?.client === undefined)
@@ -254,7 +278,8 @@ export class Client extends ExecutionVerbs {
       partial: options.partial ?? false,
       ...(options.tx === undefined ? {} : { tx: options.tx }),
     });
-    // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the sweeper finds it within seconds.
+    // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the
+    // sweeper finds it within seconds.
     const { laneIds, ...answer } = stored;
     if (options.tx === undefined) {
       const rung = laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds);

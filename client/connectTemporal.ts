@@ -10,15 +10,24 @@ export interface TemporalOptions {
   namespace?: string;
   /** TLS, API key, metadata, as the SDK takes them. */
   connection?: ConnectionOptions;
-  /** How arguments and results are written and read: the same as the workers' `temporal.dataConverter`, or they cannot read each other. */
+  /**
+   * How arguments and results are written and read: the same as the workers'
+   * `temporal.dataConverter`, or they cannot read each other.
+   */
   dataConverter?: DataConverter;
   /** Of the calls to Temporal. */
   interceptors?: ClientInterceptors;
-  /** The caller's own client, in place of all of these: it has its own data converter and interceptors, and is not closed. */
+  /**
+   * The caller's own client, in place of all of these: it has its own data converter and
+   * interceptors, and is not closed.
+   */
   client?: TemporalClient;
 }
 
-/** A connection on which nothing comes is asked for a sign of life; servers take no more than one question in 10 s. */
+/**
+ * A connection on which nothing comes is asked for a sign of life; servers take no more than one
+ * question in 10 s.
+ */
 const KEEP_ALIVE = {
   'grpc.keepalive_time_ms': 12_000,
   'grpc.keepalive_timeout_ms': 8_000,

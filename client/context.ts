@@ -13,7 +13,10 @@ export interface ClientContext {
   ringLaneIds(laneIds: Iterable<number>): Promise<void>;
   /** For questions about runs, whose caller bounds the wait; wakes go through `wake`. */
   temporal(): Promise<TemporalClient>;
-  /** Sends wakes after a commit; never throws, and waits a moment at most: the sweeper repeats one that does not get through. */
+  /**
+   * Sends wakes after a commit; never throws, and waits a moment at most: the sweeper repeats one
+   * that does not get through.
+   */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
   /** A wake did not get through: the sweeper repeats it, so no verb fails because of it. */
   wakeFailed(error: Error): void;

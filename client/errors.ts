@@ -1,6 +1,9 @@
 import { show } from '../handlers/text';
 
-/** What the client throws: few classes, each with a stable `code`; messages name the field, what was expected, what came, and the remedy. */
+/**
+ * What the client throws: few classes, each with a stable `code`; messages name the field, what was
+ * expected, what came, and the remedy.
+ */
 export class MusterError extends Error {
   constructor(
     readonly code: string,
@@ -26,7 +29,9 @@ const shown = (problem: TaskProblem): string =>
   `task ${problem.index}${problem.id === undefined ? '' : ` (id ${JSON.stringify(cut(problem.id))})`}, ${problem.field}: ${problem.message}`;
 const cut = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}...` : text);
 
-/** Tasks that cannot be accepted; nothing of the call was, unless partial acceptance was asked for. */
+/**
+ * Tasks that cannot be accepted; nothing of the call was, unless partial acceptance was asked for.
+ */
 export class InvalidTaskError extends MusterError {
   constructor(readonly problems: readonly TaskProblem[]) {
     const more = problems.length > 5 ? `\n  and ${problems.length - 5} more` : '';
@@ -55,7 +60,10 @@ export class TooManyTasksError extends MusterError {
   }
 }
 
-/** A handler's schema has checks that answer later (an asynchronous refinement or transform): a submit cannot wait for them. Nothing was accepted. */
+/**
+ * A handler's schema has checks that answer later (an asynchronous refinement or transform): a
+ * submit cannot wait for them. Nothing was accepted.
+ */
 export class AsyncSchemaError extends MusterError {
   constructor(handler: string, cause: unknown) {
     super(
@@ -66,7 +74,10 @@ export class AsyncSchemaError extends MusterError {
   }
 }
 
-/** Back pressure upstream (`maxQueued`): wait until the depth has fallen and submit again; the same ids are safe to repeat. */
+/**
+ * Back pressure upstream (`maxQueued`): wait until the depth has fallen and submit again; the same
+ * ids are safe to repeat.
+ */
 export class BackloggedError extends MusterError {
   constructor(
     readonly scope: string,
@@ -127,7 +138,10 @@ export class NotUnknownError extends MusterError {
   }
 }
 
-/** A cancel of a batch that is with the downstream, may be, or has ended (`status` in its lane): nothing was changed. */
+/**
+ * A cancel of a batch that is with the downstream, may be, or has ended (`status` in its lane):
+ * nothing was changed.
+ */
 export class NotCancellableError extends MusterError {
   constructor(
     readonly batch: number,
@@ -139,7 +153,10 @@ export class NotCancellableError extends MusterError {
   }
 }
 
-/** A completion that cannot be right, by field: nothing was settled, the batch is asked about as before. */
+/**
+ * A completion that cannot be right, by field: nothing was settled, the batch is asked about as
+ * before.
+ */
 export class InvalidCompletionError extends MusterError {
   constructor(
     readonly field: string,
@@ -149,7 +166,10 @@ export class InvalidCompletionError extends MusterError {
   }
 }
 
-/** The acceptance of the batch is not written yet, or somebody else is concluding it right now: tell it again after `retryAfterMs`. */
+/**
+ * The acceptance of the batch is not written yet, or somebody else is concluding it right now: tell
+ * it again after `retryAfterMs`.
+ */
 export class CompletionTooEarlyError extends MusterError {
   constructor(
     what: string,

@@ -1,4 +1,7 @@
-/** What the reads answer: plain JSON, times as ISO text, durations in milliseconds of the database's clock. One source: the contracts. */
+/**
+ * What the reads answer: plain JSON, times as ISO text, durations in milliseconds of the database's
+ * clock. One source: the contracts.
+ */
 
 export type { BatchView } from '../workflows/contracts/batch';
 export type {

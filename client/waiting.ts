@@ -16,7 +16,10 @@ export const checkTimeout = (timeoutMs: number | undefined): void => {
   if (timeoutMs !== undefined) checkWhole('timeoutMs', timeoutMs, 0, MAX_TIMEOUT_MS);
 };
 
-/** Looks at the store again and again, the longer the rarer, every second at last, until the timeout; it begins when it is made. */
+/**
+ * Looks at the store again and again, the longer the rarer, every second at last, until the
+ * timeout; it begins when it is made.
+ */
 export class Waiting {
   private readonly deadline: number;
   private readonly signal: AbortSignal | undefined;

@@ -7,8 +7,8 @@ import { readableScope, readableWait, thrownOutcome } from './thrown';
 import type { Batch, CallContext, Handler, Results, SubmitAnswer } from './types';
 
 /**
- * A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for as long as it
- * likes.
+ * A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for
+ * as long as it likes.
  */
 export function closable(sink: ResultSink): ResultSink & { close(): void } {
   let open = true;
@@ -23,7 +23,10 @@ export function closable(sink: ResultSink): ResultSink & { close(): void } {
   };
 }
 
-/** An accepted batch's reference, checked. It is never changed to fit: the downstream would not know it any more. */
+/**
+ * An accepted batch's reference, checked. It is never changed to fit: the downstream would not know
+ * it any more.
+ */
 export const acceptedOutcome = (reference: unknown): CallOutcome =>
   isReference(reference)
     ? { kind: 'accepted', reference }
@@ -54,8 +57,8 @@ async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink):
 }
 
 /**
- * What a throw means, with when it came: before the first result a declared error counts, after it the batch is half
- * told.
+ * What a throw means, with when it came: before the first result a declared error counts, after it
+ * the batch is half told.
  */
 export function interruptedOutcome(thrown: unknown): CallOutcome {
   if (thrown instanceof ResultsInterrupted) {
@@ -65,7 +68,10 @@ export function interruptedOutcome(thrown: unknown): CallOutcome {
   return thrownOutcome(thrown);
 }
 
-/** Says of an unknown outcome that the call was aborted, and by whom; what the handler threw about it comes second. */
+/**
+ * Says of an unknown outcome that the call was aborted, and by whom; what the handler threw about
+ * it comes second.
+ */
 function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallOutcome {
   if (outcome.kind !== 'unknown' || signal?.aborted !== true) return outcome;
   const why = describeThrown(signal.reason);
@@ -86,10 +92,12 @@ function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): Ca
 }
 
 /**
- * Makes one downstream call and says what it came to; never throws. The call, reading its results included, is aborted
- * at `context.deadline` or after the handler's `timeoutMs`, whichever is first, and left behind 100 ms later if it
- * does not react: unknown outcome (H2). If the signal was aborted or the deadline past already, nothing is sent:
- * `later` at once. What the handler throws is handed to `onThrown` as well. Results go to the sink while they are read and are void unless the outcome is `results`.
+ * Makes one downstream call and says what it came to; never throws. The call, reading its results
+ * included, is aborted at `context.deadline` or after the handler's `timeoutMs`, whichever is
+ * first, and left behind 100 ms later if it does not react: unknown outcome (H2). If the signal was
+ * aborted or the deadline past already, nothing is sent: `later` at once. What the handler throws
+ * is handed to `onThrown` as well. Results go to the sink while they are read and are void unless
+ * the outcome is `results`.
  */
 export async function callHandler<P>(
   handler: Handler<P>,

@@ -32,9 +32,14 @@ export async function cancelReference<P>(
   } catch (thrown) {
     const outcome = thrownOutcome(thrown);
     if (outcome.kind === 'rejected') return { kind: 'refused', error: outcome.error };
-    // A refused credential may concern this call alone: it pauses nothing here, and is seen with the batch.
+    // A refused credential may concern this call alone: it pauses nothing here, and is seen with
+    // the batch.
     if (outcome.kind === 'later')
-      return { kind: 'unanswered', error: outcome.error, ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }) }; // prettier-ignore
+      return {
+        kind: 'unanswered',
+        error: outcome.error,
+        ...(outcome.retryAfterMs === undefined ? {} : { retryAfterMs: outcome.retryAfterMs }),
+      };
     return { kind: 'unanswered', error: outcome.kind === 'halted' ? outcome.error : describeThrown(thrown) };
   }
 }

@@ -5,7 +5,10 @@ import type { HttpHandlerOptions } from './http/httpHandler';
 import { httpHandler } from './http/httpHandler';
 import type { Handler, HandlerOptions } from './types';
 
-/** Digs the list out of what a file may hold: an array, `{handlers}`, or a module with a default export of either. */
+/**
+ * Digs the list out of what a file may hold: an array, `{handlers}`, or a module with a default
+ * export of either.
+ */
 function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value as readonly unknown[];
   if (isHandler(value)) return [value];
@@ -29,9 +32,9 @@ function made(entry: unknown, options: HttpHandlerOptions): Handler {
 }
 
 /**
- * The handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still options or JSON (`kind:
- * 'http'`), which are made here. Throws one `ConfigError` with the problems of all of them, and on none, and on two of
- * one name.
+ * The handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still options
+ * or JSON (`kind: 'http'`), which are made here. Throws one `ConfigError` with the problems of all
+ * of them, and on none, and on two of one name.
  */
 export function checkHandlers(value: unknown, options: HttpHandlerOptions = {}): Handler[] {
   const list = listIn(value);

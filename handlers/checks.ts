@@ -3,7 +3,10 @@ import type { Problem } from './configError';
 import { didYouMean } from './suggest';
 import { show } from './text';
 
-/** Building blocks for configuration schemas whose messages say what was expected; `problemsOf` adds what came. */
+/**
+ * Building blocks for configuration schemas whose messages say what was expected; `problemsOf` adds
+ * what came.
+ */
 
 /** Longest linger and quiet period: 30 days. A leader looks once a day at most on the way. */
 export const MAX_LINGER_MS = 30 * 86_400_000;
@@ -35,11 +38,15 @@ export const callable = <F>(signature: string): z.ZodType<F> =>
 /** An object with these settings and no others. */
 export const settings = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape, {
-    // `problemsOf` makes one problem per unknown key of it and needs the known ones to suggest from.
+    // `problemsOf` makes one problem per unknown key of it and needs the known ones to suggest
+    // from.
     error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'expected an object'),
   });
 
-/** One of several schemas, chosen by looking at the value, so that the messages are those of the one that was meant. */
+/**
+ * One of several schemas, chosen by looking at the value, so that the messages are those of the one
+ * that was meant.
+ */
 export const either = <T>(pick: (value: unknown) => z.ZodType): z.ZodType<T> =>
   z.unknown().superRefine((value, context) => {
     const parsed = pick(value).safeParse(value);

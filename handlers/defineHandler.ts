@@ -51,7 +51,10 @@ function optionProblems(options: unknown): Problem[] {
   ];
 }
 
-/** UTF-8 bytes of the payload's JSON: what the default `bytesOf` counts and `maxPayloadBytes` limits. */
+/**
+ * UTF-8 bytes of the payload's JSON: what the default `bytesOf` counts and `maxPayloadBytes`
+ * limits.
+ */
 export const jsonBytes = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? 'null');
 
 const listOf = (rate: Rate | Rate[] | undefined): Required<Rate>[] =>
@@ -74,8 +77,8 @@ const affinityOf = (given: HandlerOptions['affinity']): Affinity | null => {
 };
 
 /**
- * Fills in the defaults of options that were checked already. The numbers are those of `types.ts`; all may be
- * overridden.
+ * Fills in the defaults of options that were checked already. The numbers are those of `types.ts`;
+ * all may be overridden.
  */
 export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: Handler<P>['preview']): Handler<P, I> {
   const { limits, retry, poll } = options;
@@ -141,8 +144,8 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
 }
 
 /**
- * Two settings of which the first never exceeds the second: the default of one gives way to what was said of the
- * other.
+ * Two settings of which the first never exceeds the second: the default of one gives way to what
+ * was said of the other.
  */
 function defaultsWithin<S extends string, L extends string>(
   small: number | undefined,
@@ -164,7 +167,10 @@ export const subjectOf = (options: unknown): string => {
     : 'a handler without a readable name';
 };
 
-/** Checks the options and fills in the defaults (H1-H11). Throws one `ConfigError` that lists every problem. */
+/**
+ * Checks the options and fills in the defaults (H1-H11). Throws one `ConfigError` that lists every
+ * problem.
+ */
 export function defineHandler<P, I = P>(options: HandlerOptions<P, I>): Handler<P, I> {
   const problems = optionProblems(options);
   if (problems.length > 0) throw new ConfigError(subjectOf(options), problems);

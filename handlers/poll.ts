@@ -8,24 +8,33 @@ import { cutText, describeThrown, show } from './text';
 import { thrownOutcome } from './thrown';
 import type { Handler, ReferenceStatus } from './types';
 
-/** Between two questions. A handler without `status` is told what became of its batches (H7): the first look is that at the deadline. */
+/**
+ * Between two questions. A handler without `status` is told what became of its batches (H7): the
+ * first look is that at the deadline.
+ */
 export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): number =>
   status === undefined ? poll.deadlineMs : poll.everyMs;
 
 const STATUSES: ReadonlySet<unknown> = new Set(['pending', 'done', 'expired', 'failed', 'lost']);
 
-/** What one round of `status` came to (H7). All but `statuses` say nothing of the batches: ask again. */
+/**
+ * What one round of `status` came to (H7). All but `statuses` say nothing of the batches: ask
+ * again.
+ */
 export type PollOutcome =
   /** One for every reference asked for, in that order. */
   | { kind: 'statuses'; statuses: ReferenceStatus[] }
   | { kind: 'later'; retryAfterMs?: number; error: string }
-  /** Pause the handler: an expired credential, a wrong URL. With `scope` only a target of those asked about. */
+  /**
+   * Pause the handler: an expired credential, a wrong URL. With `scope` only a target of those
+   * asked about.
+   */
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'failed'; error: string };
 
 /**
- * The answer, put in the order of the question. A reference it leaves out, or answers unreadably, is still pending,
- * with why.
+ * The answer, put in the order of the question. A reference it leaves out, or answers unreadably,
+ * is still pending, with why.
  */
 function readStatuses(references: readonly string[], answer: readonly ReferenceStatus[]): ReferenceStatus[] {
   const byReference = new Map<string, ReferenceStatus>();
@@ -66,16 +75,16 @@ export async function pollReferences<P>(
 }
 
 /**
- * The results of a batch that is done, or of the part of one that expired; or why they could not be read: then read
- * them again.
+ * The results of a batch that is done, or of the part of one that expired; or why they could not be
+ * read: then read them again.
  */
 export type ReferenceOutcome =
   Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };
 
 /**
- * Streams the results of an accepted batch to the sink (H7, H8); never throws. Bounded by `bounds` only: a large file
- * takes its time. `missing`: what becomes of members without a result, `{status: 'retry', error}` for a batch that
- * expired.
+ * Streams the results of an accepted batch to the sink (H7, H8); never throws. Bounded by `bounds`
+ * only: a large file takes its time. `missing`: what becomes of members without a result, `{status:
+ * 'retry', error}` for a batch that expired.
  */
 export async function readReference<P>(
   handler: Handler<P>,

@@ -7,9 +7,9 @@ import { cutText, describeThrown, show } from './text';
 import type { Batch, CallContext, Handler, ReconcileAnswer, Results } from './types';
 
 /**
- * What became of a batch whose outcome was unknown (H3). Never `later`, `rejected` or `halted`: those say that nothing
- * was applied, which a look-up that failed cannot know; to send again on the strength of one would be to send twice. A
- * failed look-up is `unsure`.
+ * What became of a batch whose outcome was unknown (H3). Never `later`, `rejected` or `halted`:
+ * those say that nothing was applied, which a look-up that failed cannot know; to send again on the
+ * strength of one would be to send twice. A failed look-up is `unsure`.
  */
 export type ReconcileOutcome =
   | Extract<CallOutcome, { kind: 'results' | 'accepted' | 'unknown' }>
@@ -37,8 +37,8 @@ async function readAnswer(answer: ReconcileAnswer, batch: Batch, sink: ResultSin
 }
 
 /**
- * Looks up what became of an earlier call of this batch, bounded like a call; never throws. Without `reconcile`:
- * unsure.
+ * Looks up what became of an earlier call of this batch, bounded like a call; never throws. Without
+ * `reconcile`: unsure.
  */
 export async function reconcileOutcome<P>(
   handler: Handler<P>,

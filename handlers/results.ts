@@ -5,12 +5,13 @@ import type { ItemResult, Results } from './types';
 import { ITEM_STATUSES } from './types';
 
 /**
- * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in the order in which they
- * come (H8).
+ * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in the
+ * order in which they come (H8).
  */
 export interface ResultSink {
   /**
-   * Awaited before the next result is read: back pressure. Everything added is void unless the outcome is `results`.
+   * Awaited before the next result is read: back pressure. Everything added is void unless the
+   * outcome is `results`.
    */
   add(index: number, result: unknown): Promise<void> | void;
 }
@@ -31,7 +32,10 @@ export class ResultsInterrupted extends Error {
   }
 }
 
-/** What becomes of a member without a result. The default is H2's; a batch that expired gives its rest `retry` (H7). */
+/**
+ * What becomes of a member without a result. The default is H2's; a batch that expired gives its
+ * rest `retry` (H7).
+ */
 export type Missing = Pick<Deviant, 'status' | 'error'>;
 const NO_RESULT: Missing = { status: 'unknown', error: 'the answer has no result for this task' };
 
@@ -41,7 +45,10 @@ interface Task {
 
 const statuses: ReadonlySet<unknown> = new Set(ITEM_STATUSES);
 
-/** Matches results to members and keeps what differs from `ok`: a byte per member, and one `Deviant` per deviant. */
+/**
+ * Matches results to members and keeps what differs from `ok`: a byte per member, and one `Deviant`
+ * per deviant.
+ */
 class Tally {
   readonly deviants: Deviant[] = [];
   read = 0;
@@ -117,10 +124,10 @@ const keepsValue = (item: ItemResult): boolean =>
   item.result !== undefined && (item.status === 'ok' || item.status === 'failed');
 
 /**
- * Reads the results of one batch, whoever gave them: `submit`, `reconcile`, or `results` of a reference (H1, H2, H7).
- * Memory is bounded by the batch's deviants, not by its results. A stranger, a repeated or an unreadable result makes
- * the batch `unknown`, with the evidence in `error`; a missing one makes its member `missing`. Rejects only with
- * `ResultsInterrupted`.
+ * Reads the results of one batch, whoever gave them: `submit`, `reconcile`, or `results` of a
+ * reference (H1, H2, H7). Memory is bounded by the batch's deviants, not by its results. A
+ * stranger, a repeated or an unreadable result makes the batch `unknown`, with the evidence in
+ * `error`; a missing one makes its member `missing`. Rejects only with `ResultsInterrupted`.
  */
 export async function readResults(
   results: Results,
@@ -131,8 +138,8 @@ export async function readResults(
   const tally = new Tally(tasks);
   let side: 'source' | 'sink' = 'source';
   /**
-   * Undefined: go on. Returns a promise only if the sink did, so that a plain array costs no turn of the event loop
-   * per member.
+   * Undefined: go on. Returns a promise only if the sink did, so that a plain array costs no turn
+   * of the event loop per member.
    */
   const take = (item: ItemResult): string | undefined | Promise<undefined> => {
     const place = tally.take(item);

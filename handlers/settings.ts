@@ -6,8 +6,8 @@ import type { Affinity, Idempotency, LaneRules, Rate } from './types';
 import { HOLD_SCOPES, LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
 
 /**
- * What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts` says what each
- * means).
+ * What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts`
+ * says what each means).
  */
 
 const DAY_MS = 86_400_000;
@@ -55,7 +55,8 @@ export const commonShape = {
   concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
   rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),
   retry: retry.optional(),
-  // An attempt is one activity; past a day it is an asynchronous downstream and belongs in `status` (H7).
+  // An attempt is one activity; past a day it is an asynchronous downstream and belongs in `status`
+  // (H7).
   timeoutMs: whole(1, DAY_MS, 'milliseconds').optional(),
   idempotency: either<Idempotency>((v) =>
     typeof v === 'object' && v !== null
@@ -109,8 +110,8 @@ const ORDERED: readonly (readonly [small: string, large: string, why: string])[]
 ];
 
 /**
- * Problems between settings that are each right by themselves. Reads `raw` as it came, so that it works beside other
- * problems.
+ * Problems between settings that are each right by themselves. Reads `raw` as it came, so that it
+ * works beside other problems.
  */
 export function crossProblems(raw: unknown): Problem[] {
   const number = (path: string): number => {
@@ -129,7 +130,12 @@ export function crossProblems(raw: unknown): Problem[] {
 function affinityProblems(raw: unknown): Problem[] {
   const { affinity, leaders } = (raw ?? {}) as { affinity?: unknown; leaders?: unknown };
   if (affinity === undefined || leaders === undefined) return [];
-  return [{ path: 'leaders', message: `expected none beside affinity, got ${show(leaders)}: each partition has one leader of its own; set affinity.partitions` }]; // prettier-ignore
+  return [
+    {
+      path: 'leaders',
+      message: `expected none beside affinity, got ${show(leaders)}: each partition has one leader of its own; set affinity.partitions`,
+    },
+  ];
 }
 
 /** H6 in lanes: one that keeps no order of its own cannot keep equal keys apart. */
@@ -139,5 +145,10 @@ function laneProblems(raw: unknown): Problem[] {
   const { kind, approach } = lane;
   if (approach !== 'unconstrained' && kind !== 'guaranteed') return [];
   const got = approach === 'unconstrained' ? "lane.approach 'unconstrained'" : "lane.kind 'guaranteed'";
-  return [{ path: 'distinctBy', message: `expected a lane that waits for a commit (approach 'serial' or 'parallel', kind 'non-guaranteed'), got ${got}: equal keys could be in flight together` }]; // prettier-ignore
+  return [
+    {
+      path: 'distinctBy',
+      message: `expected a lane that waits for a commit (approach 'serial' or 'parallel', kind 'non-guaranteed'), got ${got}: equal keys could be in flight together`,
+    },
+  ];
 }

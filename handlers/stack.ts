@@ -22,14 +22,18 @@ const rawStackOf = (thrown: unknown): string | null => {
 };
 
 const framesAbove = (stack: string): string[] => {
-  const frames = stack.split('\n').filter(isFrame).map((line) => line.trim()); // prettier-ignore
+  const frames = stack
+    .split('\n')
+    .filter(isFrame)
+    .map((line) => line.trim());
   const own = frames.findIndex((line) => OWN.some((folder) => line.includes(folder)));
   return own === -1 ? frames : frames.slice(0, own);
 };
 
 /**
- * Returns the frames of a thrown error down to Muster's own, without its message; null where none of them is the user's. Bounded. What only
- * a library says above the first line of the user's is left out when there is too much of it.
+ * Returns the frames of a thrown error down to Muster's own, without its message; null where none
+ * of them is the user's. Bounded. What only a library says above the first line of the user's is
+ * left out when there is too much of it.
  */
 export const stackOf = (thrown: unknown, depth = 0): string | null => {
   const stack = rawStackOf(thrown);

@@ -4,7 +4,10 @@ import { cutText, describeThrown } from './text';
 export const RESULT_BYTES_MAX = 1_000_000;
 /** All results of one batch together, in bytes of JSON. */
 export const BATCH_RESULT_BYTES_MAX = 1_000_000_000;
-/** Levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither holds any depth. */
+/**
+ * Levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither holds any
+ * depth.
+ */
 export const RESULT_LEVELS_MAX = 500;
 
 /** A value as Postgres and every reader of its JSON can hold it. */
@@ -28,8 +31,9 @@ export const RESULT_LIMITS: ResultLimits = {
 };
 
 /**
- * Turns a value from outside into storable JSON. Characters that Postgres refuses become U+FFFD; a value that cannot be held at all is left
- * out (null), with the reason as the note. Null for a value that has no JSON (undefined, a function). Never throws.
+ * Turns a value from outside into storable JSON. Characters that Postgres refuses become U+FFFD; a
+ * value that cannot be held at all is left out (null), with the reason as the note. Null for a
+ * value that has no JSON (undefined, a function). Never throws.
  */
 export const toStorable = (value: unknown, limits: ResultLimits = RESULT_LIMITS): Storable | null => {
   let written: string | undefined;
@@ -51,7 +55,10 @@ export const leftOut = (why: string): Storable => ({ json: 'null', bytes: 4, not
 const noteOf = (replaced: number): string =>
   `${replaced} ${replaced === 1 ? 'character' : 'characters'} replaced by U+FFFD: U+0000 and half surrogate pairs cannot be stored`;
 
-/** JSON.stringify writes these two, and no other character beyond ASCII, as escapes. An escaped backslash is passed over whole. */
+/**
+ * JSON.stringify writes these two, and no other character beyond ASCII, as escapes. An escaped
+ * backslash is passed over whole.
+ */
 const ESCAPES = /\\(?:(u0000|ud[89a-f][0-9a-f]{2})|[^])/g;
 
 const withoutUnstorable = (json: string): { json: string; replaced: number } => {

@@ -6,7 +6,8 @@ export const ERROR_CHARACTERS_MAX = 2_000;
 /** At most `max` characters, storable as Postgres text: NUL and half surrogates become U+FFFD. */
 export function cutText(text: string, max = ERROR_CHARACTERS_MAX): string {
   const kept = text.length > max ? `${text.slice(0, max - 1)}…` : text;
-  // The round trip through a buffer also lets go of the parent string, which `slice` would keep alive.
+  // The round trip through a buffer also lets go of the parent string, which `slice` would keep
+  // alive.
   return kept !== text || /[\0\ud800-\udfff]/.test(kept)
     ? Buffer.from(kept.replaceAll('\0', '\ufffd')).toString()
     : kept;
@@ -30,7 +31,8 @@ export function show(value: unknown, max = 160): string {
 const CAUSES_MAX = 3;
 
 /**
- * What was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED 127.0.0.1:9)`. Never throws.
+ * What was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED
+ * 127.0.0.1:9)`. Never throws.
  */
 export function describeThrown(thrown: unknown, depth = 0): string {
   if (typeof thrown !== 'object' || thrown === null) return cutText(`thrown: ${show(thrown)}`);

@@ -18,8 +18,8 @@ interface Readable {
 }
 
 /**
- * What the three errors of `errors.ts` say; by name, because a bundle may hold a second copy of the classes. Else
- * undefined.
+ * What the three errors of `errors.ts` say; by name, because a bundle may hold a second copy of the
+ * classes. Else undefined.
  */
 function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
@@ -52,8 +52,8 @@ export const isDeclared = (thrown: unknown): boolean => {
 };
 
 /**
- * What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the whole batch. Never
- * throws.
+ * What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the
+ * whole batch. Never throws.
  */
 export function thrownOutcome(thrown: unknown): CallOutcome {
   try {
@@ -65,7 +65,10 @@ export function thrownOutcome(thrown: unknown): CallOutcome {
   return { kind: 'unknown', error: describeThrown(thrown) };
 }
 
-/** Connection errors after which no byte of a request can have been written, and DNS (handlers.md, the table). */
+/**
+ * Connection errors after which no byte of a request can have been written, and DNS (handlers.md,
+ * the table).
+ */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -76,9 +79,9 @@ const NEVER_SENT = new Set([
 ]);
 
 /**
- * True if this error of `fetch`, undici or `node:http` says that the connection was never made. For handlers whose
- * `submit` makes a single request: `catch (e) { throw neverSent(e) ? new LaterError(e.message) : e; }`. Of several
- * requests only the first may be so excused.
+ * True if this error of `fetch`, undici or `node:http` says that the connection was never made. For
+ * handlers whose `submit` makes a single request: `catch (e) { throw neverSent(e) ? new
+ * LaterError(e.message) : e; }`. Of several requests only the first may be so excused.
  */
 export function neverSent(thrown: unknown, depth = 0): boolean {
   if (typeof thrown !== 'object' || thrown === null || depth > 3) return false;

@@ -1,13 +1,16 @@
 import type { ZodType } from 'zod';
 
 /**
- * The contract between Muster and a downstream (`spec/handlers.md`, H1-H11). A leaf: everything may import it.
- * Limits here are per call unless said otherwise; every duration is in milliseconds.
+ * The contract between Muster and a downstream (`spec/handlers.md`, H1-H11). A leaf: everything may
+ * import it. Limits here are per call unless said otherwise; every duration is in milliseconds.
  */
 
 /** One task as a handler sees it, in the order in which it stands in the batch. */
 export interface BatchTask<P = unknown> {
-  /** The caller's id, globally unique (A1). With `idempotency: {by: 'task'}` it is the task's idempotency key. */
+  /**
+   * The caller's id, globally unique (A1). With `idempotency: {by: 'task'}` it is the task's
+   * idempotency key.
+   */
   readonly id: string;
   readonly payload: P;
   /** Counted attempts before this one (G2). */
@@ -20,12 +23,16 @@ export interface Batch<P = unknown> {
   readonly handler: string;
   readonly target: string;
   readonly tasks: readonly BatchTask<P>[];
-  /** The leader's epoch and this call's attempt number: a downstream that keeps the highest can refuse older ones. */
+  /**
+   * The leader's epoch and this call's attempt number: a downstream that keeps the highest can
+   * refuse older ones.
+   */
   readonly epoch: number;
   readonly attempt: number;
   /**
-   * Of a handler with affinity: the partition, and the epoch under which the node that makes this call holds it. A downstream that keeps the
-   * highest epoch of each partition and refuses lower ones is safe from a node that was stopped and wakes after another took over (B11).
+   * Of a handler with affinity: the partition, and the epoch under which the node that makes this
+   * call holds it. A downstream that keeps the highest epoch of each partition and refuses lower
+   * ones is safe from a node that was stopped and wakes after another took over (B11).
    */
   readonly partition?: {
     /** `<handler>/<no>`. */
@@ -37,13 +44,20 @@ export interface Batch<P = unknown> {
 export interface CallContext {
   /** Aborted at the call's deadline, at shutdown and on cancellation: hand it to every fetch. */
   readonly signal: AbortSignal;
-  /** The same for every attempt of one batch; never used for another batch, not even of another installation. */
+  /**
+   * The same for every attempt of one batch; never used for another batch, not even of another
+   * installation.
+   */
   readonly idempotencyKey: string;
-  /** Unix milliseconds (this machine's clock) after which the call is aborted and its outcome unknown. */
+  /**
+   * Unix milliseconds (this machine's clock) after which the call is aborted and its outcome
+   * unknown.
+   */
   readonly deadline: number;
   /**
-   * Where the downstream may tell what became of this batch once it has accepted it (H7): `POST` with `{results}` or `{status, ...}`. Holds a
-   * token: give it to nobody else, and do not log it. Undefined where the workers are not set up for it (`muster worker --callback-port`).
+   * Where the downstream may tell what became of this batch once it has accepted it (H7): `POST`
+   * with `{results}` or `{status, ...}`. Holds a token: give it to nobody else, and do not log it.
+   * Undefined where the workers are not set up for it (`muster worker --callback-port`).
    */
   readonly callbackUrl?: string;
 }
@@ -81,8 +95,9 @@ export type ReconcileAnswer =
   | { status: 'unsure' };
 
 /**
- * What a downstream said when it was asked to stop an accepted batch: it agreed (nothing, or `cancelled`), it had ended the batch before
- * (`late`), or it does not stop it (`refused`, as a thrown `RejectedError`). Its status tells what was done; any other throw is asked again.
+ * What a downstream said when it was asked to stop an accepted batch: it agreed (nothing, or
+ * `cancelled`), it had ended the batch before (`late`), or it does not stop it (`refused`, as a
+ * thrown `RejectedError`). Its status tells what was done; any other throw is asked again.
  */
 export type CancelAnswer = void | { status: 'cancelled' } | { status: 'late' | 'refused'; error?: string };
 
@@ -94,7 +109,9 @@ export interface ReferenceStatus {
 }
 
 export const RATE_UNITS = ['calls', 'items', 'weight'] as const;
-/** At most `limit` units per `perMs`, evenly paced, for the handler (default) or for each target. */
+/**
+ * At most `limit` units per `perMs`, evenly paced, for the handler (default) or for each target.
+ */
 export interface Rate {
   limit: number;
   perMs: number;
@@ -112,7 +129,10 @@ export interface Limits {
   maxWeight?: number;
   /** The quiet period does not close a batch below this; the linger does (H6). */
   minItems?: number;
-  /** Most weight in batches that are not yet terminal, per target and per handler (enqueued-token budgets). */
+  /**
+   * Most weight in batches that are not yet terminal, per target and per handler (enqueued-token
+   * budgets).
+   */
   maxWeightInFlight?: { perTarget?: number; perHandler?: number };
 }
 
@@ -127,11 +147,19 @@ export interface RetryPolicy {
 
 export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
 
-/** Served by one node at a time, the holder of its partition (issue 6): exact limits in one process, connections that stay warm. */
+/**
+ * Served by one node at a time, the holder of its partition (issue 6): exact limits in one process,
+ * connections that stay warm.
+ */
 export interface Affinity {
-  /** How many parts the targets (or lanes) are shared out in: at least a few times the nodes. 1 to 1,024, default 32. May grow; fewer change nothing that is there. */
+  /**
+   * How many parts the targets (or lanes) are shared out in: at least a few times the nodes. 1 to
+   * 1,024, default 32. May grow; fewer change nothing that is there.
+   */
   partitions: number;
-  /** Attributes that a node must have to serve it (`nodes.attributes` of its config). Default: none. */
+  /**
+   * Attributes that a node must have to serve it (`nodes.attributes` of its config). Default: none.
+   */
   attributes: Readonly<Record<string, string>>;
 }
 
@@ -140,22 +168,38 @@ export const LANE_KINDS = ['guaranteed', 'non-guaranteed'] as const;
 
 /** How batches of one lane follow each other. */
 export interface LaneRules {
-  /** `guaranteed`: the downstream keeps the order in which it accepts (C14). Default `non-guaranteed`: the lane gives it (C15). */
+  /**
+   * `guaranteed`: the downstream keeps the order in which it accepts (C14). Default
+   * `non-guaranteed`: the lane gives it (C15).
+   */
   kind: (typeof LANE_KINDS)[number];
   /**
-   * `serial` (default): the next only after the one before is committed. `parallel`: earlier, if its reads and writes do not meet those of
-   * any before it (C25). `unconstrained`: whenever a submitter is free.
+   * `serial` (default): the next only after the one before is committed. `parallel`: earlier, if
+   * its reads and writes do not meet those of any before it (C25). `unconstrained`: whenever a
+   * submitter is free.
    */
   approach: (typeof LANE_APPROACHES)[number];
-  /** `halt`: an invalid batch stops its lane until an operator skips or fixes it (C19). Default `continue`. */
+  /**
+   * `halt`: an invalid batch stops its lane until an operator skips or fixes it (C19). Default
+   * `continue`.
+   */
   onInvalid: 'continue' | 'halt';
-  /** How often an unknown outcome is looked up (`reconcile`) while the answer is `unsure`, before its lane is parked (C28). Default 5. */
+  /**
+   * How often an unknown outcome is looked up (`reconcile`) while the answer is `unsure`, before
+   * its lane is parked (C28). Default 5.
+   */
   lookUps: number;
   /** Between two of those, in milliseconds. Default 2,000. */
   lookUpEveryMs: number;
-  /** How many deadlines (`poll.deadlineMs`) a batch may pass while it is pending, before its lane is parked (C9). Default 3. */
+  /**
+   * How many deadlines (`poll.deadlineMs`) a batch may pass while it is pending, before its lane is
+   * parked (C9). Default 3.
+   */
   deadlines: number;
-  /** Most accepted and unfinished batches of a lane; at it nothing is sent until fewer than half of it are left (C14). Default: no limit. */
+  /**
+   * Most accepted and unfinished batches of a lane; at it nothing is sent until fewer than half of
+   * it are left (C14). Default: no limit.
+   */
   pendingLimit?: number;
 }
 
@@ -164,15 +208,26 @@ export interface HandlerOptions<P = unknown, I = P> {
   /** 1-64 characters of a-z, A-Z, 0-9, `_`, `-`, `.`. */
   name: string;
   description?: string;
-  /** Checks (and may transform) the payload at submit: `I` is what is submitted, `P` what the handler sees. */
+  /**
+   * Checks (and may transform) the payload at submit: `I` is what is submitted, `P` what the
+   * handler sees.
+   */
   schema?: ZodType<P, I>;
-  /** The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch. */
+  /**
+   * The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch.
+   */
   target: (payload: P) => string;
-  /** Encoded size of one task in bytes, with its id where the call carries that; default: of its payload's JSON. */
+  /**
+   * Encoded size of one task in bytes, with its id where the call carries that; default: of its
+   * payload's JSON.
+   */
   bytesOf?: (payload: P, id: string) => number;
   /** Default 1 a task. */
   weightOf?: (payload: P) => number;
-  /** Equal keys of a target never share a batch nor two batches in flight, and keep their order (H6). */
+  /**
+   * Equal keys of a target never share a batch nor two batches in flight, and keep their order
+   * (H6).
+   */
   distinctBy?: (payload: P) => string;
   limits: Limits;
   /** Milliseconds, at most 30 days each (A12). */
@@ -189,48 +244,63 @@ export interface HandlerOptions<P = unknown, I = P> {
   timeoutMs?: number;
   idempotency?: Idempotency;
   onUnknown?: 'park' | 'resend';
-  /** Split a batch that is refused for its content until the poison task is alone (H4). Default true. */
+  /**
+   * Split a batch that is refused for its content until the poison task is alone (H4). Default
+   * true.
+   */
   bisect?: boolean;
   submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
   status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
   results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
-  /** Stops an accepted batch that was given up. Called at least once for each, so it must bear to be repeated. */
+  /**
+   * Stops an accepted batch that was given up. Called at least once for each, so it must bear to be
+   * repeated.
+   */
   cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
   /** `absent` is believed only when the call is at least this old. Default 0. */
   absentAfterMs?: number;
   poll?: { everyMs?: number; deadlineMs?: number };
   /**
-   * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which their tasks were submitted (C1). Always the
-   * same answer for the same target, or the task is refused (C5). `priority` and `notBefore` are refused then.
+   * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which
+   * their tasks were submitted (C1). Always the same answer for the same target, or the task is
+   * refused (C5). `priority` and `notBefore` are refused then.
    */
   service?: (target: string, payload: P) => string;
-  /** State keys that a task reads and writes, for lanes with approach `parallel` (C25). At most 1,000 of a batch, 1-256 bytes each. */
+  /**
+   * State keys that a task reads and writes, for lanes with approach `parallel` (C25). At most
+   * 1,000 of a batch, 1-256 bytes each.
+   */
   reads?: (payload: P) => string[];
   writes?: (payload: P) => string[];
   /**
-   * Rules of the lanes that this handler is the first to use. With it (also empty) or with `service` a handler keeps order, all of its tasks:
-   * without `service`, targets are bound to their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
+   * Rules of the lanes that this handler is the first to use. With it (also empty) or with
+   * `service` a handler keeps order, all of its tasks: without `service`, targets are bound to
+   * their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
    */
   lane?: Partial<LaneRules>;
   /** How many leader workflows share the targets (DESIGN section 4.3). Default 'auto' = 4. */
   leaders?: 'auto' | 'target' | number;
   /**
-   * `'partition'`: its targets (with `service`: its lanes) are shared out in partitions, each served by one node. Each partition has one leader
-   * of its own, so `leaders` is refused beside it. Default: any node makes any call.
+   * `'partition'`: its targets (with `service`: its lanes) are shared out in partitions, each
+   * served by one node. Each partition has one leader of its own, so `leaders` is refused beside
+   * it. Default: any node makes any call.
    */
   affinity?: 'partition' | Partial<Affinity>;
   /** Back pressure upstream: a submit that would exceed it is refused with `Backlogged`. */
   maxQueued?: { perTarget?: number; perHandler?: number };
-  /** Terminal tasks are deleted after this, and the dedupe of their ids ends then. Default 7 days. */
+  /**
+   * Terminal tasks are deleted after this, and the dedupe of their ids ends then. Default 7 days.
+   */
   retentionMs?: number;
   /** Largest payload in bytes of JSON. Default 256 KiB. */
   maxPayloadBytes?: number;
 }
 
 /**
- * A checked handler with every default filled in: what `defineHandler` and `httpHandler` return. What takes a payload is declared as a method,
- * so that a list of handlers of any payloads is a `Handler[]`: each gets only what its own schema let through.
+ * A checked handler with every default filled in: what `defineHandler` and `httpHandler` return.
+ * What takes a payload is declared as a method, so that a list of handlers of any payloads is a
+ * `Handler[]`: each gets only what its own schema let through.
  */
 export interface Handler<P = unknown, I = P> {
   readonly name: string;
@@ -275,6 +345,9 @@ export interface Handler<P = unknown, I = P> {
   readonly maxQueued: { readonly perTarget?: number; readonly perHandler?: number };
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;
-  /** The first call this batch would make, for `muster try` (H11); undefined where a handler cannot say. */
+  /**
+   * The first call this batch would make, for `muster try` (H11); undefined where a handler cannot
+   * say.
+   */
   preview?(batch: Batch<P>): { method: string; url: string; headers: Record<string, string>; body: string };
 }

@@ -5,15 +5,20 @@ import { DOUBT_MS } from './session';
 /** The question is one connection and one short read. */
 const ASKING_MS = 5_000;
 
-/** Whose backend is there and has nothing to do, or is no longer there. A role sees the state of its own sessions; of others, it says nothing. */
+/**
+ * Whose backend is there and has nothing to do, or is no longer there. A role sees the state of its
+ * own sessions; of others, it says nothing.
+ */
 const LOST = `
 select d.pid from unnest($1::int[]) d (pid) left join pg_stat_activity a on a.pid = d.pid
 where a.pid is null or a.state like 'idle%' and a.state_change < clock_timestamp() - interval '1 s'`;
 
 /**
- * Finds the sessions of one pool that are lost: their statement never reached the server, or its answer never came back, as after a way to
- * the server that was cut without a sign. The server is asked over a connection of its own, one beyond the pool's limit: a backend that is
- * still at work is waited for, any other session is given up at once, instead of when the statement's whole time is over.
+ * Finds the sessions of one pool that are lost: their statement never reached the server, or its
+ * answer never came back, as after a way to the server that was cut without a sign. The server is
+ * asked over a connection of its own, one beyond the pool's limit: a backend that is still at work
+ * is waited for, any other session is given up at once, instead of when the statement's whole time
+ * is over.
  */
 export class Doubts {
   private readonly doubted = new Set<Session>();

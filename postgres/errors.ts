@@ -1,7 +1,9 @@
 /**
- * What an error of Postgres, or of the way to it, means to us. One table, keyed by SQLSTATE, or by the socket's code before there is a session.
+ * What an error of Postgres, or of the way to it, means to us. One table, keyed by SQLSTATE, or by
+ * the socket's code before there is a session.
  *
- * - `lost`: the session is gone, with or without what it had under way: a commit that was on its way may have happened.
+ * - `lost`: the session is gone, with or without what it had under way: a commit that was on its
+ *   way may have happened.
  * - `refused`: there is no session, so nothing was done.
  * - `unwritable`: the session is there and takes no writes; nothing was done.
  * - `busy`: the server rolled the transaction back; the same one may be tried again.
@@ -66,10 +68,15 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 };
 
 /** Of the driver, which gives these no code. */
-const NO_CONNECTION = /timeout exceeded when trying to connect|Connection terminated due to connection timeout|timeout expired/; // prettier-ignore
+const NO_CONNECTION =
+  /timeout exceeded when trying to connect|Connection terminated due to connection timeout|timeout expired/;
 const LOST_CONNECTION = /Connection terminated|Client has encountered a connection error|Client was closed/;
 const SILENT: Meaning = { kind: 'lost', remedy: 'Its connection was given up.', lasting: true };
-const POOLER: Meaning = { kind: 'refused', lasting: true, remedy: 'A pooler stands before the server: add ?pgbouncer=true to the database URL.' }; // prettier-ignore
+const POOLER: Meaning = {
+  kind: 'refused',
+  lasting: true,
+  remedy: 'A pooler stands before the server: add ?pgbouncer=true to the database URL.',
+};
 const UNANSWERED: Meaning = { kind: 'refused', lasting: true };
 
 export const UNIQUE_VIOLATION = '23505';
@@ -92,7 +99,10 @@ const sqlStateOf = (error: unknown): string | undefined => {
   return code !== undefined && (SQLSTATE.test(code) || code in MEANINGS) ? code : undefined;
 };
 
-/** A statement had no answer for so long that its session was given up: the server hangs, or the way to it does. */
+/**
+ * A statement had no answer for so long that its session was given up: the server hangs, or the way
+ * to it does.
+ */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
   constructor(ms: number) {
@@ -113,7 +123,10 @@ const meaningOf = (error: unknown): Meaning | undefined => {
 /** What is known of the transaction that failed: it is not there, or nobody knows. */
 export type Outcome = 'none' | 'unknown';
 
-/** An error of Postgres that is nothing the statement's author foresaw; the driver's own is its `cause`. */
+/**
+ * An error of Postgres that is nothing the statement's author foresaw; the driver's own is its
+ * `cause`.
+ */
 export class DatabaseError extends Error {
   override readonly name: string = 'DatabaseError';
   readonly code: string = 'DATABASE_ERROR';
@@ -139,7 +152,12 @@ export class DatabaseUnavailableError extends DatabaseError {
   override readonly code = 'DATABASE_UNAVAILABLE';
   constructor(cause: unknown, outcome: Outcome = 'none') {
     const { kind, remedy = CHECK } = meaningOf(cause) ?? REFUSED;
-    const what = kind === 'unwritable' ? 'cannot be written' : meaningOf(cause) === SILENT ? 'does not answer' : 'cannot be reached'; // prettier-ignore
+    const what =
+      kind === 'unwritable'
+        ? 'cannot be written'
+        : meaningOf(cause) === SILENT
+          ? 'does not answer'
+          : 'cannot be reached';
     super(cause, outcome, `Postgres ${what}: ${messageOf(cause) || codeOf(cause)}. ${remedy}`);
   }
 }
@@ -154,8 +172,9 @@ export class DatabaseBusyError extends DatabaseError {
 }
 
 /**
- * A driver's error as one of ours. `committing`: it came where a commit was on its way, so that a lost session leaves its outcome open.
- * What a statement itself refuses (a constraint, a function's own code) stays what it is: whoever wrote the statement reads it.
+ * A driver's error as one of ours. `committing`: it came where a commit was on its way, so that a
+ * lost session leaves its outcome open. What a statement itself refuses (a constraint, a function's
+ * own code) stays what it is: whoever wrote the statement reads it.
  */
 export const typedError = (error: unknown, committing: boolean): unknown => {
   if (error instanceof DatabaseError) return error;
@@ -166,7 +185,10 @@ export const typedError = (error: unknown, committing: boolean): unknown => {
   return isDriverError(error) && !isOwnRefusal(error) ? new DatabaseError(error) : error;
 };
 
-/** Also of what a statement itself refuses: for the border of the client library, which no driver's error crosses. */
+/**
+ * Also of what a statement itself refuses: for the border of the client library, which no driver's
+ * error crosses.
+ */
 export const asDatabaseError = (error: unknown): DatabaseError | null => {
   const typed = typedError(error, true);
   if (typed instanceof DatabaseError) return typed;
@@ -177,17 +199,24 @@ const isDriverError = (error: unknown): boolean => {
   const { severity } = (error ?? {}) as { severity?: unknown };
   return error instanceof Error && typeof severity === 'string' && SQLSTATE.test(codeOf(error) ?? '');
 };
-/** Values that a type or a constraint does not take, `raise exception`, and codes of our own functions. */
+/**
+ * Values that a type or a constraint does not take, `raise exception`, and codes of our own
+ * functions.
+ */
 const isOwnRefusal = (error: unknown): boolean => /^(22|23|P0|MU)/.test(codeOf(error) ?? '');
 
 /**
- * Whether the session may be used again after its transaction was rolled back: only where the error is the statement's own, or nothing but a
- * conflict of two transactions. Any other may be the session's (it was opened while the server was read-only, say) and would come back with it.
+ * Whether the session may be used again after its transaction was rolled back: only where the error
+ * is the statement's own, or nothing but a conflict of two transactions. Any other may be the
+ * session's (it was opened while the server was read-only, say) and would come back with it.
  */
 export const keepsSession = (error: unknown): boolean =>
   meaningOf(error) === undefined ? !isDriverError(error) || isOwnRefusal(error) : /^40/.test(sqlStateOf(error) ?? '');
 
-/** Other sessions of the same pool are as this one: opened while the server was read-only, or cut off without knowing it. */
+/**
+ * Other sessions of the same pool are as this one: opened while the server was read-only, or cut
+ * off without knowing it.
+ */
 export const concernsAllSessions = (error: unknown): boolean =>
   meaningOf(error) === SILENT || sqlStateOf(error) === '25006';
 
@@ -195,16 +224,25 @@ export const concernsAllSessions = (error: unknown): boolean =>
 export const isConnectionError = (error: unknown): boolean =>
   ['lost', 'refused'].includes(meaningOf(error)?.kind ?? '');
 
-/** The same transaction may be tried again. After a lost connection a commit may have happened: callers are idempotent. */
+/**
+ * The same transaction may be tried again. After a lost connection a commit may have happened:
+ * callers are idempotent.
+ */
 export const isRetryable = (error: unknown): boolean => {
   const meaning = meaningOf(error);
   return meaning !== undefined && meaning.lasting !== true;
 };
 
-/** The server refuses a value (class 22) or its size or depth (class 54), and will refuse the same again. */
+/**
+ * The server refuses a value (class 22) or its size or depth (class 54), and will refuse the same
+ * again.
+ */
 export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(codeOf(error) ?? '');
 
-/** Somebody's lock was in the way for longer than the statement was to wait, or each waited for the other's. */
+/**
+ * Somebody's lock was in the way for longer than the statement was to wait, or each waited for the
+ * other's.
+ */
 export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
 export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === UNIQUE_VIOLATION;
@@ -235,7 +273,10 @@ export class SchemaMissingError extends Error {
   }
 }
 
-/** A newer program changed the tables in a way that this one is too old for: it must not write to them. */
+/**
+ * A newer program changed the tables in a way that this one is too old for: it must not write to
+ * them.
+ */
 export class SchemaNewerError extends Error {
   override readonly name = 'SchemaNewerError';
   readonly code = 'SCHEMA_NEWER';
@@ -246,7 +287,9 @@ export class SchemaNewerError extends Error {
   }
 }
 
-/** The tables say that they are of this version, and lack something of it: somebody changed them. */
+/**
+ * The tables say that they are of this version, and lack something of it: somebody changed them.
+ */
 export class SchemaDiffersError extends Error {
   override readonly name = 'SchemaDiffersError';
   readonly code = 'SCHEMA_DIFFERS';
@@ -259,8 +302,8 @@ export class SchemaDiffersError extends Error {
 }
 
 /**
- * Tries `work` again on a retryable error, `times` in all, with a short growing wait: for transactions that are idempotent. If the outcome of
- * one try is unknown, so is that of all.
+ * Tries `work` again on a retryable error, `times` in all, with a short growing wait: for
+ * transactions that are idempotent. If the outcome of one try is unknown, so is that of all.
  */
 export const withRetries = async <T>(work: () => Promise<T>, times = 5, waitMs = 20): Promise<T> => {
   let isUnknown = false;

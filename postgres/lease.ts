@@ -1,11 +1,15 @@
 import type { Queryable } from './pool';
 
 /**
- * A lease: a resource has at most one holder at a time, by the database's clock (A7). The epoch rises with every change of holder and
- * never falls, so that a write which names it is refused once somebody else took over.
+ * A lease: a resource has at most one holder at a time, by the database's clock (A7). The epoch
+ * rises with every change of holder and never falls, so that a write which names it is refused once
+ * somebody else took over.
  */
 
-/** Acquires iff there is none, it is expired, or it is mine. Answers the epoch, or null: another holds it. */
+/**
+ * Acquires iff there is none, it is expired, or it is mine. Answers the epoch, or null: another
+ * holds it.
+ */
 export const acquireLease = async (
   db: Queryable,
   resource: string,
@@ -26,7 +30,10 @@ returning epoch`,
   return rows[0]?.epoch ?? null;
 };
 
-/** Holds it for `leaseMs` more from now. False: another holder or a later epoch has it; an expired lease that nobody took is kept. */
+/**
+ * Holds it for `leaseMs` more from now. False: another holder or a later epoch has it; an expired
+ * lease that nobody took is kept.
+ */
 export const renewLease = async (
   db: Queryable,
   resource: string,
@@ -42,7 +49,10 @@ export const renewLease = async (
   return rowCount === 1;
 };
 
-/** Gives it up: the next one need not wait for its expiry. The row stays, or the epoch would start again. */
+/**
+ * Gives it up: the next one need not wait for its expiry. The row stays, or the epoch would start
+ * again.
+ */
 export const releaseLease = async (db: Queryable, resource: string, holder: string, epoch: number): Promise<void> => {
   await db.query({
     name: 'release-lease',

@@ -20,19 +20,28 @@ export interface PoolOptions {
   applicationName?: string;
   /** The server ends a statement that takes longer. Default 60 s. */
   statementTimeoutMs?: number;
-  /** A statement without an answer for so long fails here, and its connection is given up. Default: 5 s above `statementTimeoutMs`. */
+  /**
+   * A statement without an answer for so long fails here, and its connection is given up. Default:
+   * 5 s above `statementTimeoutMs`.
+   */
   queryTimeoutMs?: number;
 }
 
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** What the answer of a statement that the server ended may take on its way. */
 const ANSWER_MS = 5_000;
-/** A connection on which nothing comes is asked for a sign of life after this, and given up 10 s later. */
+/**
+ * A connection on which nothing comes is asked for a sign of life after this, and given up 10 s
+ * later.
+ */
 export const KEEP_ALIVE_MS = 10_000;
-/** Nothing is there, or it does not say so: a connection attempt, or a wait for a free connection. */
+/**
+ * Nothing is there, or it does not say so: a connection attempt, or a wait for a free connection.
+ */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
-// int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and counts are far smaller.
+// int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and
+// counts are far smaller.
 const INT8 = 20;
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
@@ -46,7 +55,10 @@ const types: pg.CustomTypesConfig = {
 
 export const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/;
 
-/** Where `?pgbouncer=true` stands in the URL, a pooler lends sessions out by the transaction: nothing can be kept in one. */
+/**
+ * Where `?pgbouncer=true` stands in the URL, a pooler lends sessions out by the transaction:
+ * nothing can be kept in one.
+ */
 const POOLER_FLAG = 'pgbouncer';
 
 interface Created {
@@ -57,8 +69,9 @@ interface Created {
 const created = new WeakMap<Pool, Created>();
 
 /**
- * A pool whose sessions run as the store's protocol needs them (store.md section 5): READ COMMITTED, plans that never prefer a
- * sequential scan (a plan made on an empty table stays), and limits, so that a lock cannot be waited for without end. Its errors are typed.
+ * A pool whose sessions run as the store's protocol needs them (store.md section 5): READ
+ * COMMITTED, plans that never prefer a sequential scan (a plan made on an empty table stays), and
+ * limits, so that a lock cannot be waited for without end. Its errors are typed.
  */
 export const createPool = (options: PoolOptions): Pool => {
   const { schema = 'muster', statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
@@ -89,9 +102,11 @@ export const createPool = (options: PoolOptions): Pool => {
         }),
   };
   const pool = new pg.Pool(config);
-  // An idle connection that the server closes must not end the process; the next query gets a new one.
+  // An idle connection that the server closes must not end the process; the next query gets a new
+  // one.
   pool.on('error', () => undefined);
-  // Nor one that is checked out, between two statements of a transaction: the next statement fails, and says so.
+  // Nor one that is checked out, between two statements of a transaction: the next statement fails,
+  // and says so.
   pool.on('connect', (client) => client.on('error', () => undefined));
   created.set(pool, { options, settings: isPooler ? setLocal(settings) : null });
   const connect = pool.connect.bind(pool);
@@ -106,11 +121,15 @@ const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<R
   jit: 'off', // short statements: compiling costs more than it saves
   lock_timeout: '10s',
   statement_timeout: `${statementTimeoutMs}ms`,
-  // A process that is stopped inside a claim holds its handler's row: the others wait for it this long.
+  // A process that is stopped inside a claim holds its handler's row: the others wait for it this
+  // long.
   idle_in_transaction_session_timeout: '15s',
 });
 
-/** The server looks whether this process is still there as well: sessions of one that is cut off would use up its connections for hours. */
+/**
+ * The server looks whether this process is still there as well: sessions of one that is cut off
+ * would use up its connections for hours.
+ */
 const DEAD_CLIENTS = { tcp_keepalives_idle: '30', tcp_keepalives_interval: '10', tcp_keepalives_count: '3' };
 
 const setLocal = (settings: Readonly<Record<string, string>>): string =>
@@ -129,7 +148,10 @@ export const readUrl = (databaseUrl: string): { url: string; isPooler: boolean }
 
 type Connect = () => Promise<Client>;
 
-/** One statement, which is its own transaction; behind a pooler one that is begun for it, since it needs what a session of ours has set. */
+/**
+ * One statement, which is its own transaction; behind a pooler one that is begun for it, since it
+ * needs what a session of ours has set.
+ */
 const runAlone = async (pool: Pool, connect: Connect, args: readonly unknown[]): Promise<unknown> => {
   const run = (client: Client): Promise<unknown> =>
     (client.query.bind(client) as (...args: readonly unknown[]) => Promise<unknown>)(...args);
@@ -155,8 +177,8 @@ export const poolOptions = (pool: Pool): PoolOptions => {
 };
 
 /**
- * Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it back. `statementTimeoutMs`: `work` lets its
- * statements take so long.
+ * Runs `work` in one transaction, READ COMMITTED unless `begin` says otherwise; any throw rolls it
+ * back. `statementTimeoutMs`: `work` lets its statements take so long.
  */
 export const inTransaction = <T>(
   pool: Pool,
@@ -185,7 +207,8 @@ const transact = async <T>(
   } catch (error) {
     // Back into the pool only if what failed cannot be the session's.
     isFit = keepsSession(error);
-    // Of a session that is gone nothing is left to roll back, and one that does not answer would be waited for once more.
+    // Of a session that is gone nothing is left to roll back, and one that does not answer would be
+    // waited for once more.
     if (!isConnectionError(error))
       await client.query('rollback').catch(() => {
         isFit = false;
@@ -198,7 +221,10 @@ const transact = async <T>(
   }
 };
 
-/** Behind a pooler a transaction begins with all that a session of ours has set: after the first statement, before those of `begin` itself. */
+/**
+ * Behind a pooler a transaction begins with all that a session of ours has set: after the first
+ * statement, before those of `begin` itself.
+ */
 const beginWith = (pool: Pool, begin: string): string => {
   const settings = created.get(pool)?.settings ?? null;
   if (settings === null) return begin;
@@ -236,8 +262,9 @@ const closeIdle = (pool: Pool, connect: Connect): void => {
 };
 
 /**
- * Runs `work` on a caller's own client inside the caller's transaction, on our tables, and leaves the session as it was: a savepoint, so that
- * an error leaves nothing of ours behind; our search_path for as long as `work` takes; no prepared names of ours in their session.
+ * Runs `work` on a caller's own client inside the caller's transaction, on our tables, and leaves
+ * the session as it was: a savepoint, so that an error leaves nothing of ours behind; our
+ * search_path for as long as `work` takes; no prepared names of ours in their session.
  */
 export const inCallersTransaction = async <T>(
   tx: Queryable,

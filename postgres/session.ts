@@ -1,27 +1,40 @@
 import pg from 'pg';
 import { NoAnswerError } from './errors';
 
-/** A statement may be without an answer for so long before the server is asked whether it is at work on it, and between two such questions. */
+/**
+ * A statement may be without an answer for so long before the server is asked whether it is at work
+ * on it, and between two such questions.
+ */
 export const DOUBT_MS = 5_000;
 
 export interface SessionConfig extends pg.ClientConfig {
   /** A statement without an answer for so long costs the session its connection. */
   answerWithinMs?: number;
-  /** Told of a session whose statement has been without an answer for `DOUBT_MS`: it may be lost, or the server at work. */
+  /**
+   * Told of a session whose statement has been without an answer for `DOUBT_MS`: it may be lost, or
+   * the server at work.
+   */
   onDoubt?: ((session: Session) => void) | undefined;
-  /** Statements are not prepared under a name: behind a pooler the next one may reach another session. */
+  /**
+   * Statements are not prepared under a name: behind a pooler the next one may reach another
+   * session.
+   */
   unnamed?: boolean;
 }
 type Run = (...args: unknown[]) => unknown;
 
 /**
- * A connection that gives itself up when the server leaves a statement unanswered: a server that hangs, or a way to it that is cut without
- * a sign, would be waited for until TCP gives up, which takes a quarter of an hour. Everything that waits on it then fails at once, a COPY too.
+ * A connection that gives itself up when the server leaves a statement unanswered: a server that
+ * hangs, or a way to it that is cut without a sign, would be waited for until TCP gives up, which
+ * takes a quarter of an hour. Everything that waits on it then fails at once, a COPY too.
  */
 export class Session extends pg.Client {
   /** To be above what the server itself allows a statement. */
   answerWithinMs: number;
-  /** Since when the last statement has been without an answer (`performance.now()`); null: nothing is awaited. */
+  /**
+   * Since when the last statement has been without an answer (`performance.now()`); null: nothing
+   * is awaited.
+   */
   waitsSince: number | null = null;
   private readonly onDoubt: SessionConfig['onDoubt'];
   private timer: NodeJS.Timeout | undefined;

@@ -3,12 +3,16 @@ import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { BUNDLE_FILE, bundleSource } from './temporal/bundle';
 
-/** The second half of `npm run build`, run from dist/: what tsc does not copy, and the workflow bundle. */
+/**
+ * The second half of `npm run build`, run from dist/: what tsc does not copy, and the workflow
+ * bundle.
+ */
 const root = path.join(__dirname, '..', '..');
 
 const build = async (): Promise<void> => {
   const migrations = path.join(__dirname, '..', 'postgres', 'migrations');
-  // One that was renamed or removed since the last build would be a migration that this program waits for.
+  // One that was renamed or removed since the last build would be a migration that this program
+  // waits for.
   rmSync(migrations, { recursive: true, force: true });
   cpSync(path.join(root, 'postgres', 'migrations'), migrations, { recursive: true });
   const quiet = { trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error, log() {} };

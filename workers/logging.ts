@@ -7,7 +7,10 @@ import type { DestinationStream, Logger } from 'pino';
 import { isPoisoned } from './temporal/isolate';
 import type { LogLevel } from './config/settingsSchema';
 
-/** JSON lines on stderr (stdout is for what a program reads), written at once: the last line before a crash is the one that matters. */
+/**
+ * JSON lines on stderr (stdout is for what a program reads), written at once: the last line before
+ * a crash is the one that matters.
+ */
 export const createLogger = (
   level: LogLevel,
   to: DestinationStream = pino.destination({ fd: 2, sync: true }),
@@ -24,7 +27,10 @@ const LEVELS: Readonly<Record<SdkLevel, 'trace' | 'debug' | 'info' | 'warn' | 'e
 /** The queue of a handler has activities only. */
 const EXPECTED = /^No (workflows|activities) registered, not polling/;
 
-/** The SDK's own log as ours. What its workers say of their own state is of interest to a developer only. */
+/**
+ * The SDK's own log as ours. What its workers say of their own state is of interest to a developer
+ * only.
+ */
 const forwarder = (log: Logger, onPoisoned: () => void): SdkLogger => {
   const write = (level: SdkLevel, message: string, meta: LogMetadata = {}): void => {
     const { sdkComponent, error, ...rest } = meta;
@@ -49,15 +55,19 @@ const forwarder = (log: Logger, onPoisoned: () => void): SdkLogger => {
 export interface RuntimeOptions {
   /** host:port of the SDK's own Prometheus endpoint. */
   metricsAddress?: string | undefined;
-  /** Where the process has installed one, that one is kept, with its log, its metrics and its signals. */
+  /**
+   * Where the process has installed one, that one is kept, with its log, its metrics and its
+   * signals.
+   */
   shared?: boolean;
   /** Told each time that the log shows a workflow thread of this process to be unusable. */
   onPoisoned(): void;
 }
 
 /**
- * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to `log`, its metrics to `metricsAddress`, and
- * it leaves signals to us. Returns false where the process has a runtime of its own, which may be shared.
+ * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to
+ * `log`, its metrics to `metricsAddress`, and it leaves signals to us. Returns false where the
+ * process has a runtime of its own, which may be shared.
  */
 export const installRuntime = (
   log: Logger,

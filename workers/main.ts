@@ -10,8 +10,9 @@ export interface RunOptions extends Omit<WorkerOptions, 'signal'> {
 }
 
 /**
- * A worker process from start to end: resolves when it has drained after SIGTERM or SIGINT (or was stopped while it still waited for its
- * servers); rejects if it cannot start or fails. A second signal ends the process at once.
+ * A worker process from start to end: resolves when it has drained after SIGTERM or SIGINT (or was
+ * stopped while it still waited for its servers); rejects if it cannot start or fails. A second
+ * signal ends the process at once.
  */
 export const runWorker = async (settings: Settings, options: RunOptions): Promise<void> => {
   const { log, shutdownGraceMs = DEFAULT_SHUTDOWN_GRACE_MS } = options;

@@ -55,9 +55,14 @@ export interface NodeOptions extends TemporalPlugs {
   handlers: readonly Handler[];
   log: Logger;
   callbacks: CallbackPolicy;
-  /** Functions of executions, and what the operator says about them; default: answers no roll call. */
+  /**
+   * Functions of executions, and what the operator says about them; default: answers no roll call.
+   */
   executions?: Partial<ExecutionSettings>;
-  /** How partitions are spread, and this node's name and attributes; default: `DEFAULT_NODE_SETTINGS`. */
+  /**
+   * How partitions are spread, and this node's name and attributes; default:
+   * `DEFAULT_NODE_SETTINGS`.
+   */
   nodes?: Partial<NodeSettings>;
   /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
   callback?: { url: string; secret: string };
@@ -65,25 +70,42 @@ export interface NodeOptions extends TemporalPlugs {
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;
   softDeadlineMs?: number;
-  /** On shutdown, calls in flight may take this long; what was not started is handed back at once. Default 20 s. */
+  /**
+   * On shutdown, calls in flight may take this long; what was not started is handed back at once.
+   * Default 20 s.
+   */
   shutdownGraceMs?: number;
   maxCachedWorkflows?: number;
-  /** Leaders stay on the version they began with (DESIGN section 4); the queues of handlers are not versioned. Default: no versioning. */
+  /**
+   * Leaders stay on the version they began with (DESIGN section 4); the queues of handlers are not
+   * versioned. Default: no versioning.
+   */
   versioning?: Versioning;
   /** Between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
   sweepEveryMs?: number;
-  /** When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity, 7 days after their end. */
+  /**
+   * When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity,
+   * 7 days after their end.
+   */
   fanouts?: ReapIntervals | undefined;
   /** When a run that does not get on is begun anew. Default: `STUCK_LIMITS`. */
   stuck?: Partial<StuckLimits> | undefined;
 }
 
-/** Past its wake time a leader may be silent this long before the sweeper wakes it again: above a workflow task's timeout and a lost worker's. */
+/**
+ * Past its wake time a leader may be silent this long before the sweeper wakes it again: above a
+ * workflow task's timeout and a lost worker's.
+ */
 export const DEFAULT_LEASE_MS = 15_000;
-/** Long enough for hundreds of batches, short against a person's patience when something must move. */
+/**
+ * Long enough for hundreds of batches, short against a person's patience when something must move.
+ */
 export const DEFAULT_SOFT_DEADLINE_MS = 10_000;
 
-/** One worker process (DESIGN section 5): leaders on the shared queue, the calls of each of its handlers on the handler's queue. */
+/**
+ * One worker process (DESIGN section 5): leaders on the shared queue, the calls of each of its
+ * handlers on the handler's queue.
+ */
 export interface Node {
   id: string;
   deps: ActivityDeps;
@@ -151,7 +173,9 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     await registry.start();
     if (hasPartitions) balancing.start();
     if (deps.executions.serves) void wakeWaitingExecutions(deps);
-    void ringServed(deps).catch((error: unknown) => log.warn({ err: error }, 'lanes that waited for a node were not told; the sweeper tells them')); // prettier-ignore
+    void ringServed(deps).catch((error: unknown) =>
+      log.warn({ err: error }, 'lanes that waited for a node were not told; the sweeper tells them'),
+    );
     if (options.sweepEveryMs !== 0) sweeper.start();
   };
   const stop = async (): Promise<void> => {
@@ -166,8 +190,10 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
 const checkWorker = (worker: Worker): void => {
   const { runState, workflowPollerState, activityPollerState } = worker.getStatus();
   if ([runState, workflowPollerState, activityPollerState].includes('FAILED'))
-    throw new Error(`the worker of task queue ${worker.options.taskQueue} has failed: run ${runState}, polls of workflow tasks ${workflowPollerState}, of activities ${activityPollerState}`);
-}; // prettier-ignore
+    throw new Error(
+      `the worker of task queue ${worker.options.taskQueue} has failed: run ${runState}, polls of workflow tasks ${workflowPollerState}, of activities ${activityPollerState}`,
+    );
+};
 
 /** Until all have ended; one that fails stops the others, and is told. */
 const runWorkers = async (
@@ -196,7 +222,10 @@ const runWorkers = async (
   }
 };
 
-/** A function may block this process for as long as an item may take, and a handler for a maximum lease; then it is no node any more. */
+/**
+ * A function may block this process for as long as an item may take, and a handler for a maximum
+ * lease; then it is no node any more.
+ */
 const registryOf = async (deps: ActivityDeps, versioning: Versioning | undefined): Promise<Registry> => {
   const { executions, nodes } = deps;
   return new Registry({
@@ -206,7 +235,9 @@ const registryOf = async (deps: ActivityDeps, versioning: Versioning | undefined
   });
 };
 
-/** What this process says of itself: the handlers it serves, and what it answers to roll calls (E3). */
+/**
+ * What this process says of itself: the handlers it serves, and what it answers to roll calls (E3).
+ */
 const nodeRow = async (
   { node, prefix, handlers, executions, nodes }: ActivityDeps,
   versioning: Versioning | undefined,
@@ -222,19 +253,26 @@ const nodeRow = async (
 });
 
 /**
- * Workflow tasks that a process works on at once. There is one workflow thread: more of them only share its time, so that on a starved
- * machine all of them pass their timeout, where a few would end in time one after another. Enough for the claims that wait for the store:
- * a thousand turns of 25 leaders take as long as with 40 at once.
+ * Workflow tasks that a process works on at once. There is one workflow thread: more of them only
+ * share its time, so that on a starved machine all of them pass their timeout, where a few would
+ * end in time one after another. Enough for the claims that wait for the store: a thousand turns of
+ * 25 leaders take as long as with 40 at once.
  */
 const WORKFLOW_TASKS_AT_ONCE = 16;
-/** A config may have many handlers, each with a queue of its own: one open poll each, and more only while there is work. */
+/**
+ * A config may have many handlers, each with a queue of its own: one open poll each, and more only
+ * while there is work.
+ */
 const FEW_POLLS: NonNullable<WorkerOptions['activityTaskPollerBehavior']> = {
   type: 'autoscaling',
   minimum: 1,
   initial: 1,
 };
 
-/** The leaders' worker, one for the calls of each handler, and one for what is given to this very process: chunks, and calls in its partitions. */
+/**
+ * The leaders' worker, one for the calls of each handler, and one for what is given to this very
+ * process: chunks, and calls in its partitions.
+ */
 export const createWorkers = async (
   options: NodeOptions,
   identity: string,
@@ -260,7 +298,8 @@ export const createWorkers = async (
     taskQueue: workflowTaskQueue(prefix),
     ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
     ...WORKFLOW_FAILURES,
-    // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md section 1.5; 10 s by default).
+    // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md
+    // section 1.5; 10 s by default).
     stickyQueueScheduleToStartTimeout: 2_000,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS_AT_ONCE,

@@ -22,11 +22,16 @@ import { workflowBundle } from './temporal/workflowBundle';
 
 export interface WorkerOptions {
   log: Logger;
-  /** On a stop, running calls may take this long; batches not started are handed back. Default 20 s. */
+  /**
+   * On a stop, running calls may take this long; batches not started are handed back. Default 20 s.
+   */
   shutdownGraceMs?: number;
   /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
   startTimeoutMs?: number;
-  /** Most database connections of this process, and one more for its heartbeat thread. Default: the setting, 20. */
+  /**
+   * Most database connections of this process, and one more for its heartbeat thread. Default: the
+   * setting, 20.
+   */
   maxConnections?: number;
   /** `buildId` null: named by the workflows' code. */
   versioning?: { deploymentName: string; buildId: string | null };
@@ -36,7 +41,10 @@ export interface WorkerOptions {
   metrics?: { port: number; host?: string };
   /** host:port of the SDK's own Prometheus endpoint. */
   sdkMetricsAddress?: string;
-  /** The SDK's runtime may be the process's own already: then that is used. Default: it is installed here. */
+  /**
+   * The SDK's runtime may be the process's own already: then that is used. Default: it is installed
+   * here.
+   */
   sharesRuntime?: boolean;
   /** Aborted: the start is given up. */
   signal: AbortSignal;
@@ -56,13 +64,19 @@ export interface RunningWorker {
   callbackAddress: string | null;
   /** Resolves when it has ended after `stop`, everything closed; rejects if a worker failed. */
   ended: Promise<void>;
-  /** With `setCurrent`: resolves when new runs go to this version, or when that failed and was logged. Otherwise at once. */
+  /**
+   * With `setCurrent`: resolves when new runs go to this version, or when that failed and was
+   * logged. Otherwise at once.
+   */
   current: Promise<void>;
   /** Drains: no new work, running calls end within the grace. Returns at once; see `ended`. */
   stop(): void;
 }
 
-/** Starts the worker of this process: waits for the servers, then polls. The SDK's runtime is installed here, so once a process. */
+/**
+ * Starts the worker of this process: waits for the servers, then polls. The SDK's runtime is
+ * installed here, so once a process.
+ */
 export const startWorker = async (settings: Settings, options: WorkerOptions): Promise<RunningWorker> => {
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
   const poisoned = new AbortController();
@@ -245,7 +259,10 @@ const onAbort = (signal: AbortSignal, then: () => void): void => {
   else signal.addEventListener('abort', then, { once: true });
 };
 
-/** Then the leaders that wait are told, so that they go on with this version; those that cannot hear it, having no worker any more, are begun anew. */
+/**
+ * Then the leaders that wait are told, so that they go on with this version; those that cannot hear
+ * it, having no worker any more, are begun anew.
+ */
 const becomeCurrent = async (
   { node, connection }: Pick<Parts, 'node' | 'connection'>,
   settings: Settings,

@@ -4,7 +4,10 @@ import { removeNode, touchNode } from '../postgres/nodes/node';
 import type { NodeRow } from '../postgres/nodes/node';
 import type { Pool } from '../postgres/pool';
 
-/** A node is taken for dead after several of these without a sign of life; the sweeper and `status` say after how many. */
+/**
+ * A node is taken for dead after several of these without a sign of life; the sweeper and `status`
+ * say after how many.
+ */
 export const HEARTBEAT_MS = 3_000;
 
 export interface RegistryOptions {
@@ -20,8 +23,9 @@ export interface RegistryOptions {
 }
 
 /**
- * This process's row in `node`: which handlers it serves and that it lives, by the database's clock. A failed heartbeat is logged and
- * followed by the next one; while Postgres is away nobody can read the row either.
+ * This process's row in `node`: which handlers it serves and that it lives, by the database's
+ * clock. A failed heartbeat is logged and followed by the next one; while Postgres is away nobody
+ * can read the row either.
  */
 export class Registry {
   constructor(private readonly options: RegistryOptions) {}

@@ -1,4 +1,7 @@
-/** What an operator or a supervisor asks of a process: the first signal to stop in order, the second to end at once. */
+/**
+ * What an operator or a supervisor asks of a process: the first signal to stop in order, the second
+ * to end at once.
+ */
 export interface Stop {
   /** Aborted by the first signal. */
   signal: AbortSignal;
@@ -11,10 +14,16 @@ export interface Stop {
 const NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 const SIGNALS = Object.keys(NUMBERS) as (keyof typeof NUMBERS)[];
 
-/** Ctrl-C under `npx` arrives twice: from the terminal, and passed on by npm. A person needs longer for a second one. */
+/**
+ * Ctrl-C under `npx` arrives twice: from the terminal, and passed on by npm. A person needs longer
+ * for a second one.
+ */
 const SAME_MS = 500;
 
-/** `said` is told of the first signal, to say what happens now. The second ends the process with 128 + its number, as a shell expects. */
+/**
+ * `said` is told of the first signal, to say what happens now. The second ends the process with 128
+ * + its number, as a shell expects.
+ */
 export const stopOnSignals = (said: (signal: NodeJS.Signals) => void): Stop => {
   const controller = new AbortController();
   let by: NodeJS.Signals | null = null;

@@ -17,12 +17,18 @@ import { SettingsError } from './config/settingsError';
 import { fileSchema, problemsOf, SETTING_NAMES } from './config/settingsSchema';
 import type { FileSettings, LogLevel } from './config/settingsSchema';
 
-/** `muster/worker`: a worker within a program of the user's own, in place of the process that `muster worker` is. */
+/**
+ * `muster/worker`: a worker within a program of the user's own, in place of the process that
+ * `muster worker` is.
+ */
 
 export type { PluggedDataConverter, TemporalInterceptors } from './temporal/plugs';
 export { SettingsError } from './config/settingsError';
 
-/** The settings of the config file, by the same names; relative paths are from the working directory. The environment is not read. */
+/**
+ * The settings of the config file, by the same names; relative paths are from the working
+ * directory. The environment is not read.
+ */
 export interface StartOptions extends Omit<FileSettings, 'api'> {
   databaseUrl: string;
   /** What is served; at least one of `handlers` and `functions`. */
@@ -30,11 +36,17 @@ export interface StartOptions extends Omit<FileSettings, 'api'> {
   functions?: readonly RegisteredFunction[];
   /** A pino logger, or the level of one that writes JSON lines to stderr. Default `info`. */
   log?: Logger | LogLevel;
-  /** On a stop, running calls may take this long (ms); what was not started is handed back at once. Default 20,000. */
+  /**
+   * On a stop, running calls may take this long (ms); what was not started is handed back at once.
+   * Default 20,000.
+   */
   shutdownGraceMs?: number;
   /** Postgres and Temporal are waited for so long (ms) at the start. Default 60,000. */
   startTimeoutMs?: number;
-  /** Worker Deployment Versioning: leaders stay on the version that they began with. `buildId` null: named by the workflows' code. Default: none. */
+  /**
+   * Worker Deployment Versioning: leaders stay on the version that they began with. `buildId` null:
+   * named by the workflows' code. Default: none.
+   */
   versioning?: { deploymentName: string; buildId: string | null };
   /** With `versioning`: new runs go to this version once it polls. Default false. */
   setCurrent?: boolean;
@@ -50,22 +62,29 @@ export interface StartedWorker {
   readonly node: string;
   /** Where it listens for callbacks of downstreams; null: it does not. */
   readonly callbackAddress: string | null;
-  /** Resolves when it has ended after a stop, all its connections closed; rejects with what made it fail. */
+  /**
+   * Resolves when it has ended after a stop, all its connections closed; rejects with what made it
+   * fail.
+   */
   readonly ended: Promise<void>;
-  /** Drains: takes no new work, lets running calls end within the grace, hands the rest back. Resolves and rejects as `ended`. */
+  /**
+   * Drains: takes no new work, lets running calls end within the grace, hands the rest back.
+   * Resolves and rejects as `ended`.
+   */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a worker in this process: waits until Postgres, its tables and Temporal are there, then polls. It listens to no signal of the operating
- * system: call `stop` on SIGTERM, and wait for it.
+ * Starts a worker in this process: waits until Postgres, its tables and Temporal are there, then
+ * polls. It listens to no signal of the operating system: call `stop` on SIGTERM, and wait for it.
  *
- * The Temporal SDK has one runtime in a process. If the program has not installed one, this does, with its log going to `log`; otherwise
- * the program's is used.
+ * The Temporal SDK has one runtime in a process. If the program has not installed one, this does,
+ * with its log going to `log`; otherwise the program's is used.
  *
- * Rejects with a `SettingsError` that names every wrong field; with a `MusterError` where a server is not there in time or refuses
- * (`DATABASE_UNAVAILABLE`, `SCHEMA_MISSING`, `TEMPORAL_UNAVAILABLE`, `TEMPORAL_REFUSED`), a port is taken (`INVALID_ARGUMENT`), or the workflows cannot be bundled
- * with what is plugged into them (`INVALID_SETTINGS`).
+ * Rejects with a `SettingsError` that names every wrong field; with a `MusterError` where a server
+ * is not there in time or refuses (`DATABASE_UNAVAILABLE`, `SCHEMA_MISSING`,
+ * `TEMPORAL_UNAVAILABLE`, `TEMPORAL_REFUSED`), a port is taken (`INVALID_ARGUMENT`), or the
+ * workflows cannot be bundled with what is plugged into them (`INVALID_SETTINGS`).
  */
 export const startWorker = async (options: StartOptions): Promise<StartedWorker> => {
   const settings = settingsOf(options);
@@ -107,8 +126,16 @@ const settingsOf = (options: StartOptions): Settings => {
     problems.push({ path: OF_API, message: `unknown setting; known here: ${knownNames()}` });
   const file = problems.length === 0 ? schema.parse(given) : {};
   const { temporal = {}, callbacks } = file;
-  const handlers = checkedBy(() => (options.handlers === undefined ? [] : checkHandlers([...options.handlers], { env: {} })), 'handlers', problems); // prettier-ignore
-  const functions = checkedBy(() => (options.functions === undefined ? [] : checkFunctions([...options.functions])), 'functions', problems); // prettier-ignore
+  const handlers = checkedBy(
+    () => (options.handlers === undefined ? [] : checkHandlers([...options.handlers], { env: {} })),
+    'handlers',
+    problems,
+  );
+  const functions = checkedBy(
+    () => (options.functions === undefined ? [] : checkFunctions([...options.functions])),
+    'functions',
+    problems,
+  );
   const callback = callbackSettings(() => undefined, file.callback);
   const nodes = nodeSettings(file.nodes ?? {}, undefined);
   problems.push(...callbackProblems(callback), ...nodeProblems(nodes));
@@ -119,7 +146,13 @@ const settingsOf = (options: StartOptions): Settings => {
     schema: file.schema ?? 'muster',
     maxConnections: file.maxConnections ?? null,
     prefix: file.prefix ?? DEFAULT_PREFIX,
-    temporal: { address, namespace, connection: { apiKey, tls: tls ?? (apiKey === undefined ? undefined : true) }, dataConverter, interceptors }, // prettier-ignore
+    temporal: {
+      address,
+      namespace,
+      connection: { apiKey, tls: tls ?? (apiKey === undefined ? undefined : true) },
+      dataConverter,
+      interceptors,
+    },
     handlers: handlers ?? [],
     callbacks: { allow: callbacks?.allow ?? [], secret: callbacks?.secret ?? null },
     executions: executionSettings(file.executions ?? {}, functions ?? [], process.cwd()),
@@ -144,7 +177,12 @@ const checkedBy = <T>(check: () => T, field: string, problems: Problem[]): T | n
   } catch (error) {
     const { name, problems: found } = error as Error & { problems?: readonly Problem[] };
     if (name !== 'ConfigError' || found === undefined) throw error;
-    problems.push(...found.map(({ path: at, message }) => ({ path: [field, at].filter((part) => part !== '').join(', '), message }))); // prettier-ignore
+    problems.push(
+      ...found.map(({ path: at, message }) => ({
+        path: [field, at].filter((part) => part !== '').join(', '),
+        message,
+      })),
+    );
     return null;
   }
 };

@@ -34,9 +34,10 @@ interface Round {
 }
 
 /**
- * Spreads partitions over nodes (B1-B18): a round asks back what is to move, and gives out what nobody holds; in between it waits until a node
- * has given something up, or its time to do so is over. It ends when all is as it should be, and costs nothing then: whoever comes, goes,
- * gives up or finds another one silent wakes it. Any node runs its rounds; its workflow id is the lock.
+ * Spreads partitions over nodes (B1-B18): a round asks back what is to move, and gives out what
+ * nobody holds; in between it waits until a node has given something up, or its time to do so is
+ * over. It ends when all is as it should be, and costs nothing then: whoever comes, goes, gives up
+ * or finds another one silent wakes it. Any node runs its rounds; its workflow id is the lock.
  */
 export async function balancer(input: BalancerInput): Promise<void> {
   const run = new BalancerRun(input);

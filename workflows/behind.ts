@@ -1,13 +1,20 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 
-/** A caller waits for a wake this long: a script may end after its call, and its wake had better be on its way. */
+/**
+ * A caller waits for a wake this long: a script may end after its call, and its wake had better be
+ * on its way.
+ */
 const AWAITED_MS = 500;
-/** After a wake that failed or was late nobody waits for the next ones: the server is away, or overloaded. */
+/**
+ * After a wake that failed or was late nobody waits for the next ones: the server is away, or
+ * overloaded.
+ */
 const UNAWAITED_MS = 5_000;
 
 /**
- * What follows a commit: to tell workflows that there is something to do. The caller's work is done by then, so it waits a moment at most, and
- * not at all while Temporal does not answer; what does not get through is repeated by the sweeper of any worker.
+ * What follows a commit: to tell workflows that there is something to do. The caller's work is done
+ * by then, so it waits a moment at most, and not at all while Temporal does not answer; what does
+ * not get through is repeated by the sweeper of any worker.
  */
 export class Behind {
   private readonly pending = new Set<Promise<void>>();
@@ -18,7 +25,10 @@ export class Behind {
     private readonly onFailure: (error: Error) => void,
   ) {}
 
-  /** Sends wakes; resolves when they are sent, or when waiting for them has become too long. Never rejects. */
+  /**
+   * Sends wakes; resolves when they are sent, or when waiting for them has become too long. Never
+   * rejects.
+   */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
     return this.follow(async () => {
       const failure = await send(await this.temporal());
@@ -58,7 +68,10 @@ export class Behind {
   }
 }
 
-/** Waits for work that ends without a rejection, but no longer than `ms`: answers whether it has ended. It goes on behind. */
+/**
+ * Waits for work that ends without a rejection, but no longer than `ms`: answers whether it has
+ * ended. It goes on behind.
+ */
 export const briefly = async (work: Promise<unknown>, ms: number): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

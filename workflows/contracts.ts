@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** What crosses a process between workflows, activities and client. Workflows import these types only: zod stays out of the sandbox. */
+/**
+ * What crosses a process between workflows, activities and client. Workflows import these types
+ * only: zod stays out of the sandbox.
+ */
 
 export const leaderInput = z.object({
   leaderId: z.number().int(),
@@ -11,7 +14,10 @@ export const leaderInput = z.object({
   installation: z.string().optional(),
   /** Of the wake that started the run: it need not look before. */
   dueInMs: z.number().min(0).default(0),
-  /** Turns after which the run continues as new when nothing is in flight, and events after which it is made to; tests lower them. */
+  /**
+   * Turns after which the run continues as new when nothing is in flight, and events after which it
+   * is made to; tests lower them.
+   */
   turnsPerRun: z.number().int().positive().optional(),
   mostEvents: z.number().int().positive().optional(),
 });
@@ -39,7 +45,10 @@ export type TurnInput = z.infer<typeof turnInput>;
 export const turnAnswer = z.object({
   /** Another, later run leads: this one must end. */
   deposed: z.boolean(),
-  /** The store has no such leader: it was made anew or restored, or is another one than the run's. This run must end; the next wake says who it is. */
+  /**
+   * The store has no such leader: it was made anew or restored, or is another one than the run's.
+   * This run must end; the next wake says who it is.
+   */
   foreign: z.literal(true).optional(),
   epoch: z.number().int(),
   /** The submission to start now. */
@@ -49,9 +58,15 @@ export const turnAnswer = z.object({
       batches: z.number().int(),
       tasks: z.number().int(),
       slots: z.number().int(),
-      /** Longest that one of its calls may take: the handler's own limit. Missing in answers of an older version. */
+      /**
+       * Longest that one of its calls may take: the handler's own limit. Missing in answers of an
+       * older version.
+       */
       callTimeoutMs: z.number().optional(),
-      /** Of a handler with affinity: the node that holds the leader's partition, whose own queue it goes to. */
+      /**
+       * Of a handler with affinity: the node that holds the leader's partition, whose own queue it
+       * goes to.
+       */
       serving: z.object({ id: z.string(), epoch: z.number().int(), node: z.string(), leaseMs: z.number() }).optional(),
     })
     .nullable(),
@@ -85,14 +100,19 @@ export const dispatchAnswer = z.object({
   batches: z.number().int(),
   tasks: z.number().int(),
   handedBack: z.number().int(),
-  /** The submission's last transaction published the leader idle: nothing is left, the run may end. */
+  /**
+   * The submission's last transaction published the leader idle: nothing is left, the run may end.
+   */
   released: z.boolean(),
 });
 export type DispatchAnswer = z.infer<typeof dispatchAnswer>;
 
 export const queuerInput = z.object({
   queuerId: z.number().int(),
-  /** Turns after which the run continues as new when nothing is in flight, and events after which it is made to; tests lower them. */
+  /**
+   * Turns after which the run continues as new when nothing is in flight, and events after which it
+   * is made to; tests lower them.
+   */
   turnsPerRun: z.number().int().positive().optional(),
   mostEvents: z.number().int().positive().optional(),
 });
@@ -146,7 +166,10 @@ export const balanceAnswer = z.object({
 });
 export type BalanceAnswer = z.infer<typeof balanceAnswer>;
 
-/** Batch execution: the messages of `spec/execution.md`, each with its response. `ExecuteBatch` comes from a caller, the others stay inside. */
+/**
+ * Batch execution: the messages of `spec/execution.md`, each with its response. `ExecuteBatch`
+ * comes from a caller, the others stay inside.
+ */
 
 /** What is run: one function, on nodes with these attributes, with these variables (E1). */
 export const executionTemplate = z.object({
@@ -158,7 +181,10 @@ export const executionTemplate = z.object({
     envVars: z.record(z.string(), z.string()).optional(),
     /** Items of a chunk that a node runs at once; default the node's own, 1. */
     concurrency: z.number().int().positive().optional(),
-    /** Runs a second to one host (of the first argument that is a URL), over all nodes together; default: no limit. */
+    /**
+     * Runs a second to one host (of the first argument that is a URL), over all nodes together;
+     * default: no limit.
+     */
     ratePerHost: z.number().positive().optional(),
     /** One run may take this long; default the node's own, 60 s. */
     timeoutMs: z.number().int().positive().optional(),
@@ -227,7 +253,9 @@ export interface WorkOrderBatchResponse {
   returned: number;
   /** Results that were refused since the chunk was not its any more. */
   refused: number;
-  /** Of the execution after its last result: what a new round would take, and whether it is over. */
+  /**
+   * Of the execution after its last result: what a new round would take, and whether it is over.
+   */
   pending: number;
   over: boolean;
 }

@@ -3,15 +3,20 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 
 /** The messages of our workflows. */
 
-/** "Look": a signal, since the sender needs no answer and the store holds the data; sent with start, so that a closed workflow is started (DESIGN section 4.2). */
+/**
+ * "Look": a signal, since the sender needs no answer and the store holds the data; sent with start,
+ * so that a closed workflow is started (DESIGN section 4.2).
+ */
 export const lookSignal = defineSignal('look');
 
 /**
- * To a handler's monitor: what became of a batch that the downstream accepted (H7). A signal, since whoever knows it (another workflow, a client
- * in any language) need not wait, and it must be kept until a worker comes to it, also while none runs and when no monitor does: sent with
- * start, workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most 1,000 results and 1 MB each, and some 20 MB
- * at once, since a history keeps them: a server ends one of 50 MB. More at once by workflows of type `completion`, larger ones by
- * `client.complete` or the HTTP callback; all of these answer, too.
+ * To a handler's monitor: what became of a batch that the downstream accepted (H7). A signal, since
+ * whoever knows it (another workflow, a client in any language) need not wait, and it must be kept
+ * until a worker comes to it, also while none runs and when no monitor does: sent with start,
+ * workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most 1,000
+ * results and 1 MB each, and some 20 MB at once, since a history keeps them: a server ends one of
+ * 50 MB. More at once by workflows of type `completion`, larger ones by `client.complete` or the
+ * HTTP callback; all of these answer, too.
  */
 export const completeSignal = defineSignal<[CompletionSignal]>('complete');
 
@@ -32,11 +37,13 @@ export interface CompletionSignal {
   error?: string;
 }
 /**
- * Starts a workflow of type `completion`: the same, with the handler. It has a history of its own, so any number may be started at once,
- * and whoever starts it gets what came of it as its result.
+ * Starts a workflow of type `completion`: the same, with the handler. It has a history of its own,
+ * so any number may be started at once, and whoever starts it gets what came of it as its result.
  */
 export type CompletionInput = CompletionSignal & MonitorInput;
-/** What came of a completion, the result of its workflow; a refused one is in the worker's log, too. */
+/**
+ * What came of a completion, the result of its workflow; a refused one is in the worker's log, too.
+ */
 export interface SignalledCompletion {
   kind: 'completed' | 'unknown-handler' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
   batch?: number;
@@ -45,13 +52,22 @@ export interface SignalledCompletion {
   error?: string;
 }
 
-/** Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Registered by each worker as it starts, or by hand where it may not. */
+/**
+ * Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Registered by each
+ * worker as it starts, or by hand where it may not.
+ */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 
-/** To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the workflow comes to it. */
+/**
+ * To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the
+ * workflow comes to it.
+ */
 export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
 
-/** To a workflow that was named when a fan-out was opened: it is complete, or was given up. A signal for the same reason. */
+/**
+ * To a workflow that was named when a fan-out was opened: it is complete, or was given up. A signal
+ * for the same reason.
+ */
 export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded');
 
 /** A query, since it changes nothing: for tests and for people in the Web UI. */
@@ -82,7 +98,10 @@ export interface TaskEnd {
   id: string;
   state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';
   result?: unknown;
-  /** What of the result could not be kept: characters replaced by U+FFFD, or all of it left out (then it is null). */
+  /**
+   * What of the result could not be kept: characters replaced by U+FFFD, or all of it left out
+   * (then it is null).
+   */
   resultNote?: string;
   error?: string;
   /** It has a result, too large for here: read it where it is (`client.getTask`). */
@@ -93,7 +112,10 @@ export interface TasksEnded {
   target: string;
   batch: number | null;
   tasks: TaskEnd[];
-  /** The results are 32 KiB or more in all and were left out: read them where they are (`client.getTask`). */
+  /**
+   * The results are 32 KiB or more in all and were left out: read them where they are
+   * (`client.getTask`).
+   */
   resultsOmitted?: true;
 }
 /** The one event of a fan-out's end, as it is stored with the end (spec/fanout.md D3, D14). */
@@ -112,7 +134,10 @@ export interface DeliveryAnswer {
   putOff: number;
   dueInMs: number | null;
 }
-/** What one look at the accepted batches of a handler came to; `dueInMs`: of the next question, 0 now, null none. */
+/**
+ * What one look at the accepted batches of a handler came to; `dueInMs`: of the next question, 0
+ * now, null none.
+ */
 export interface PollAnswer {
   asked: number;
   settled: number;
@@ -128,7 +153,10 @@ export interface WorkflowTask<P = unknown> {
   /** Lower goes first within a target, -32768..32767; default 0. */
   priority?: number;
 }
-/** What a submit from a workflow found: tasks that have ended already, and tasks that somebody else is told about. */
+/**
+ * What a submit from a workflow found: tasks that have ended already, and tasks that somebody else
+ * is told about.
+ */
 export interface WorkflowSubmitAnswer {
   ends: TaskEnd[];
   foreign: string[];

@@ -28,17 +28,23 @@ const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 });
 
-/** Chunks take as long as their items do; a node without a sign of life is found by the heartbeat. */
+/**
+ * Chunks take as long as their items do; a node without a sign of life is found by the heartbeat.
+ */
 const LONGEST_CHUNK = '30 days';
 
-/** Leads one execution to its end: its id is the lock. What is where is in the store, here is only who runs what and what is waited for. */
+/**
+ * Leads one execution to its end: its id is the lock. What is where is in the store, here is only
+ * who runs what and what is waited for.
+ */
 export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 500 }: ExecutionInput): Promise<void> {
   checkOwnScope();
   const { cancelRequested } = CancellationScope.current();
   await CancellationScope.nonCancellable(async () => {
     const run = new ExecutionRun(executionId, turnsPerRun);
     setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
-    // Who cancels the run in the Web UI means the execution: ended without that it would only be begun anew.
+    // Who cancels the run in the Web UI means the execution: ended without that it would only be
+    // begun anew.
     cancelRequested.catch(() => run.cancel());
     // Nodes that come back after the same restart get a moment to do so (E7).
     if (resumeAfterMs > 0) await sleep(resumeAfterMs, { summary: 'start-up delay' });
@@ -128,7 +134,10 @@ class ExecutionRun {
     return response;
   }
 
-  /** One activity a chunk, on the queue of its node's process. A node that is gone is found by one of the timeouts, and a new round follows. */
+  /**
+   * One activity a chunk, on the queue of its node's process. A node that is gone is found by one
+   * of the timeouts, and a new round follows.
+   */
   private start({ id, node, items }: RollCallResponse['chunks'][number], leaseMs: number): void {
     const { workOrderBatch } = proxyActivities<Activities>({
       taskQueue: nodeTaskQueue(workflowInfo().taskQueue, node),
@@ -146,7 +155,8 @@ class ExecutionRun {
         if (pending > 0) this.pending = true;
       })
       .catch(() => {
-        // Never taken, or taken and lost: the turn tells the two apart, and waits for the lease of the second.
+        // Never taken, or taken and lost: the turn tells the two apart, and waits for the lease of
+        // the second.
         this.undelivered.push(id);
         this.woken = true;
       })
@@ -157,7 +167,10 @@ class ExecutionRun {
     this.running.set(id, work);
   }
 
-  /** Until something may have changed: a signal, a lost chunk, the end of the last one, or the time that this turn named. */
+  /**
+   * Until something may have changed: a signal, a lost chunk, the end of the last one, or the time
+   * that this turn named.
+   */
   private async wait(response: RollCallResponse): Promise<void> {
     const begunAt = Date.now();
     for (;;) {
@@ -177,7 +190,8 @@ class ExecutionRun {
     if (this.rollCallUntil !== null) return this.rollCallUntil - now;
     const times: number[] = [];
     if (dueInMs !== null) times.push(begunAt + dueInMs + 1 - now); // a chunk of an earlier run is leased until then
-    // What failed waits for the pause of the round, so that the next one takes all that has come back by then.
+    // What failed waits for the pause of the round, so that the next one takes all that has come
+    // back by then.
     if (this.pending && !this.isLong()) times.push(this.planAt - now);
     // Nothing runs and nothing is due: the interval is the net (E8).
     if (times.length === 0 && this.running.size === 0) times.push(begunAt + settings.requeueMs - now);

@@ -7,8 +7,9 @@ import type { SegmentRange } from './planning/fanouts/segments';
 import { itemIds, joinRanges } from './planning/fanouts/segments';
 
 /**
- * Fan-outs for a user's own workflow (part of `muster/workflow`): open, add, seal, and wait for the completion durably. The activities run
- * in Muster's workers; messages with the ids are the user's own activities' to send, from ranges that are small however many items there are.
+ * Fan-outs for a user's own workflow (part of `muster/workflow`): open, add, seal, and wait for the
+ * completion durably. The activities run in Muster's workers; messages with the ids are the user's
+ * own activities' to send, from ranges that are small however many items there are.
  */
 export interface FanoutOptions {
   /** Comes back with the completion; 1-1,024 bytes. */
@@ -50,15 +51,18 @@ export class FanoutHandle {
   }
 
   /**
-   * Adds items and answers their segments; `ids` expands them, best in an activity: a million ids are no business of a workflow. A retried
-   * activity adds nothing twice. Throws `MusterFanoutSealed` after the seal.
+   * Adds items and answers their segments; `ids` expands them, best in an activity: a million ids
+   * are no business of a workflow. A retried activity adds nothing twice. Throws
+   * `MusterFanoutSealed` after the seal.
    */
   async add(items: number): Promise<SegmentRange[]> {
     const key = uuid4();
     const ranges: SegmentRange[] = [];
     for (let left = items, part = 0; left > 0 || part === 0; left -= ITEMS_PER_ACTIVITY, part++) {
       const n = Math.min(left, ITEMS_PER_ACTIVITY);
-      const added = await orRefusal(activitiesOf(this.prefix).addFanoutItems({ id: this.id, items: n, key: `${key}/${part}` })); // prettier-ignore
+      const added = await orRefusal(
+        activitiesOf(this.prefix).addFanoutItems({ id: this.id, items: n, key: `${key}/${part}` }),
+      );
       for (const range of added) joinRanges(ranges, range);
     }
     return ranges;
@@ -71,8 +75,9 @@ export class FanoutHandle {
   }
 
   /**
-   * Resolves when every item is acked and the fan-out is sealed; any number of days. Throws `MusterFanoutExpired` when it was given up
-   * for want of activity, and `MusterTimeout` after `timeout` (ms; default: no limit): the fan-out goes on.
+   * Resolves when every item is acked and the fan-out is sealed; any number of days. Throws
+   * `MusterFanoutExpired` when it was given up for want of activity, and `MusterTimeout` after
+   * `timeout` (ms; default: no limit): the fan-out goes on.
    */
   async completed({ timeout }: { timeout?: number } = {}): Promise<FanoutEnded> {
     const deadline = timeout === undefined ? Infinity : Date.now() + timeout;
@@ -86,7 +91,8 @@ export class FanoutHandle {
       const isTold = await condition(() => this.ended !== null, Math.min(leftMs, ASK_MS));
       if (!isTold && deadline - Date.now() > 0) await this.ask();
     }
-    if (ended.type === 'fanout.expired') throw failure('expired', `fan-out ${this.id} had no activity for too long and was given up`); // prettier-ignore
+    if (ended.type === 'fanout.expired')
+      throw failure('expired', `fan-out ${this.id} had no activity for too long and was given up`);
     return ended;
   }
 
@@ -106,7 +112,10 @@ export class FanoutHandle {
   }
 }
 
-/** Opens a fan-out whose completion is told to this workflow (to its id, so that it may continue as new while it waits). */
+/**
+ * Opens a fan-out whose completion is told to this workflow (to its id, so that it may continue as
+ * new while it waits).
+ */
 export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHandle> => {
   const { prefix = DEFAULT_PREFIX, ...opening } = options;
   const id = uuid4(); // from the workflow: a retried activity opens the same one
@@ -148,6 +157,8 @@ class Inbox {
   }
 }
 
-/** Module state is a workflow run's own: the SDK gives every run its own instances of the modules. */
+/**
+ * Module state is a workflow run's own: the SDK gives every run its own instances of the modules.
+ */
 let inbox: Inbox | undefined;
 const theInbox = (): Inbox => (inbox ??= new Inbox());

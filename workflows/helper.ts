@@ -5,8 +5,8 @@ import { musterActivities, orRefusal } from './musterActivities';
 import { DEFAULT_PREFIX } from './naming';
 
 /**
- * `muster/workflow`: for a user's own workflow, which submits tasks and waits for their results, durably. It needs nothing in its worker:
- * the activities run in Muster's workers, on their queue.
+ * `muster/workflow`: for a user's own workflow, which submits tasks and waits for their results,
+ * durably. It needs nothing in its worker: the activities run in Muster's workers, on their queue.
  */
 export interface SubmitOptions {
   /** The wait ends with a `MusterTimeout` after this (ms); the tasks go on. Default: no limit. */
@@ -20,7 +20,10 @@ export interface TaskResult<R = unknown> extends Omit<TaskEnd, 'result'> {
   result?: R;
 }
 
-/** What `submitTask` throws, as `ApplicationFailure` of these types; the first four have the task's end as their detail. */
+/**
+ * What `submitTask` throws, as `ApplicationFailure` of these types; the first four have the task's
+ * end as their detail.
+ */
 export const FAILURE_TYPES = {
   failed: 'MusterTaskFailed',
   dead: 'MusterTaskDead',
@@ -32,7 +35,10 @@ export const FAILURE_TYPES = {
   unreadable: 'MusterUnreadable',
 } as const;
 
-/** A task that nobody tells us about (another workflow or a client submitted it first) is asked about: first soon, then every minute. */
+/**
+ * A task that nobody tells us about (another workflow or a client submitted it first) is asked
+ * about: first soon, then every minute.
+ */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 60_000;
 /** And any task once an hour, should its callback have been given up. */
@@ -40,12 +46,14 @@ const RARE_ASK_MS = 3_600_000;
 const ASK = 500;
 
 /**
- * Submits one task and waits until it has ended. Answers it if it succeeded (`result`: what the downstream gave; `resultOmitted`: more
- * than 1 MB, read it from the store); otherwise throws an `ApplicationFailure` of the types above. `unknown` is thrown too: the task is
- * parked and only a person knows when it moves again.
+ * Submits one task and waits until it has ended. Answers it if it succeeded (`result`: what the
+ * downstream gave; `resultOmitted`: more than 1 MB, read it from the store); otherwise throws an
+ * `ApplicationFailure` of the types above. `unknown` is thrown too: the task is parked and only a
+ * person knows when it moves again.
  *
- * The task's id makes it safe to repeat: a workflow that is reset, retried, or continued as new while it waits submits the same task
- * again and gets its end. Cancelling the workflow ends the wait, not the task.
+ * The task's id makes it safe to repeat: a workflow that is reset, retried, or continued as new
+ * while it waits submits the same task again and gets its end. Cancelling the workflow ends the
+ * wait, not the task.
  */
 export const submitTask = async <R = unknown, P = unknown>(
   handler: string,
@@ -63,8 +71,8 @@ export const submitTask = async <R = unknown, P = unknown>(
 };
 
 /**
- * The same for many (10,000 and 2 MB at most, accepted in one transaction): their ends in the order of the tasks, whatever they are. Throws
- * only if the tasks are not accepted, or on the timeout.
+ * The same for many (10,000 and 2 MB at most, accepted in one transaction): their ends in the order
+ * of the tasks, whatever they are. Throws only if the tasks are not accepted, or on the timeout.
  */
 export const submitTasks = async <R = unknown, P = unknown>(
   handler: string,
@@ -88,7 +96,10 @@ export const submitTasks = async <R = unknown, P = unknown>(
 
 type HelperActivities = Pick<ReturnType<typeof musterActivities>, 'submitTasks' | 'readTaskEnds'>;
 
-/** Retried until Muster's store takes them: an invalid task and an unknown handler are told apart and not retried. */
+/**
+ * Retried until Muster's store takes them: an invalid task and an unknown handler are told apart
+ * and not retried.
+ */
 const activitiesOf = (prefix: string): HelperActivities => musterActivities(prefix, '1 minute');
 
 const untilEnded = async (
@@ -121,7 +132,10 @@ const timedOut = (wait: Wait): ApplicationFailure => {
   });
 };
 
-/** Results that were too large for a message: as many as fit into an answer at a time, until only those are left that fit into none. */
+/**
+ * Results that were too large for a message: as many as fit into an answer at a time, until only
+ * those are left that fit into none.
+ */
 const fetchOmitted = async (wait: Wait, activities: HelperActivities): Promise<void> => {
   let omitted = wait.omitted();
   while (omitted.length > 0) {
@@ -195,7 +209,9 @@ const withOmission = (end: TaskEnd): TaskEnd =>
     ? { ...end, resultOmitted: true }
     : end;
 
-/** Module state is a workflow run's own: the SDK gives every run its own instances of the modules. */
+/**
+ * Module state is a workflow run's own: the SDK gives every run its own instances of the modules.
+ */
 let inbox: Inbox | undefined;
 const theInbox = (): Inbox => (inbox ??= new Inbox());
 

@@ -10,8 +10,8 @@ const MOST_BYTES = 500_000;
 const AT_ONCE = 4;
 
 /**
- * Idempotent: the id is made here. A local activity, since its input goes to no server: many large completions in one workflow task would
- * make its answer larger than a server takes.
+ * Idempotent: the id is made here. A local activity, since its input goes to no server: many large
+ * completions in one workflow task would make its answer larger than a server takes.
  */
 const { handOnCompletions } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
@@ -19,7 +19,10 @@ const { handOnCompletions } = proxyLocalActivities<Activities>({
   summary: 'completions handed on',
 });
 
-/** Completions that came by signal. They are handed on, small ones together: nothing of them stays in this run, which may then end. */
+/**
+ * Completions that came by signal. They are handed on, small ones together: nothing of them stays
+ * in this run, which may then end.
+ */
 export class Inbox implements Beside {
   private readonly waiting: { told: CompletionSignal; bytes: number }[] = [];
   private running = 0;
@@ -42,7 +45,8 @@ export class Inbox implements Beside {
     const { handler } = this;
     const { taskQueue, runId } = workflowInfo();
     for (let told = this.take(); told.length > 0; told = this.take()) {
-      // Named by what is in it: a workflow task that failed is repeated with more signals, which then go together otherwise.
+      // Named by what is in it: a workflow task that failed is repeated with more signals, which
+      // then go together otherwise.
       const id = completionWorkflowId(taskQueue, handler, `${runId}-${this.handedOn}-${told.length}`);
       this.handedOn += told.length;
       await handOnCompletions({ handler, id, told });

@@ -17,7 +17,10 @@ import { leaderDetails } from './planning/grouping/leaderDetails';
 import type { Turn } from './turnLoop';
 import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
-/** Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else can be done while the store is away. */
+/**
+ * Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else
+ * can be done while the store is away.
+ */
 const { claimBatches } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
@@ -30,9 +33,10 @@ const HEARTBEAT = '10s';
 const COUNT_EVERY_MS = 5_000;
 
 /**
- * Leads a set of targets of one handler (DESIGN section 4.3): looks (a turn), starts a submission for what was claimed, waits until woken,
- * until a submission ends, or until the next batch is due; ends when nothing is left. Its workflow id is the lock; its history grows with
- * batches, never with tasks.
+ * Leads a set of targets of one handler (DESIGN section 4.3): looks (a turn), starts a submission
+ * for what was claimed, waits until woken, until a submission ends, or until the next batch is due;
+ * ends when nothing is left. Its workflow id is the lock; its history grows with batches, never
+ * with tasks.
  */
 export async function leader(input: LeaderInput): Promise<void> {
   const run = new LeaderRun(input);
@@ -53,7 +57,10 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next batch due');
   }
 
-  /** The next run begins on the current version. A server refuses a behaviour from a worker that is not versioned. */
+  /**
+   * The next run begins on the current version. A server refuses a behaviour from a worker that is
+   * not versioned.
+   */
   protected continueAsNew(): Promise<never> {
     const input = { ...this.input, dueInMs: 0 };
     if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof leader>(input);
@@ -84,12 +91,14 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
         : {
-            // The node may be gone, or stopped with its poll open: after a lease at most the next turn asks who holds the partition.
+            // The node may be gone, or stopped with its poll open: after a lease at most the next
+            // turn asks who holds the partition.
             taskQueue: nodeTaskQueue(taskQueue, serving.node),
             scheduleToStartTimeout: serving.leaseMs,
             heartbeatTimeout: serving.leaseMs,
           }),
-      // Its batches' outcomes are in the store: another attempt would only repeat the reading. The next turn adopts what is left.
+      // Its batches' outcomes are in the store: another attempt would only repeat the reading. The
+      // next turn adopts what is left.
       retry: { maximumAttempts: 1 },
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${dispatch.batches} batches, ${dispatch.tasks} tasks`,
@@ -136,6 +145,23 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     const next = this.isOver ? 'idle' : last.next;
     const nowMs = Date.now();
     const dueAtMs = last.dueInMs === null ? null : this.lastAtMs + last.dueInMs;
-    setCurrentDetails(leaderDetails({ handler, name, nowMs, epoch, turn, next, dueAtMs, heldBy, live: live.size, dispatch, backlog, batches, tasks, lastReason })); // prettier-ignore
+    setCurrentDetails(
+      leaderDetails({
+        handler,
+        name,
+        nowMs,
+        epoch,
+        turn,
+        next,
+        dueAtMs,
+        heldBy,
+        live: live.size,
+        dispatch,
+        backlog,
+        batches,
+        tasks,
+        lastReason,
+      }),
+    );
   }
 }

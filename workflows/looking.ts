@@ -14,7 +14,10 @@ import { checkOwnScope } from './ownScope';
 const LOOKS_PER_RUN = 500;
 /** From here on a run continues as new as soon as it can. */
 const LARGE = { events: 4_096, bytes: 4_000_000 };
-/** From here on a look that goes on is told to end: a server takes 10,000 signals for a run, and ends one of 51,200 events or 50 MB. */
+/**
+ * From here on a look that goes on is told to end: a server takes 10,000 signals for a run, and
+ * ends one of 51,200 events or 50 MB.
+ */
 const TOO_LARGE = { events: 8_000, bytes: 12_000_000 };
 
 /** Work of the same run beside its looks. */
@@ -24,15 +27,19 @@ export interface Beside {
 }
 
 /**
- * The loop of a workflow that works off something in the store: looks, waits until the next thing is due or somebody says look, and ends
- * when nothing is left and nobody said look since the last look began.
+ * The loop of a workflow that works off something in the store: looks, waits until the next thing
+ * is due or somebody says look, and ends when nothing is left and nobody said look since the last
+ * look began.
  *
- * No wake-up is lost: whoever makes work commits it, then signals (with start). The flag is lowered *before* the look, so a signal that
- * comes while it runs means one more look; and between reading the flag and returning there is no await, so a signal that comes after is
- * either refused together with the close by the server, which runs this workflow task again with it, or finds the run closed and starts
- * the next one. The same holds for continue-as-new: the next run begins with a look.
+ * No wake-up is lost: whoever makes work commits it, then signals (with start). The flag is lowered
+ * *before* the look, so a signal that comes while it runs means one more look; and between reading
+ * the flag and returning there is no await, so a signal that comes after is either refused together
+ * with the close by the server, which runs this workflow task again with it, or finds the run
+ * closed and starts the next one. The same holds for continue-as-new: the next run begins with a
+ * look.
  *
- * `beside`: something else goes on in this run, which its end would break off: waited for before that.
+ * `beside`: something else goes on in this run, which its end would break off: waited for before
+ * that.
  */
 export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
@@ -65,7 +72,10 @@ const isLarge = (): boolean => workflowInfo().continueAsNewSuggested || exceeds(
 const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
   workflowInfo().historyLength >= events || workflowInfo().historySize >= bytes;
 
-/** A look may take hours; what comes meanwhile may fill the history. Then it is cancelled: what is still to be done is in the store. */
+/**
+ * A look may take hours; what comes meanwhile may fill the history. Then it is cancelled: what is
+ * still to be done is in the store.
+ */
 const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Promise<{ dueInMs: number | null }> => {
   const scope = new CancellationScope();
   let over = false;
@@ -83,11 +93,13 @@ const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Pro
 };
 
 /**
- * For workflows of which there is one, or that wait for days: the workers of the version that began the run may be gone by then, so it goes
- * on with the current one. A server refuses a behaviour from a worker that is not versioned.
+ * For workflows of which there is one, or that wait for days: the workers of the version that began
+ * the run may be gone by then, so it goes on with the current one. A server refuses a behaviour
+ * from a worker that is not versioned.
  *
- * Whatever their code throws ends the run, and so does a change of it without `patched`: all that they work on is in the store, so the
- * sweeper's next run does better than a workflow task that is repeated for ever.
+ * Whatever their code throws ends the run, and so does a change of it without `patched`: all that
+ * they work on is in the store, so the sweeper's next run does better than a workflow task that is
+ * repeated for ever.
  */
 export const upgradedWhileWaiting: WorkflowDefinitionOptionsOrGetter = () => {
   const version = workflowInfo().currentDeploymentVersion;

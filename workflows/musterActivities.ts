@@ -2,7 +2,10 @@ import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporali
 import type { Activities } from '../activities';
 import { workflowTaskQueue } from './naming';
 
-/** Muster's activities for a user's own workflow: they run in Muster's workers, on their queue, and each may be repeated. */
+/**
+ * Muster's activities for a user's own workflow: they run in Muster's workers, on their queue, and
+ * each may be repeated.
+ */
 export const musterActivities = (
   prefix: string,
   startToCloseTimeout: '1 minute' | '5 minutes',

@@ -5,7 +5,10 @@ export const DEFAULT_PREFIX = 'muster';
 
 const MAX_ID = 200; // the sample SQL configuration of a server allows 255 bytes
 
-/** One workflow a leader; the id is the lock. A long key is cut and told apart by its hash (`leaderId` is unique anyway). */
+/**
+ * One workflow a leader; the id is the lock. A long key is cut and told apart by its hash
+ * (`leaderId` is unique anyway).
+ */
 export const leaderWorkflowId = (prefix: string, handler: string, name: string, leaderId: number): string => {
   const plain = `${prefix}/leader/${handler}/${name}`;
   return Buffer.byteLength(plain) <= MAX_ID && !/[\u0000-\u001f\u007f]/.test(plain)
@@ -28,5 +31,8 @@ export const executionWorkflowId = (prefix: string, executionId: string): string
 export const workflowTaskQueue = (prefix: string): string => prefix;
 /** Calls of one handler: only workers whose config has the handler poll it. */
 export const handlerTaskQueue = (prefix: string, handler: string): string => `${prefix}/handler/${handler}`;
-/** Chunks of one worker process. Its id is of this incarnation: a process that comes back polls another queue. */
+/**
+ * Chunks of one worker process. Its id is of this incarnation: a process that comes back polls
+ * another queue.
+ */
 export const nodeTaskQueue = (prefix: string, nodeId: string): string => `${prefix}/node/${nodeId}`;

@@ -27,12 +27,16 @@ const { grantLanes } = proxyLocalActivities<Activities>({
 });
 
 const HEARTBEAT = '5s';
-/** Nobody polls the handler's queue: its batches go back to their lanes. Shorter than the submitter's first lease. */
+/**
+ * Nobody polls the handler's queue: its batches go back to their lanes. Shorter than the
+ * submitter's first lease.
+ */
 const START_LIMIT = '20s';
 
 /**
- * Grants the submitters of a partition to its lanes (DESIGN section 5): many grants a turn; a submitter that comes free asks for the next by
- * itself. Its workflow id is the lock; its history grows with submitters, never with batches.
+ * Grants the submitters of a partition to its lanes (DESIGN section 5): many grants a turn; a
+ * submitter that comes free asks for the next by itself. Its workflow id is the lock; its history
+ * grows with submitters, never with batches.
  */
 export async function queuer(input: QueuerInput): Promise<void> {
   const run = new QueuerRun(input);

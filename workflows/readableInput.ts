@@ -6,8 +6,9 @@ import { whyUnreadable } from './planning/unreadable';
 const TAKES_ANYTHING = ['monitor', 'completion'];
 
 /**
- * Ends a run whose input this worker cannot read (it was started with another data converter, as before one was given to the workers, or by a
- * worker that has none yet): it would work with nothing, and for ever. All is in the store, and the sweeper's next run is started by a worker.
+ * Ends a run whose input this worker cannot read (it was started with another data converter, as
+ * before one was given to the workers, or by a worker that has none yet): it would work with
+ * nothing, and for ever. All is in the store, and the sweeper's next run is started by a worker.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   inbound: [

@@ -2,14 +2,23 @@ import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '
 import type { TurnInput } from './contracts';
 import { checkOwnScope } from './ownScope';
 
-/** Turns after which a run continues as new when it can: at 6 events each a replay takes less than a second, also of many runs on a busy machine. */
+/**
+ * Turns after which a run continues as new when it can: at 6 events each a replay takes less than a
+ * second, also of many runs on a busy machine.
+ */
 export const TURNS_PER_RUN = 200;
 /** Events from which on it is made to; a server ends a run at 51,200. */
 export const MOST_EVENTS = 10_000;
 
-/** Beside its calls, a submission takes until its soft deadline, and some time for the store to come back. */
+/**
+ * Beside its calls, a submission takes until its soft deadline, and some time for the store to come
+ * back.
+ */
 const BESIDE_CALLS_MS = 5 * 60_000;
-/** Longest that a submission may take: calls that are in flight at its soft deadline may still take the handler's own limit. */
+/**
+ * Longest that a submission may take: calls that are in flight at its soft deadline may still take
+ * the handler's own limit.
+ */
 export const submissionLimitMs = (callTimeoutMs = 3_600_000): number => callTimeoutMs + BESIDE_CALLS_MS;
 
 /** What every turn is given: who takes it, and which activities it knows of. */
@@ -25,8 +34,9 @@ interface Answer {
 }
 
 /**
- * The loop of a workflow that decides in turns (DESIGN section 4.3): takes a turn, keeps what it started running, waits until woken, until
- * something that it started ends, or until the next thing is due; ends when nothing is left. Leaders and queuers are such.
+ * The loop of a workflow that decides in turns (DESIGN section 4.3): takes a turn, keeps what it
+ * started running, waits until woken, until something that it started ends, or until the next thing
+ * is due; ends when nothing is left. Leaders and queuers are such.
  */
 export abstract class TurnLoop<A extends Answer> {
   /** Wakes so far, and how many of them the last turn knew of. */
@@ -71,16 +81,19 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   private async takeTurns(dueInMs: number): Promise<void> {
-    // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is nothing to look at before.
-    // The signal that came with the start said the same; a second one means that something is due earlier.
+    // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is
+    // nothing to look at before. The signal that came with the start said the same; a second one
+    // means that something is due earlier.
     if (dueInMs > 0) {
       this.looked = 1;
       await this.wait(dueInMs);
     }
     for (;;) {
-      // A request to cancel aborts no call: nothing new is begun, and the run ends with what runs. The next wake starts another.
+      // A request to cancel aborts no call: nothing new is begun, and the run ends with what runs.
+      // The next wake starts another.
       if (this.cancelled) return condition(() => this.live.size === 0);
-      // Before any local activity of this workflow task, and with nothing in flight: a closed run's activities are aborted.
+      // Before any local activity of this workflow task, and with nothing in flight: a closed run's
+      // activities are aborted.
       if (this.isLong() && this.live.size === 0) await this.continueAsNew();
       const draining = this.mustEnd();
       this.looked = this.looks;
@@ -101,7 +114,10 @@ export abstract class TurnLoop<A extends Answer> {
     }
   }
 
-  /** An activity is under way until `work` ends, well or not: the next turn finds out in the store what became of it. */
+  /**
+   * An activity is under way until `work` ends, well or not: the next turn finds out in the store
+   * what became of it.
+   */
   protected track(no: number, work: Promise<void>): void {
     this.live.add(no);
     work
@@ -114,8 +130,9 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * The activity that just ended, started in `turn`, published that nothing is left: the run may end, unless somebody wakes it first. A turn
-   * since (a late wake, for nothing) has published anew, and is to be taken back by another.
+   * The activity that just ended, started in `turn`, published that nothing is left: the run may
+   * end, unless somebody wakes it first. A turn since (a late wake, for nothing) has published
+   * anew, and is to be taken back by another.
    */
   protected stepDown(turn: number): void {
     if (!this.woken && turn === this.turn) this.released = true;
@@ -127,15 +144,19 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * The run is to be followed by another as soon as nothing happens to be in flight: it is long, or a new version became the current one.
-   * Until then it goes on claiming: one slow call must not hold up everything else that the run leads.
+   * The run is to be followed by another as soon as nothing happens to be in flight: it is long, or
+   * a new version became the current one. Until then it goes on claiming: one slow call must not
+   * hold up everything else that the run leads.
    */
   private isLong(): boolean {
     const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
     return this.turn >= this.turnsPerRun || continueAsNewSuggested || targetWorkerDeploymentVersionChanged;
   }
 
-  /** The server would end a run with a history much longer than this: it claims nothing more until nothing is in flight. */
+  /**
+   * The server would end a run with a history much longer than this: it claims nothing more until
+   * nothing is in flight.
+   */
   private mustEnd(): boolean {
     return workflowInfo().historyLength >= this.mostEvents;
   }

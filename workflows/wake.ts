@@ -12,7 +12,10 @@ import {
 } from './naming';
 import type { LeaderInput } from './contracts';
 
-/** Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a closed one starts, neither is missed. */
+/**
+ * Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a
+ * closed one starts, neither is missed.
+ */
 
 export interface WakeTarget {
   leaderId: number;
@@ -23,8 +26,9 @@ export interface WakeTarget {
 }
 
 /**
- * A worker that dies in a workflow task costs this before another takes over: half of the 30 s within which sending must go on. Not less,
- * although a turn is far shorter: on a starved machine a replay takes seconds, and each task that is lost to the timeout is begun anew.
+ * A worker that dies in a workflow task costs this before another takes over: half of the 30 s
+ * within which sending must go on. Not less, although a turn is far shorter: on a starved machine a
+ * replay takes seconds, and each task that is lost to the timeout is begun anew.
  */
 const WORKFLOW_TASK_TIMEOUT = '15s';
 
@@ -32,12 +36,16 @@ const WORKFLOW_TASK_TIMEOUT = '15s';
 const PARALLEL = 16;
 
 /**
- * A wake without an answer for so long has failed: the server hangs, or the way to it. Whoever made the work has committed it, so nothing is
- * lost: the row that says "woken" expires, and the sweeper wakes again.
+ * A wake without an answer for so long has failed: the server hangs, or the way to it. Whoever made
+ * the work has committed it, so nothing is lost: the row that says "woken" expires, and the sweeper
+ * wakes again.
  */
 export const WAKE_DEADLINE_MS = 5_000;
 
-/** With a deadline for the request and all its repetitions; rejects in time also where the connection does not. */
+/**
+ * With a deadline for the request and all its repetitions; rejects in time also where the
+ * connection does not.
+ */
 const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -52,8 +60,9 @@ const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> =
 };
 
 /**
- * Sends some at a time. Failures are not thrown; the first one is answered, for the log. When as many as are sent at once have failed and not
- * one got through meanwhile, the rest is left to the sweeper: each would wait for the same server again.
+ * Sends some at a time. Failures are not thrown; the first one is answered, for the log. When as
+ * many as are sent at once have failed and not one got through meanwhile, the rest is left to the
+ * sweeper: each would wait for the same server again.
  */
 const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknown>): Promise<Error | null> => {
   let failure: Error | null = null;
@@ -75,8 +84,8 @@ const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknow
 };
 
 /**
- * Wakes leaders that a statement has already written as working or waiting. Failures are not thrown: the rows expire and the sweeper
- * wakes them again; the first one is answered, for the log.
+ * Wakes leaders that a statement has already written as working or waiting. Failures are not
+ * thrown: the rows expire and the sweeper wakes them again; the first one is answered, for the log.
  */
 export const wakeLeaderWorkflows = (
   temporal: Client,
@@ -106,14 +115,18 @@ export const wakeLeaderWorkflows = (
       );
     if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
     return start({ typedSearchAttributes: handlerAttribute(leader.handler) }).catch((error: unknown) => {
-      // A server where nobody has registered it (workers do when they start): the leader matters, its filter in the Web UI does not.
+      // A server where nobody has registered it (workers do when they start): the leader matters,
+      // its filter in the Web UI does not.
       if (!/search attribute/i.test(reasonOf(error))) throw error;
       attributeRefusedAt.set(temporal, performance.now());
       return start({});
     });
   });
 
-/** Each wake would be sent twice otherwise. It is tried again, since an operator may have registered it meanwhile. */
+/**
+ * Each wake would be sent twice otherwise. It is tried again, since an operator may have registered
+ * it meanwhile.
+ */
 const REFUSED_MS = 300_000;
 /** When the server of a client last refused the search attribute. */
 const attributeRefusedAt = new WeakMap<Client, number>();
@@ -167,7 +180,10 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
     `Asks what became of accepted batches of ${handler}`,
   );
 
-/** Starts or tells queuers to look, after a statement has written them as working. The first failure is answered, for the log: the sweeper wakes again. */
+/**
+ * Starts or tells queuers to look, after a statement has written them as working. The first failure
+ * is answered, for the log: the sweeper wakes again.
+ */
 export const wakeQueuerWorkflows = (
   temporal: Client,
   prefix: string,
@@ -188,8 +204,9 @@ export const wakeQueuerWorkflows = (
   );
 
 /**
- * Starts or tells the workflows of executions to look, some at a time. A run that is started by it waits `resumeAfterMs` first (E7). The first
- * failure is answered, for the log: the sweeper wakes again.
+ * Starts or tells the workflows of executions to look, some at a time. A run that is started by it
+ * waits `resumeAfterMs` first (E7). The first failure is answered, for the log: the sweeper wakes
+ * again.
  */
 export const wakeExecutions = (
   temporal: Client,

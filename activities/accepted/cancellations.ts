@@ -8,14 +8,18 @@ import type { Handler } from '../../handlers/types';
 /** Calls side by side. */
 const AT_ONCE = 8;
 const TICK_MS = 1_000;
-/** Beyond the handler's own timeout: a call that has not been answered by then belongs to whoever takes it next. */
+/**
+ * Beyond the handler's own timeout: a call that has not been answered by then belongs to whoever
+ * takes it next.
+ */
 const LEASE_MARGIN_MS = 5_000;
 
 type CancelDeps = Pick<ActivityDeps, 'pool' | 'draining' | 'log'>;
 
 /**
- * Asks the downstream of one handler to stop the accepted batches that were given up, at least once each, beside the questions of its monitor.
- * What was not answered stays in the store and is asked again, by whichever process looks next.
+ * Asks the downstream of one handler to stop the accepted batches that were given up, at least once
+ * each, beside the questions of its monitor. What was not answered stays in the store and is asked
+ * again, by whichever process looks next.
  */
 export class Cancellations {
   private ending = false;
@@ -27,7 +31,10 @@ export class Cancellations {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Works until `end` was called and nothing is due; answers in how many ms the next call is, null: there is none. */
+  /**
+   * Works until `end` was called and nothing is due; answers in how many ms the next call is, null:
+   * there is none.
+   */
   async run(): Promise<number | null> {
     const { pool } = this.deps;
     for (;;) {

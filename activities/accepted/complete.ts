@@ -52,11 +52,13 @@ const RETRY_AFTER_MS = 1_000;
 type CompleteDeps = Pick<ActivityDeps, 'pool'>;
 
 /**
- * Completion from outside (H7): the downstream, or somebody for it, tells what became of a batch, and nobody need ask. In the shapes of H1: a
- * member without a result is unknown (H2). Guarded like any settlement by (batch, attempt), so it counts once; the same told again is known
- * by its digest and answered the same. A batch of unknown outcome, parked or waiting to be sent again, may be completed too. Before the
- * acceptance is written here: `later`, to be told again. Nothing is settled by what cannot be read: the batch is asked about as before.
- * Rejects if the results break off (then too nothing is settled) or the store is away. The caller rings: `ringCompleted`.
+ * Completion from outside (H7): the downstream, or somebody for it, tells what became of a batch,
+ * and nobody need ask. In the shapes of H1: a member without a result is unknown (H2). Guarded like
+ * any settlement by (batch, attempt), so it counts once; the same told again is known by its digest
+ * and answered the same. A batch of unknown outcome, parked or waiting to be sent again, may be
+ * completed too. Before the acceptance is written here: `later`, to be told again. Nothing is
+ * settled by what cannot be read: the batch is asked about as before. Rejects if the results break
+ * off (then too nothing is settled) or the store is away. The caller rings: `ringCompleted`.
  */
 export const completeAccepted = async (
   { pool }: CompleteDeps,
@@ -69,7 +71,8 @@ export const completeAccepted = async (
   if (batch === undefined && told.reference !== undefined) {
     if (await isCalling(pool, handler.name))
       return later('no batch was accepted under this reference yet, and calls are under way');
-    // No call is under way, so its acceptance is written if it ever will be; it may have been so since the first look.
+    // No call is under way, so its acceptance is written if it ever will be; it may have been so
+    // since the first look.
     [batch, other] = await find(pool, handler.name, told);
   }
   if (batch === undefined) return { kind: 'unknown-batch' };

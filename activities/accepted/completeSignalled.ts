@@ -9,11 +9,17 @@ import { cutText } from '../../handlers/text';
 /** Of one signal: a history keeps it twice, and a server refuses 2 MB. */
 const RESULTS_MAX = 1_000;
 const BYTES_MAX = 1_000_000;
-/** Told too early: tried again after so long, ten minutes in all, longer than a call. Then it is given up; the batch is asked about as before. */
+/**
+ * Told too early: tried again after so long, ten minutes in all, longer than a call. Then it is
+ * given up; the batch is asked about as before.
+ */
 const EARLY_TIMES = 70;
 const earlyDelayMs = (attempt: number): number => Math.min(10_000, attempt * 500);
 
-/** A completion that came to the monitor by signal (H7). Nobody waits for the answer: what is refused is logged, and stands in the history. */
+/**
+ * A completion that came to the monitor by signal (H7). Nobody waits for the answer: what is
+ * refused is logged, and stands in the history.
+ */
 export const completeSignalled = async (
   deps: ActivityDeps,
   { handler: name, told }: MonitorInput & { told: CompletionSignal },
@@ -45,7 +51,13 @@ export const completeSignalled = async (
 
 const unread = (told: CompletionSignal): CompletionEnd | null => {
   const why = whyUnreadable(told);
-  return why === null ? null : { kind: 'unreadable', field: 'completion', message: `expected plain JSON (json/plain), got what cannot be read here: ${cutText(why, 500)}` }; // prettier-ignore
+  return why === null
+    ? null
+    : {
+        kind: 'unreadable',
+        field: 'completion',
+        message: `expected plain JSON (json/plain), got what cannot be read here: ${cutText(why, 500)}`,
+      };
 };
 
 const tooLarge = (told: CompletionSignal): CompletionEnd | null => {
@@ -53,9 +65,17 @@ const tooLarge = (told: CompletionSignal): CompletionEnd | null => {
   const bytes = Buffer.byteLength(JSON.stringify(told) ?? '');
   const remedy = 'use client.complete or the HTTP callback for more';
   if (results > RESULTS_MAX)
-    return { kind: 'unreadable', field: 'results', message: `expected at most ${RESULTS_MAX} by signal, got ${results}; ${remedy}` }; // prettier-ignore
+    return {
+      kind: 'unreadable',
+      field: 'results',
+      message: `expected at most ${RESULTS_MAX} by signal, got ${results}; ${remedy}`,
+    };
   if (bytes > BYTES_MAX)
-    return { kind: 'unreadable', field: 'results', message: `expected at most ${BYTES_MAX} bytes by signal, got ${bytes}; ${remedy}` }; // prettier-ignore
+    return {
+      kind: 'unreadable',
+      field: 'results',
+      message: `expected at most ${BYTES_MAX} bytes by signal, got ${bytes}; ${remedy}`,
+    };
   return null;
 };
 

@@ -4,7 +4,10 @@ import { show } from '../../handlers/text';
 import type { ItemResult, Results } from '../../handlers/types';
 import { RESULT_BYTES_MAX } from '../../handlers/storable';
 
-/** What somebody outside tells of a batch that the downstream has (H7): the same words in the client, the signal and the HTTP callback. */
+/**
+ * What somebody outside tells of a batch that the downstream has (H7): the same words in the
+ * client, the signal and the HTTP callback.
+ */
 
 export const COMPLETION_STATUSES = ['done', 'expired', 'failed'] as const;
 
@@ -15,8 +18,9 @@ export interface CompletionWhat {
 }
 
 /**
- * `done` (default): results as H1 has them, a member without one is unknown (H2). `expired`: those that there are, the rest is tried again.
- * `failed`: refused for its content, nothing of it was applied (H4).
+ * `done` (default): results as H1 has them, a member without one is unknown (H2). `expired`: those
+ * that there are, the rest is tried again. `failed`: refused for its content, nothing of it was
+ * applied (H4).
  */
 export interface CompletionTold<R = Results> {
   status?: (typeof COMPLETION_STATUSES)[number];
@@ -33,7 +37,10 @@ export interface CompletionProblem {
   message: string;
 }
 
-/** The first thing wrong with the shape, or null. The results themselves are checked while they are read. */
+/**
+ * The first thing wrong with the shape, or null. The results themselves are checked while they are
+ * read.
+ */
 export const checkCompletion = (told: Completion): CompletionProblem | null => {
   if (typeof told !== 'object' || told === null)
     return problem('completion', 'an object with results, or with a status', told);
@@ -97,7 +104,10 @@ export class CompletionReader {
     return this.hash.digest('base64url');
   }
 
-  /** The digest of all that is told, read for it alone; null: more than `most` results, so not what settled the batch. */
+  /**
+   * The digest of all that is told, read for it alone; null: more than `most` results, so not what
+   * settled the batch.
+   */
   async readDigest(most: number): Promise<string | null> {
     let read = 0;
     for await (const item of this.results()) if (item !== undefined && ++read > most) return null;

@@ -23,13 +23,19 @@ export type AcceptedBatch = CarriedBatch & {
   deadlinesPassed: number | null;
 };
 
-/** What a downstream said of a batch that it had accepted, so far as it is no longer simply pending. */
+/**
+ * What a downstream said of a batch that it had accepted, so far as it is no longer simply pending.
+ */
 export type Conclusion =
-  /** Results are to be read; `missing`: what becomes of members without one (H7: of an expired batch, a retry). */
+  /**
+   * Results are to be read; `missing`: what becomes of members without one (H7: of an expired
+   * batch, a retry).
+   */
   | { kind: 'read'; missing?: Missing }
   /**
-   * The downstream refused the batch after all, for its content (a validation of the whole input, say), and applied nothing of it: as a
-   * refusal at submit, so it is bisected (H4). A downstream that fails half-way must say `expired` or `done`, with results.
+   * The downstream refused the batch after all, for its content (a validation of the whole input,
+   * say), and applied nothing of it: as a refusal at submit, so it is bisected (H4). A downstream
+   * that fails half-way must say `expired` or `done`, with results.
    */
   | { kind: 'rejected'; error: string }
   | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' }
@@ -52,7 +58,10 @@ const LANES = 4;
 const MOST = 100;
 const GRACE_ROUNDS = 10;
 
-/** Concludes accepted batches beside the questions: a few at a time, each settled by itself, their targets rung. */
+/**
+ * Concludes accepted batches beside the questions: a few at a time, each settled by itself, their
+ * targets rung.
+ */
 export class Conclusions {
   settled = 0;
   private readonly added: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
@@ -121,7 +130,10 @@ export class Conclusions {
     await this.flush();
   }
 
-  /** Targets whose batches ended take part again: weight and slots that those held are free (H6), tasks may have come back. */
+  /**
+   * Targets whose batches ended take part again: weight and slots that those held are free (H6),
+   * tasks may have come back.
+   */
   async flush(): Promise<void> {
     const targets = [...this.freed];
     this.freed.clear();
@@ -164,7 +176,8 @@ export class Conclusions {
     else if (conclusion.kind === 'unknown') outcome = { ...conclusion, kind: 'look-up', overdue: batch.overdue };
     else outcome = { kind: 'rejected', error: conclusion.error };
     if (outcome.kind === 'look-up') {
-      // Under an attempt of its own: pages of an answer that broke off must not stand beside those of the look-up's.
+      // Under an attempt of its own: pages of an answer that broke off must not stand beside those
+      // of the look-up's.
       const { overdue } = call;
       call = await this.take(batch, call.attempt);
       if (call === null) return;
@@ -177,7 +190,11 @@ export class Conclusions {
   }
 
   private async takeAll(added: readonly { batch: AcceptedBatch; conclusion: Conclusion }[]): Promise<void> {
-    const taken = await takeReadings(this.deps.pool, added.map(({ batch }) => batch), LEASE_MS); // prettier-ignore
+    const taken = await takeReadings(
+      this.deps.pool,
+      added.map(({ batch }) => batch),
+      LEASE_MS,
+    );
     for (const one of added) {
       const attempt = taken.get(one.batch.id);
       if (attempt === undefined) {

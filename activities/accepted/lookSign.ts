@@ -4,7 +4,10 @@ import type { Pool } from '../../postgres/pool';
 /** Between two signs of a look that goes on. */
 const EVERY_MS = 10_000;
 
-/** Tells the store that a look of a monitor or the notifier is under way: what is overdue meanwhile is being worked on. */
+/**
+ * Tells the store that a look of a monitor or the notifier is under way: what is overdue meanwhile
+ * is being worked on.
+ */
 export class LookSign {
   private givenAt = -Infinity;
 
@@ -13,7 +16,10 @@ export class LookSign {
     private readonly resource: string,
   ) {}
 
-  /** Returns at once. One that fails is followed by the next: nothing rests on it but what is told of the run. */
+  /**
+   * Returns at once. One that fails is followed by the next: nothing rests on it but what is told
+   * of the run.
+   */
   give(): void {
     const now = performance.now();
     if (now - this.givenAt < EVERY_MS) return;

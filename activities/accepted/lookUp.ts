@@ -13,8 +13,9 @@ export interface AskAgain {
 }
 
 /**
- * H3 and H7 for an accepted batch whose reference leads nowhere: lost, or past its deadline. Looked up first, where the handler can;
- * else unknown: sent again with idempotency or if it is absent, parked otherwise (`decideSettlement`).
+ * H3 and H7 for an accepted batch whose reference leads nowhere: lost, or past its deadline. Looked
+ * up first, where the handler can; else unknown: sent again with idempotency or if it is absent,
+ * parked otherwise (`decideSettlement`).
  */
 export const lookUpAccepted = async (
   deps: ActivityDeps,
@@ -36,7 +37,8 @@ export const lookUpAccepted = async (
   switch (found.kind) {
     case 'accepted':
       if (found.reference !== batch.reference) return found;
-      // The look-up knows the very reference that the status does not: they disagree, so wait; at the deadline nothing is known.
+      // The look-up knows the very reference that the status does not: they disagree, so wait; at
+      // the deadline nothing is known.
       return known.knownStatus === 'lost' && !batch.overdue
         ? { kind: 'ask-again', inMs: everyMs, error: `${known.error}; a look-up still finds it` }
         : { kind: 'unknown', error: known.error };

@@ -16,18 +16,27 @@ import type { Handler, ReferenceStatus } from '../../handlers/types';
 /** References in one question. */
 const ASK = 100;
 const TICK_MS = 1_000;
-/** Waits up to this long for the next question about a batch of a lane are spent in the activity. */
+/**
+ * Waits up to this long for the next question about a batch of a lane are spent in the activity.
+ */
 const HERE_MS = 250;
 /** So that those that become due meanwhile share the question. */
 const GATHER_MS = 20;
-/** No new question after this: the next look begins a fresh activity. Results that are being read may take longer. */
+/**
+ * No new question after this: the next look begins a fresh activity. Results that are being read
+ * may take longer.
+ */
 const SOFT_LIMIT_MS = 10 * 60_000;
-/** A question that was not answered is no answer: past its deadline a batch is asked about for this many rounds more. */
+/**
+ * A question that was not answered is no answer: past its deadline a batch is asked about for this
+ * many rounds more.
+ */
 const GRACE_ROUNDS = 10;
 
 /**
- * One look at the batches that the downstream of a handler accepted (H7): asks about those whose time has come, many in one call, and
- * concludes those that ended while it goes on asking about the others. Ends when nothing is due and nothing is being read.
+ * One look at the batches that the downstream of a handler accepted (H7): asks about those whose
+ * time has come, many in one call, and concludes those that ended while it goes on asking about the
+ * others. Ends when nothing is due and nothing is being read.
  */
 export const pollAccepted = async (deps: ActivityDeps, { handler: name }: MonitorInput): Promise<PollAnswer> => {
   const handler = deps.handlers.get(name);
@@ -42,7 +51,8 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
   const cancellations = new Cancellations(deps, handler, context.cancellationSignal);
   const cancelling = cancellations.run();
   cancelling.catch(() => undefined); // awaited below
-  // The leases of batches in hand are renewed and what was settled is rung, however long a file takes.
+  // The leases of batches in hand are renewed and what was settled is rung, however long a file
+  // takes.
   const sign = new LookSign(deps.pool, monitorLook(name));
   sign.give();
   const ticker = setInterval(() => {
@@ -95,7 +105,8 @@ class PollRun {
       else {
         await this.conclusions.flush();
         const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
-        // A lane stands still meanwhile; a timer of the workflow and an activity take longer than that.
+        // A lane stands still meanwhile; a timer of the workflow and an activity take longer than
+        // that.
         if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
           await this.conclusions.nextChange(dueInMs + GATHER_MS);
         else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
@@ -105,7 +116,11 @@ class PollRun {
 
   private async ask(due: readonly AcceptedBatch[]): Promise<void> {
     this.inLanes ||= due.some((batch) => batch.inLane);
-    const outcome = await pollReferences(this.handler, due.map((batch) => batch.reference), { signal: this.signal }); // prettier-ignore
+    const outcome = await pollReferences(
+      this.handler,
+      due.map((batch) => batch.reference),
+      { signal: this.signal },
+    );
     if (outcome.kind === 'statuses') {
       const pending: { batch: AcceptedBatch; error: string | null }[] = [];
       for (const [i, status] of outcome.statuses.entries())
@@ -155,19 +170,30 @@ class PollRun {
     }
   }
 
-  /** Asked for after its deadline, and not done. In a lane it is unknown a few times, then its lane is parked (C9); elsewhere H7. */
+  /**
+   * Asked for after its deadline, and not done. In a lane it is unknown a few times, then its lane
+   * is parked (C9); elsewhere H7.
+   */
   private passDeadline(batch: AcceptedBatch, error: string): void {
     const { deadlinesPassed } = batch;
     const decision =
       deadlinesPassed === null
         ? null
-        : decidePending({ deadlineInMs: 0, askedSince: true, overdue: deadlinesPassed + 1, overdueMax: this.handler.lane.deadlines }); // prettier-ignore
+        : decidePending({
+            deadlineInMs: 0,
+            askedSince: true,
+            overdue: deadlinesPassed + 1,
+            overdueMax: this.handler.lane.deadlines,
+          });
     if (decision?.kind === 'park')
       this.conclusions.add(batch, { kind: 'park', reason: `${decision.reason} (${error})` });
     else this.conclusions.add(batch, { kind: 'unknown', error, knownStatus: 'pending' });
   }
 
-  /** Nothing was said about any of them: later again, with why; a batch whose grace has passed too is given to the unknown ones. */
+  /**
+   * Nothing was said about any of them: later again, with why; a batch whose grace has passed too
+   * is given to the unknown ones.
+   */
   private async unanswered(
     due: readonly AcceptedBatch[],
     outcome: Exclude<PollOutcome, { kind: 'statuses' }>,
@@ -180,7 +206,10 @@ class PollRun {
     const error = `its status could not be asked: ${outcome.error}`;
     for (const batch of due) if (past.has(batch.id)) this.passDeadline(batch, error);
     const waitMs = Math.max(everyMs, outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0);
-    await this.putOff(due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })), waitMs); // prettier-ignore
+    await this.putOff(
+      due.filter((batch) => !past.has(batch.id)).map((batch) => ({ batch, error })),
+      waitMs,
+    );
     await this.conclusions.start();
   }
 
@@ -196,6 +225,10 @@ class PollRun {
     inMs: number,
   ): Promise<void> {
     if (batches.length === 0) return;
-    await putOffPolls(this.deps.pool, batches.map(({ batch, error }) => ({ id: batch.id, attempt: batch.attempt, error })), inMs); // prettier-ignore
+    await putOffPolls(
+      this.deps.pool,
+      batches.map(({ batch, error }) => ({ id: batch.id, attempt: batch.attempt, error })),
+      inMs,
+    );
   }
 }

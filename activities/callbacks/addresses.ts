@@ -1,7 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
-/** Which addresses a webhook may be sent to (`callbacks.allow`): a guard against a server's own network being called through us. */
+/**
+ * Which addresses a webhook may be sent to (`callbacks.allow`): a guard against a server's own
+ * network being called through us.
+ */
 
 export interface Resolved {
   address: string;
@@ -12,20 +15,46 @@ export type Resolve = (host: string) => Promise<readonly Resolved[]>;
 /** The system's resolver, all addresses. */
 export const resolveHost: Resolve = async (host) => (await lookup(host, { all: true, verbatim: true })) as Resolved[];
 
-/** Not on the public Internet (IANA's special-purpose registries): loopback, private, link-local (cloud metadata), documentation, multicast. */
+/**
+ * Not on the public Internet (IANA's special-purpose registries): loopback, private, link-local
+ * (cloud metadata), documentation, multicast.
+ */
 const NOT_PUBLIC = { 4: new BlockList(), 6: new BlockList() }; // two: one list would also compare 8.8.8.8 as ::ffff:8.8.8.8
 for (const [net, bits] of [
-  ['0.0.0.0', 8], ['10.0.0.0', 8], ['100.64.0.0', 10], ['127.0.0.0', 8], ['169.254.0.0', 16], ['172.16.0.0', 12], ['192.0.0.0', 24],
-  ['192.0.2.0', 24], ['192.88.99.0', 24], ['192.168.0.0', 16], ['198.18.0.0', 15], ['198.51.100.0', 24], ['203.0.113.0', 24],
-  ['224.0.0.0', 4], ['240.0.0.0', 4],
-] as const) NOT_PUBLIC[4].addSubnet(net, bits, 'ipv4'); // prettier-ignore
-// Of IPv6, only 2000::/3 is public, less the ranges that carry an IPv4 address, documentation and tunnels.
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  NOT_PUBLIC[4].addSubnet(net, bits, 'ipv4');
+// Of IPv6, only 2000::/3 is public, less the ranges that carry an IPv4 address, documentation and
+// tunnels.
 for (const [net, bits] of [
-  ['::', 3], ['4000::', 2], ['8000::', 1], ['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20],
-] as const) NOT_PUBLIC[6].addSubnet(net, bits, 'ipv6'); // prettier-ignore
+  ['::', 3],
+  ['4000::', 2],
+  ['8000::', 1],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const)
+  NOT_PUBLIC[6].addSubnet(net, bits, 'ipv6');
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-/** An IPv4 address in IPv6 clothes is that IPv4 address. Other spellings of one fall into `::/3`. */
+/**
+ * An IPv4 address in IPv6 clothes is that IPv4 address. Other spellings of one fall into `::/3`.
+ */
 const plain = (address: string): string => MAPPED.exec(address)?.[1] ?? address;
 
 export const isPublic = (address: string): boolean => {
@@ -48,8 +77,9 @@ export const isAllowedHost = (allow: readonly string[], url: URL): boolean => {
 };
 
 /**
- * Of a host's addresses, those that may be connected to: public ones, and others only if they are named in `allow` themselves, so that
- * an allowed name whose DNS entry is turned to an inner address leads nowhere. `localhost` names the loopback itself.
+ * Of a host's addresses, those that may be connected to: public ones, and others only if they are
+ * named in `allow` themselves, so that an allowed name whose DNS entry is turned to an inner
+ * address leads nowhere. `localhost` names the loopback itself.
  */
 export const allowedAddresses = (
   allow: readonly string[],

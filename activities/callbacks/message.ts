@@ -7,8 +7,9 @@ import { readTaskEnds, readValues } from '../../postgres/callbacks/taskEnd';
 const RESULT_BYTES = 32_768;
 
 /**
- * The message with the values that the downstream gave for its tasks, if they are below 32 KiB in all; else without them and saying so.
- * Read at delivery, so that the settling transaction writes each value once (H8).
+ * The message with the values that the downstream gave for its tasks, if they are below 32 KiB in
+ * all; else without them and saying so. Read at delivery, so that the settling transaction writes
+ * each value once (H8).
  */
 export const withResults = async (
   pool: Pool,
@@ -20,7 +21,10 @@ export const withResults = async (
   const asked = message.tasks.filter(
     (task) => task.result === undefined && (task.state === 'succeeded' || task.state === 'failed'),
   );
-  const ends = await readTaskEnds(pool, asked.map((task) => task.id)); // prettier-ignore
+  const ends = await readTaskEnds(
+    pool,
+    asked.map((task) => task.id),
+  );
   // A task that was redriven since has another batch by now: this message is about this one.
   const placed = ends.filter((end) => end.batchId === batchId && end.attempt === attempt && end.place !== null);
   const values = await readValues(
@@ -39,7 +43,10 @@ const withResult = (task: TaskEnd, stored: StoredValue | undefined): TaskEnd =>
 
 const noteOf = ({ note }: StoredValue): Pick<TaskEnd, 'resultNote'> => (note === null ? {} : { resultNote: note });
 
-/** The message in parts of about `maxBytes` of JSON at most, each whole in itself, tasks in order; a single task is never split. */
+/**
+ * The message in parts of about `maxBytes` of JSON at most, each whole in itself, tasks in order; a
+ * single task is never split.
+ */
 export const partsOf = (message: TasksEnded, maxBytes: number): TasksEnded[] => {
   const parts: TasksEnded[] = [];
   let tasks: TaskEnd[] = [];

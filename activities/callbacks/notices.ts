@@ -3,7 +3,10 @@ import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 import type { Notice } from '../../postgres/calls/settle';
 import type { Call } from '../calls/call';
 
-/** One message a batch and initiator (A17), about those of its members that came to an end in this call. */
+/**
+ * One message a batch and initiator (A17), about those of its members that came to an end in this
+ * call.
+ */
 export const noticesOf = (
   call: Call,
   rest: readonly number[],

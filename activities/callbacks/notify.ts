@@ -19,7 +19,10 @@ import { partsOf, withResults } from './message';
 import { sendWebhook } from './webhook';
 import type { Delivery } from './webhook';
 
-/** Taken at once, and delivered side by side. Four rounds of the longest delivery end well within the lease. */
+/**
+ * Taken at once, and delivered side by side. Four rounds of the longest delivery end well within
+ * the lease.
+ */
 const TAKE = 64;
 const LANES = 16;
 const LEASE_MS = 60_000;
@@ -29,15 +32,19 @@ const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 3_600_000;
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
-/** Most bytes of one signal or request: a server refuses payloads of 2 MB, receivers larger bodies. A larger message goes in parts. */
+/**
+ * Most bytes of one signal or request: a server refuses payloads of 2 MB, receivers larger bodies.
+ * A larger message goes in parts.
+ */
 const SIGNAL_BYTES = 400_000;
 /** A signal without an answer for so long is sent again later. */
 const SIGNAL_MS = 10_000;
 const WEBHOOK_BYTES = 1_000_000;
 
 /**
- * The wait after that many attempts, without jitter: 2 s, doubled up to an hour; null once the waits before it are 24 h in all. Counted
- * by attempts: how long a receiver was away is then the same whether or not anybody tried.
+ * The wait after that many attempts, without jitter: 2 s, doubled up to an hour; null once the
+ * waits before it are 24 h in all. Counted by attempts: how long a receiver was away is then the
+ * same whether or not anybody tried.
  */
 export const deliveryWaitMs = (attempts: number): number | null => {
   const waitOf = (attempt: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 20));
@@ -46,7 +53,10 @@ export const deliveryWaitMs = (attempts: number): number | null => {
   return waited >= GIVE_UP_AFTER_MS ? null : waitOf(attempts);
 };
 
-/** One look at the outbox (DESIGN section 4.6): delivers what is due until nothing is, or for the soft deadline. At least once each. */
+/**
+ * One look at the outbox (DESIGN section 4.6): delivers what is due until nothing is, or for the
+ * soft deadline. At least once each.
+ */
 export const deliverNotifications = async (deps: ActivityDeps): Promise<DeliveryAnswer> => {
   const context = Context.current();
   setMaxListeners(0, context.cancellationSignal); // each delivery under way listens
@@ -82,7 +92,10 @@ const fanoutMessage = (body: FanoutEnded): Message => ({
 
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
-  /** Hosts that did not answer at all in this look: what else goes there is put off untried, or they would hold up everybody. */
+  /**
+   * Hosts that did not answer at all in this look: what else goes there is put off untried, or they
+   * would hold up everybody.
+   */
   private readonly down = new Map<string, string>();
 
   constructor(
@@ -150,7 +163,12 @@ class DeliveryRun {
   private async tasksMessage(one: TakenNotification, body: TasksEnded): Promise<Message> {
     const whole = await withResults(this.deps.pool, body, one.batchId, one.batchAttempt);
     const timestamp = one.endedAt ?? new Date().toISOString();
-    return { type: 'tasks.ended', timestamp, signal: tasksEndedSignal.name, partsOf: (maxBytes) => partsOf(whole, maxBytes) }; // prettier-ignore
+    return {
+      type: 'tasks.ended',
+      timestamp,
+      signal: tasksEndedSignal.name,
+      partsOf: (maxBytes) => partsOf(whole, maxBytes),
+    };
   }
 
   private async signalWorkflow(one: TakenNotification, message: Message): Promise<Delivery> {

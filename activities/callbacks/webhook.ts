@@ -9,7 +9,9 @@ import { retryAfterMs } from '../../handlers/http/retryAfter';
 import { linkedSignal } from '../../handlers/deadline';
 import { cutText, describeThrown } from '../../handlers/text';
 
-/** What became of one delivery. `unreachable`: nothing was answered at all; its host may be down. */
+/**
+ * What became of one delivery. `unreachable`: nothing was answered at all; its host may be down.
+ */
 export type Delivery =
   | { kind: 'delivered' }
   | { kind: 'given-up'; error: string }
@@ -29,8 +31,9 @@ const TIMEOUT_MS = 10_000;
 const RESPONSE_LIMIT = 16_384;
 
 /**
- * One POST, signed after Standard Webhooks. Only to an allowed host, at an address that was checked and is then connected to (never
- * resolved again), without redirects. 2xx: delivered; 410: the receiver wants no more of it; anything else: again later. Never throws.
+ * One POST, signed after Standard Webhooks. Only to an allowed host, at an address that was checked
+ * and is then connected to (never resolved again), without redirects. 2xx: delivered; 410: the
+ * receiver wants no more of it; anything else: again later. Never throws.
  */
 export const sendWebhook = async (
   policy: CallbackPolicy,
@@ -111,7 +114,10 @@ const post = async (
   }
 };
 
-/** Answers the checked addresses whatever is asked: what is connected to is what was checked, also if the name's entry changes meanwhile. */
+/**
+ * Answers the checked addresses whatever is asked: what is connected to is what was checked, also
+ * if the name's entry changes meanwhile.
+ */
 const pinned =
   (addresses: readonly Resolved[]): LookupFunction =>
   (_host, options, callback) => {

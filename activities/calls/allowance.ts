@@ -16,14 +16,17 @@ import { wake } from '../grouping/ring';
 import type { Schedule } from './schedule';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 
-/** Its slots are others' once its sign of life is too old; it makes no call from some time before. */
+/**
+ * Its slots are others' once its sign of life is too old; it makes no call from some time before.
+ */
 const CALLS_FOR_MS = DISPATCH_LIFE_MS - 5_000;
 
 type AllowanceDeps = Pick<ActivityDeps, 'pool' | 'node' | 'temporal' | 'prefix' | 'log'> & { input: DispatchInput };
 
 /**
- * What a running submission may have in flight (H5): its slots of the handler's limit, each target's limit, and the holds, as they were at the
- * last look. It follows what back pressure takes and gives back, whoever met it.
+ * What a running submission may have in flight (H5): its slots of the handler's limit, each
+ * target's limit, and the holds, as they were at the last look. It follows what back pressure takes
+ * and gives back, whoever met it.
  */
 export class Allowance {
   /** When its last sign of life was given, at the latest. */
@@ -37,7 +40,10 @@ export class Allowance {
     private readonly schedule: Schedule,
   ) {}
 
-  /** What it begins with: the activity may have waited for its worker. False: nothing is its own any more. */
+  /**
+   * What it begins with: the activity may have waited for its worker. False: nothing is its own any
+   * more.
+   */
   async begin(): Promise<boolean> {
     const { pool, input } = this.deps;
     const now = performance.now();
@@ -72,7 +78,10 @@ export class Allowance {
     return now - this.aliveAt < CALLS_FOR_MS;
   }
 
-  /** A sign of life, and what it still holds. `known`: false where it has lost its slots and none are free. */
+  /**
+   * A sign of life, and what it still holds. `known`: false where it has lost its slots and none
+   * are free.
+   */
   async touch(needed: number): Promise<{ known: boolean; wanted: boolean; handlerId: number }> {
     const { pool, input, node } = this.deps;
     const now = performance.now();
@@ -90,7 +99,10 @@ export class Allowance {
     return touched;
   }
 
-  /** Looks at the limits, and keeps to them. Answers batches to hand back, held for longer than it would keep them; null: no slot is left to it. */
+  /**
+   * Looks at the limits, and keeps to them. Answers batches to hand back, held for longer than it
+   * would keep them; null: no slot is left to it.
+   */
   async look(): Promise<CarriedBatch[] | null> {
     const { pool, input } = this.deps;
     const targets = [...this.schedule.targets()];

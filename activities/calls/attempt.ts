@@ -25,7 +25,9 @@ import { callPaceOf } from './pace';
 import type { PartitionUse } from '../nodes/partitions';
 import { noticesOf } from '../callbacks/notices';
 
-/** A mark is made a little before its call: it may wait this long for a slot before it is given up. */
+/**
+ * A mark is made a little before its call: it may wait this long for a slot before it is given up.
+ */
 const MARK_AHEAD_MS = 10_000;
 
 /** One batch in the hands of a submission. */
@@ -48,12 +50,20 @@ export interface CallerDeps extends ActivityDeps {
   use: PartitionUse | null;
 }
 
-/** Reads the members of batches that are about to be called and marks the calls. Batches that may not go are left out. */
+/**
+ * Reads the members of batches that are about to be called and marks the calls. Batches that may
+ * not go are left out.
+ */
 export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]): Promise<Carried[]> => {
   const fence = fenceOf(deps.use);
-  const by = { dispatch: deps.input.no, timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS, ...(fence === null ? {} : { fence }) }; // prettier-ignore
+  const by = {
+    dispatch: deps.input.no,
+    timeoutMs: deps.handler.timeoutMs + MARK_AHEAD_MS,
+    ...(fence === null ? {} : { fence }),
+  };
   const marks = batches.map(({ id, attempt }) => ({ id, attempt, ...by }));
-  // Before the mark, not after: a process may be stopped in between, and whoever takes over counts on calls that end before their mark does.
+  // Before the mark, not after: a process may be stopped in between, and whoever takes over counts
+  // on calls that end before their mark does.
   const markedAtMs = performance.now();
   const { members, marked } = await preparerOf(deps.pool, deps.node).prepare(marks);
   const byBatch = groupByBatch(members);
@@ -78,11 +88,16 @@ export const groupByBatch = (members: readonly MemberTask[]): Map<number, Member
 /** What a call came to, or: looked up too early to believe that it is absent, look again later. */
 export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
 
-/** True: the mark is too old to be called under, or the lease that it was made under may have passed; it is given up, nothing was sent. */
+/**
+ * True: the mark is too old to be called under, or the lease that it was made under may have
+ * passed; it is given up, nothing was sent.
+ */
 export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boolean =>
   performance.now() - carried.markedAtMs > MARK_AHEAD_MS || use?.isHeld() === false;
 
-/** Waits until the handler's rates let the call of this batch start (G1); false: given up before. */
+/**
+ * Waits until the handler's rates let the call of this batch start (G1); false: given up before.
+ */
 export const mayStart = async (
   { pool, handler }: Pick<CallerDeps, 'pool' | 'handler'>,
   { targetId, n, weight, aheadMs }: CarriedBatch,
@@ -93,7 +108,10 @@ export const mayStart = async (
   return pace.turn(targetId, { calls: 1, items: n, weight }, pace.clock(aheadMs), givesUp);
 };
 
-/** Makes the call and says what it came to; an unknown outcome is looked up at once where the handler can (H3). */
+/**
+ * Makes the call and says what it came to; an unknown outcome is looked up at once where the
+ * handler can (H3).
+ */
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
   const batch = toBatch(deps.handler, call);
@@ -108,7 +126,10 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
   return { call, outcome };
 };
 
-/** An earlier attempt was marked and never concluded (its process died): unknown, looked up first. Nothing is sent here. */
+/**
+ * An earlier attempt was marked and never concluded (its process died): unknown, looked up first.
+ * Nothing is sent here.
+ */
 export const concludeEarlier = async (
   deps: CallerDeps,
   batch: CarriedBatch,
@@ -119,7 +140,10 @@ export const concludeEarlier = async (
   return { call, outcome: await lookUp(deps, call, error) };
 };
 
-/** `absent` becomes a plain "send it again": the same keys, an attempt counted, whatever the policy for unknown outcomes says. */
+/**
+ * `absent` becomes a plain "send it again": the same keys, an attempt counted, whatever the policy
+ * for unknown outcomes says.
+ */
 const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<CallEnd> => {
   const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);
   switch (found.kind) {
@@ -139,8 +163,9 @@ const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<Call
 };
 
 /**
- * Writes what the call came to. An answer that Postgres refuses in spite of all checks ends as unknown, with that as its reason: settled
- * again and again it would keep every batch of its submission from their ends, and would be sent again each time.
+ * Writes what the call came to. An answer that Postgres refuses in spite of all checks ends as
+ * unknown, with that as its reason: settled again and again it would keep every batch of its
+ * submission from their ends, and would be sent again each time.
  */
 export const settleOutcome = async (
   deps: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>,
@@ -183,7 +208,13 @@ const writeOutcome = async (
       await withRetries(() => recoverAllowed(deps.pool, batch));
     return settled;
   }
-  const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
+  const notices = noticesOf(
+    call,
+    call.members.map((_, index) => index),
+    [],
+    'succeeded',
+    null,
+  );
   const keyed = deps.handler.distinctBy !== undefined;
   const written = await deps.successes.write({
     batch: { id: batch.id, attempt: call.attempt, counts: true, keyed },
@@ -202,7 +233,15 @@ const writeOutcome = async (
   };
 };
 
-const PUT_OFF: Settled = { written: true, kind: 'wait', ring: true, againInMs: null, accepted: false, notices: false, lanes: [] }; // prettier-ignore
+const PUT_OFF: Settled = {
+  written: true,
+  kind: 'wait',
+  ring: true,
+  againInMs: null,
+  accepted: false,
+  notices: false,
+  lanes: [],
+};
 const lookLater = async (
   deps: Pick<CallerDeps, 'pool'>,
   call: Call,

@@ -19,7 +19,9 @@ export interface Call {
   completion?: CompletionNote;
   /** Where its handler threw, if it did; of a call of unknown outcome. */
   stack?: string | null;
-  /** In a lane: nobody but an operator may decide its unknown outcome, with this reason (C28, C9). */
+  /**
+   * In a lane: nobody but an operator may decide its unknown outcome, with this reason (C28, C9).
+   */
   park?: string;
   /** In a lane: it passed its deadline once more while it was pending (C9). */
   overdue?: boolean;

@@ -8,8 +8,9 @@ import { LaneSubmission } from '../lanes/submitter';
 import { successWriterOf } from './successWriter';
 
 /**
- * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at once as its slots allow, and settles each
- * by itself. After the soft deadline, when stopped, or when another leader waits for its slots, it hands unstarted batches back.
+ * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at
+ * once as its slots allow, and settles each by itself. After the soft deadline, when stopped, or
+ * when another leader waits for its slots, it hands unstarted batches back.
  */
 export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): Promise<DispatchAnswer> => {
   const signal = abortOf(deps);
@@ -37,7 +38,10 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
   }
 };
 
-/** Ends the calls: cancelled, or this process stops. Not when the run is gone (ended, begun anew): their true answers count, and end by themselves. */
+/**
+ * Ends the calls: cancelled, or this process stops. Not when the run is gone (ended, begun anew):
+ * their true answers count, and end by themselves.
+ */
 const abortOf = ({ draining }: Pick<ActivityDeps, 'draining'>): AbortSignal => {
   const signal = interruption(Context.current(), draining);
   setMaxListeners(0, signal); // one a call

@@ -26,7 +26,10 @@ const LOOK_MS = 500;
 /** So long a submission vouches for its leader. */
 const KEEP_FOR_MS = 60_000;
 
-/** What another handler's tasks are is none of this one's business: the leader's row must have changed hands. Nothing was sent; the next turn takes it back. */
+/**
+ * What another handler's tasks are is none of this one's business: the leader's row must have
+ * changed hands. Nothing was sent; the next turn takes it back.
+ */
 const assertOwn = (carried: readonly CarriedBatch[], handler: string): void => {
   const other = carried.find((batch) => batch.handler !== handler);
   if (other !== undefined)
@@ -37,7 +40,10 @@ const assertOwn = (carried: readonly CarriedBatch[], handler: string): void => {
     });
 };
 
-/** Carries the batches of one submission to their ends: which goes next, within which limits, and when the rest is handed back. */
+/**
+ * Carries the batches of one submission to their ends: which goes next, within which limits, and
+ * when the rest is handed back.
+ */
 export class DispatchRun {
   private readonly schedule: Schedule;
   private readonly allowance: Allowance;
@@ -102,7 +108,10 @@ export class DispatchRun {
     return this.running.size === 0 && (this.schedule.isEmpty() || this.failure !== undefined);
   }
 
-  /** Starts what may start: concludes earlier attempts, prepares a group ahead, fills free slots with prepared calls. */
+  /**
+   * Starts what may start: concludes earlier attempts, prepares a group ahead, fills free slots
+   * with prepared calls.
+   */
   private start(now: number): void {
     if (this.failure !== undefined || this.stopping) {
       const rest = this.schedule.takeUnstarted();
@@ -151,7 +160,8 @@ export class DispatchRun {
       const isRefused = outcome.kind === 'later';
       if (!isRefused) free();
       await this.settle(call, outcome);
-      // Its slot is free once everybody here knows of the refusal, or the next call would begin in spite of it.
+      // Its slot is free once everybody here knows of the refusal, or the next call would begin in
+      // spite of it.
       if (isRefused) await this.beats.add(['look']);
     } finally {
       free();
@@ -197,7 +207,11 @@ export class DispatchRun {
 
   private async giveBack(batches: readonly CarriedBatch[]): Promise<void> {
     this.handedBack += batches.length;
-    const targets = await handBack(this.deps.pool, batches.map((batch) => batch.id), this.deps.input.no); // prettier-ignore
+    const targets = await handBack(
+      this.deps.pool,
+      batches.map((batch) => batch.id),
+      this.deps.input.no,
+    );
     await this.rings.add(targets);
   }
 
@@ -215,18 +229,23 @@ export class DispatchRun {
     this.changed();
   }
 
-  /** Every second: a sign of life, the slots that it still needs, targets it no longer holds back; and does another leader wait? */
+  /**
+   * Every second: a sign of life, the slots that it still needs, targets it no longer holds back;
+   * and does another leader wait?
+   */
   private async touch(): Promise<void> {
     const { pool, input } = this.deps;
     const needed = this.schedule.slotsNeeded();
     const { known, wanted, handlerId } = await this.allowance.touch(needed);
     if (!known || wanted) this.stop();
-    // A run that is gone, or that no longer takes turns, must be missed by the sweeper in the end, however long a call takes.
+    // A run that is gone, or that no longer takes turns, must be missed by the sweeper in the end,
+    // however long a call takes.
     if (known && !this.gone.aborted && performance.now() - this.startedAt < KEEP_FOR_MS)
       await keepLeader(pool, input.leaderId, input.epoch, this.deps.leaseMs);
     const idle = await releaseTargets(pool, this.schedule.stragglers());
     await this.rings.add(idle);
-    // Calls that take long hold fewer slots now: offer the others to leaders without any, and to our own if it has due work.
+    // Calls that take long hold fewer slots now: offer the others to leaders without any, and to
+    // our own if it has due work.
     if (known && needed < this.offered && this.schedule.hasOnlyCalls()) {
       this.offered = needed;
       const blocked = await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS);
@@ -252,7 +271,10 @@ export class DispatchRun {
     this.running.add(tracked);
   }
 
-  /** Until something ends, or the next held or paced batch may start. `now`: the instant that `start` judged by, or one that came due in between is missed. */
+  /**
+   * Until something ends, or the next held or paced batch may start. `now`: the instant that
+   * `start` judged by, or one that came due in between is missed.
+   */
   private async nextChange(now: number): Promise<void> {
     const waitMs = Math.min(LOOK_MS, this.schedule.nextStartAt(now) - now);
     let timer: NodeJS.Timeout | undefined;
@@ -269,11 +291,13 @@ export class DispatchRun {
     if (this.accepted)
       await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);
-    // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads the slots after that likewise.
-    // Its own run hears of it by the activity's answer; the run after that by nothing else.
+    // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads
+    // the slots after that likewise. Its own run hears of it by the activity's answer; the run
+    // after that by nothing else.
     if (handlerId !== null) await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, input, WAKE_LEASE_MS));
     const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
-    // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the re-read, in a new snapshot.
+    // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the
+    // re-read, in a new snapshot.
     const released =
       this.handedBack === 0 && (await releaseLeader(pool, input.leaderId, input.epoch, input.no % TURNS_PER_EPOCH));
     return { ...answer, released: released && !(await isDueEarlier(pool, input.leaderId)) };

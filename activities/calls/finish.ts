@@ -10,7 +10,10 @@ import type { Call } from './call';
 
 const OUTCOME_CHUNK = 1_000;
 
-/** Writes the ends of a batch's members, each of its own or the one they share, and of the batch. Answers whether somebody is to be told. */
+/**
+ * Writes the ends of a batch's members, each of its own or the one they share, and of the batch.
+ * Answers whether somebody is to be told.
+ */
 export const finish = async (
   client: Client,
   call: Call,
@@ -66,7 +69,8 @@ export const finish = async (
       const batchId = await settle.insertChild(client, batch.id, child);
       parts.push({ batchId, status: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
     }
-  // Keys of members that share the batch's end; the others' went with their outcome, stay (retry), or stay with the child.
+  // Keys of members that share the batch's end; the others' went with their outcome, stay (retry),
+  // or stay with the child.
   if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
   const left = settlement.ends.length;
   await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);

@@ -4,10 +4,11 @@ import { briefly } from '../../workflows/behind';
 const SLOW_MS = 250;
 
 /**
- * Work of many batches that shares statements: while a group is on its way the next ones gather, and go together, at most `most` batches
- * of them. The first waits for nobody; a slow group is not waited for. No group names a batch twice: two submissions of one process may
- * hold the same one (one was taken over and does not know it yet), and in one statement neither could tell whose mark or answer was taken.
- * `run` never rejects.
+ * Work of many batches that shares statements: while a group is on its way the next ones gather,
+ * and go together, at most `most` batches of them. The first waits for nobody; a slow group is not
+ * waited for. No group names a batch twice: two submissions of one process may hold the same one
+ * (one was taken over and does not know it yet), and in one statement neither could tell whose mark
+ * or answer was taken. `run` never rejects.
  */
 export class Gatherer<T> {
   private readonly waiting: T[] = [];

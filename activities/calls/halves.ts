@@ -30,8 +30,9 @@ export const insertHalves = async (
 };
 
 /**
- * Both halves of the first split are known now: what was put off for the refused one is decided (H4). Runs in the other one's settlement,
- * under their parent's lock. True: somebody is to be told.
+ * Both halves of the first split are known now: what was put off for the refused one is decided
+ * (H4). Runs in the other one's settlement, under their parent's lock. True: somebody is to be
+ * told.
  */
 export const concludeSibling = async (
   client: Client,

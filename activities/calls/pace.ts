@@ -13,9 +13,11 @@ export interface CallCost {
 const SLICE_MS = 50;
 
 /**
- * The rates of a handler as this process keeps them (G1): the plan spaces the starts of calls, and a call that starts late may come too
- * close to one after it that does not. So the last starts are remembered, and a call waits until less than `limit` units started within
- * the last `perMs`. Strict within a process; over several, calls come closer by what the earlier one is late. Memory: `limit` starts a rate.
+ * The rates of a handler as this process keeps them (G1): the plan spaces the starts of calls, and
+ * a call that starts late may come too close to one after it that does not. So the last starts are
+ * remembered, and a call waits until less than `limit` units started within the last `perMs`.
+ * Strict within a process; over several, calls come closer by what the earlier one is late. Memory:
+ * `limit` starts a rate.
  */
 export class CallPace {
   private readonly windows = new Map<string, Window>();
@@ -24,15 +26,18 @@ export class CallPace {
 
   constructor(private readonly rates: Handler['rates']) {}
 
-  /** The database's clock, by how much it was ahead of `performance.now()` when it was read: what the reading took makes it less, never more. */
+  /**
+   * The database's clock, by how much it was ahead of `performance.now()` when it was read: what
+   * the reading took makes it less, never more.
+   */
   clock(aheadMs: number): () => number {
     this.aheadMs = Math.max(this.aheadMs, aheadMs);
     return () => performance.now() + this.aheadMs;
   }
 
   /**
-   * Resolves with true right when the call may start, and counts it; with false, uncounted, once `givesUp`. `clock`: the database's time in
-   * ms, as the plan's.
+   * Resolves with true right when the call may start, and counts it; with false, uncounted, once
+   * `givesUp`. `clock`: the database's time in ms, as the plan's.
    */
   async turn(targetId: number, cost: CallCost, clock: () => number, givesUp: () => boolean): Promise<boolean> {
     if (this.windows.size > MOST_WINDOWS) this.forget(clock());
@@ -62,7 +67,9 @@ export class CallPace {
   }
 }
 
-/** Of rates by target: those of targets that were not called for a while are forgotten above this. */
+/**
+ * Of rates by target: those of targets that were not called for a while are forgotten above this.
+ */
 const MOST_WINDOWS = 10_000;
 
 /** The starts of the last `perMs`, oldest first. */

@@ -23,8 +23,9 @@ interface Waiting {
 const MOST_BATCHES = 64;
 
 /**
- * Reads the members of batches about to be called and marks the calls, in two statements for all submissions of a process: while some are
- * on their way the next ones gather and share the following two. A lone batch waits for nobody.
+ * Reads the members of batches about to be called and marks the calls, in two statements for all
+ * submissions of a process: while some are on their way the next ones gather and share the
+ * following two. A lone batch waits for nobody.
  */
 class Preparer {
   private readonly gatherer = new Gatherer<Waiting>(MOST_BATCHES, idsOf, async (group) => {
@@ -44,9 +45,15 @@ class Preparer {
 
   private async run(group: readonly Waiting[]): Promise<void> {
     const marks = group.flatMap((one) => one.marks);
-    // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an end, and is concluded as such.
+    // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an
+    // end, and is concluded as such.
     const [members, marked] = await Promise.all([
-      withRetries(() => readMembers(this.pool, marks.map((mark) => mark.id))), // prettier-ignore
+      withRetries(() =>
+        readMembers(
+          this.pool,
+          marks.map((mark) => mark.id),
+        ),
+      ),
       markAll(this.pool, marks, this.node),
     ]);
     const ownerOf = new Map<number, Prepared>();

@@ -9,11 +9,13 @@ const PAGE_BYTES = 1_000_000;
 const SHARED_BYTES = 100_000;
 
 /**
- * Collects a call's values into pages (H8): at most 1,000 members or 1 MB. The last page stays here, to be written by the settling
- * statement; earlier ones are written while the answer is read, so a 50,000-member batch settles in bounded memory.
+ * Collects a call's values into pages (H8): at most 1,000 members or 1 MB. The last page stays
+ * here, to be written by the settling statement; earlier ones are written while the answer is read,
+ * so a 50,000-member batch settles in bounded memory.
  *
- * Every value that comes from outside passes here and nowhere else, so here it is made storable and its size is bounded. A value that had to
- * be changed or left out keeps its task's status; the page says so beside it, in a third element.
+ * Every value that comes from outside passes here and nowhere else, so here it is made storable and
+ * its size is bounded. A value that had to be changed or left out keeps its task's status; the page
+ * says so beside it, in a third element.
  */
 export class ResultPages implements ResultSink {
   private entries: string[] = [];

@@ -2,10 +2,10 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Carried } from './attempt';
 
 /**
- * Which batch of a submission goes next: pure bookkeeping, no I/O. A batch is pending (in the store's hands as far as calls go), being
- * prepared, prepared (marked, waits for a slot), or in a call. Calls keep to the submission's slots and to each target's limit, which may
- * change while it runs.
- * Times are `performance.now()` ms.
+ * Which batch of a submission goes next: pure bookkeeping, no I/O. A batch is pending (in the
+ * store's hands as far as calls go), being prepared, prepared (marked, waits for a slot), or in a
+ * call. Calls keep to the submission's slots and to each target's limit, which may change while it
+ * runs. Times are `performance.now()` ms.
  */
 export class Schedule {
   private pending: { batch: CarriedBatch; at: number }[] = [];
@@ -57,8 +57,8 @@ export class Schedule {
   }
 
   /**
-   * The next group to mark and read: as many as would keep the slots busy through one more round, never more of a target than its limit
-   * (a mark is a promise to call soon). One group at a time.
+   * The next group to mark and read: as many as would keep the slots busy through one more round,
+   * never more of a target than its limit (a mark is a promise to call soon). One group at a time.
    */
   takeForPreparation(now: number): CarriedBatch[] {
     if (this.preparing > 0 || this.ready.length >= this.slots) return [];
@@ -105,7 +105,10 @@ export class Schedule {
     this.less(this.callsOf, targetId);
   }
 
-  /** Prepared calls that the limits or holds of now leave no room for: their marks are to be given up. They are not here any more. */
+  /**
+   * Prepared calls that the limits or holds of now leave no room for: their marks are to be given
+   * up. They are not here any more.
+   */
   takeBack(now: number): Carried[] {
     const own = new Map(this.callsOf);
     let room = Math.max(this.slots, 2 * this.slots - this.calls);
@@ -132,7 +135,10 @@ export class Schedule {
     return rest;
   }
 
-  /** Pending batches of targets that are held until later than `until`: nothing is gained by keeping them. */
+  /**
+   * Pending batches of targets that are held until later than `until`: nothing is gained by keeping
+   * them.
+   */
   takeHeld(until: number): CarriedBatch[] {
     const isHeld = ({ targetId }: CarriedBatch): boolean => !this.isFree(targetId, until);
     const held = this.pending.filter(({ batch }) => isHeld(batch)).map(({ batch }) => batch);
@@ -140,7 +146,10 @@ export class Schedule {
     return held;
   }
 
-  /** When the next batch that waits for its time may start. One that waits for a slot does not count: the end of a call tells. */
+  /**
+   * When the next batch that waits for its time may start. One that waits for a slot does not
+   * count: the end of a call tells.
+   */
   nextStartAt(now: number): number {
     return this.pending.reduce((next, entry) => {
       const at = this.startOf(entry);
@@ -154,7 +163,10 @@ export class Schedule {
 
   /** How many slots it could use now, if it had them. */
   slotsWanted(now: number): number {
-    const startable = [...this.ready.map(({ batch }) => batch), ...this.pending.filter((entry) => this.startOf(entry) <= now).map(({ batch }) => batch)]; // prettier-ignore
+    const startable = [
+      ...this.ready.map(({ batch }) => batch),
+      ...this.pending.filter((entry) => this.startOf(entry) <= now).map(({ batch }) => batch),
+    ];
     const own = new Map(this.callsOf);
     for (const batch of startable) {
       const of = own.get(batch.targetId) ?? 0;
@@ -167,7 +179,10 @@ export class Schedule {
     return this.pending.length === 0 && this.ready.length === 0 && this.preparing === 0;
   }
 
-  /** Targets whose last calls are running: nothing else of them waits here, so they need not wait for this submission. */
+  /**
+   * Targets whose last calls are running: nothing else of them waits here, so they need not wait
+   * for this submission.
+   */
   stragglers(): number[] {
     const waiting = new Set([...this.pending, ...this.ready].map(({ batch }) => batch.targetId));
     return [...this.callsOf].filter(([target, calls]) => calls > 0 && !waiting.has(target)).map(([target]) => target);

@@ -40,7 +40,10 @@ export const contextOf = (call: Call, sibling: SettlementContext['sibling']): Se
   random: Math.random,
 });
 
-/** Every member succeeded and nothing is to be said but that: the one settlement that many batches share a statement for. */
+/**
+ * Every member succeeded and nothing is to be said but that: the one settlement that many batches
+ * share a statement for.
+ */
 export const isPlainSuccess = (outcome: CallOutcome, { batch, completion }: Call): boolean =>
   outcome.kind === 'results' &&
   outcome.deviants.length === 0 &&
@@ -48,7 +51,10 @@ export const isPlainSuccess = (outcome: CallOutcome, { batch, completion }: Call
   !batch.inLane &&
   completion === undefined;
 
-/** Decides and writes what one call came to, in one transaction guarded by (batch, attempt) (DESIGN section 4.5). */
+/**
+ * Decides and writes what one call came to, in one transaction guarded by (batch, attempt) (DESIGN
+ * section 4.5).
+ */
 export const settleCall = async (
   deps: Pick<ActivityDeps, 'pool'>,
   call: Call,
@@ -78,7 +84,8 @@ export const settleCall = async (
         notices: false,
         lanes: [],
       };
-      // Parked already (state unknown): only a true answer to that very attempt may still change it (store.md section 3).
+      // Parked already (state unknown): only a true answer to that very attempt may still change it
+      // (store.md section 3).
       const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
       if (guard === null || (over && settlement.kind !== 'finish')) return { ...settled, written: false };
       const parts: Part[] = [];
@@ -182,7 +189,6 @@ const write = async (
         settlement.at,
         settlement.error,
       ))
-        // prettier-ignore
         parts.push({ batchId: id, status: 'unsubmitted', inMs: null });
       return;
     case 'await-sibling':
@@ -193,8 +199,8 @@ const write = async (
       if (settlement.scope === 'target')
         await setTargetPaused(client, call.handler.name, batch.target, settlement.reason);
       else await pauseHandler(client, call.handler.name, settlement.reason);
-      // An earlier call may have been applied: in a new batch, under a new key, its tasks could be applied twice (H3). It keeps its own.
-      // In a lane it keeps its place, too.
+      // An earlier call may have been applied: in a new batch, under a new key, its tasks could be
+      // applied twice (H3). It keeps its own. In a lane it keeps its place, too.
       if (batch.inLane || (batch.unsure && !keyedByTask(call.handler)))
         await settle.deferBatch(client, batch.id, attempt, {
           inMs: 0,
@@ -207,12 +213,22 @@ const write = async (
       return;
     case 'park':
       await settle.parkBatch(client, batch.id, attempt, counts, settlement.error);
-      settled.notices = await notify(client, call, call.members.map((_, index) => index), [], 'unknown', settlement.error); // prettier-ignore
+      settled.notices = await notify(
+        client,
+        call,
+        call.members.map((_, index) => index),
+        [],
+        'unknown',
+        settlement.error,
+      );
       return;
   }
 };
 
-/** H3: a batch of which an earlier call may have been applied is never split, unless every task has its own key. */
+/**
+ * H3: a batch of which an earlier call may have been applied is never split, unless every task has
+ * its own key.
+ */
 const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
   call.batch.unsure &&
   !keyedByTask(call.handler) &&

@@ -20,8 +20,9 @@ interface Waiting {
 const MOST_BATCHES = 200;
 
 /**
- * Settles batches whose every member succeeded, many in one statement: while one is on its way the next ones gather and share the
- * following one. A lone batch waits for nobody. All submissions of a process share one writer (`successWriterOf`).
+ * Settles batches whose every member succeeded, many in one statement: while one is on its way the
+ * next ones gather and share the following one. A lone batch waits for nobody. All submissions of a
+ * process share one writer (`successWriterOf`).
  */
 export class SuccessWriter {
   private readonly gatherer = new Gatherer<Waiting>(

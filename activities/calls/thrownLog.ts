@@ -7,12 +7,16 @@ interface WarnLog {
   warn(fields: object, message: string): void;
 }
 
-/** Distinct errors that are remembered; the one that was logged longest ago is forgotten first, and logged again when it comes again. */
+/**
+ * Distinct errors that are remembered; the one that was logged longest ago is forgotten first, and
+ * logged again when it comes again.
+ */
 const REMEMBERED = 500;
 
 /**
- * Logs what the functions of handlers throw, once per distinct error, handler and function: an error that every call runs into is one line, not
- * one per call. Two errors are the same where they were thrown at the same place, whatever their messages say.
+ * Logs what the functions of handlers throw, once per distinct error, handler and function: an
+ * error that every call runs into is one line, not one per call. Two errors are the same where they
+ * were thrown at the same place, whatever their messages say.
  */
 export class ThrownLog {
   private readonly seen = new Set<string>();
@@ -22,11 +26,15 @@ export class ThrownLog {
     private readonly remembered = REMEMBERED,
   ) {}
 
-  /** Reports what was thrown; errors by which a handler says what it means (`RejectedError` and so on) are none. */
+  /**
+   * Reports what was thrown; errors by which a handler says what it means (`RejectedError` and so
+   * on) are none.
+   */
   report(handler: string, call: string, thrown: unknown): void {
     if (isDeclared(thrown)) return;
     const stack = stackOf(thrown);
-    // Without a line of the user's it was thrown by Muster's own code (an HTTP status, a deadline), and is told with its batch.
+    // Without a line of the user's it was thrown by Muster's own code (an HTTP status, a deadline),
+    // and is told with its batch.
     if (stack === null && thrown instanceof Error) return;
     const error = describeThrown(thrown);
     if (!this.isNew(JSON.stringify([handler, call, stack ?? error.replace(/\d+/g, '0')]))) return;
@@ -71,14 +79,22 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
     ...(status === undefined ? {} : { status: reported('status', status) }),
     ...(results === undefined
       ? {}
-      : { results: reported('results', async (reference: string, context: { signal: AbortSignal }) => watched(await results(reference, context), (thrown) => told('results', thrown))) }), // prettier-ignore
+      : {
+          results: reported('results', async (reference: string, context: { signal: AbortSignal }) =>
+            watched(await results(reference, context), (thrown) => told('results', thrown)),
+          ),
+        }),
     ...(cancel === undefined ? {} : { cancel: reported('cancel', cancel) }),
     ...(reconcile === undefined
       ? {}
-      : { reconcile: reported('reconcile', async (batch, context) => {
-          const answer = await handler.reconcile!(batch, context);
-          return isRead(answer) ? { ...answer, results: watched(answer.results, (thrown) => told('reconcile', thrown)) } : answer; // prettier-ignore
-        }) }), // prettier-ignore
+      : {
+          reconcile: reported('reconcile', async (batch, context) => {
+            const answer = await handler.reconcile!(batch, context);
+            return isRead(answer)
+              ? { ...answer, results: watched(answer.results, (thrown) => told('reconcile', thrown)) }
+              : answer;
+          }),
+        }),
   };
 };
 

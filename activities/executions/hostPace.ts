@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Spreads runs over time by the host that they go to: of the first argument that is an http or https URL. Others are not held. */
+/**
+ * Spreads runs over time by the host that they go to: of the first argument that is an http or
+ * https URL. Others are not held.
+ */
 export class HostPace {
   private readonly nextAt = new Map<string, number>();
 

@@ -7,7 +7,10 @@ import type { Recorded } from '../../postgres/executions/workItem';
 /** From a function in memory to a call of minutes. */
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30, 60, 300, 1_800];
 
-/** What this process did for executions since its start: each of these is its own, so they are summed over the processes. */
+/**
+ * What this process did for executions since its start: each of these is its own, so they are
+ * summed over the processes.
+ */
 export class ExecutionMeters {
   private readonly runs = new Counter({
     name: 'muster_item_runs_total',

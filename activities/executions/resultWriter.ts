@@ -14,8 +14,8 @@ const MOST_WAITING = 1_000;
 const RETRY_MS = 500;
 
 /**
- * Keeps every result until the store has answered for it, however long the store is away: acknowledged, or refused since the chunk is not
- * this node's any more. One write at a time.
+ * Keeps every result until the store has answered for it, however long the store is away:
+ * acknowledged, or refused since the chunk is not this node's any more. One write at a time.
  */
 export class ResultWriter {
   readonly counts = { done: 0, failed: 0, refused: 0 };
@@ -43,7 +43,10 @@ export class ResultWriter {
       await new Promise<void>((resolve) => this.room.push(resolve));
   }
 
-  /** All that was added has been answered for. Throws what could not be written for another reason than an outage. */
+  /**
+   * All that was added has been answered for. Throws what could not be written for another reason
+   * than an outage.
+   */
   async flush(): Promise<void> {
     while (this.waiting.length > 0 || this.writing !== null) {
       if (this.failure !== null) break;
@@ -72,7 +75,8 @@ export class ResultWriter {
       try {
         return this.count(results, await recordResults(this.pool, this.chunk, results));
       } catch (error) {
-        // A commit whose answer was lost is no harm: what it recorded is refused the second time, and counted once.
+        // A commit whose answer was lost is no harm: what it recorded is refused the second time,
+        // and counted once.
         if (!isRetryable(error) || this.signal.aborted) throw error;
         if (tries === 1)
           this.log.warn({ err: error, chunk: this.chunk.id }, 'chunk: results are kept until Postgres takes them');

@@ -17,14 +17,19 @@ import type { ActivityDeps } from '../deps';
 const NODE_LIVE_MS = 12_000;
 /** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */
 const PARTS_PER_TURN = 5;
-/** A workflow that has work running looks this often at least; past its own time plus the slack the sweeper wakes it. */
+/**
+ * A workflow that has work running looks this often at least; past its own time plus the slack the
+ * sweeper wakes it.
+ */
 const RUNNING_MS = 600_000;
 const SLACK_MS = 30_000;
 
 /**
- * One turn of an execution (DESIGN section 5): closes chunks that are lost and gives their items back, then in one transaction, guarded by (run,
- * turn), decides what comes next and plans the next round. A repeated turn writes nothing; chunks that are ready and that the workflow does
- * not name are answered each time, which is how a repeat gets the first one's answer, and how a later run adopts what an earlier one left.
+ * One turn of an execution (DESIGN section 5): closes chunks that are lost and gives their items
+ * back, then in one transaction, guarded by (run, turn), decides what comes next and plans the next
+ * round. A repeated turn writes nothing; chunks that are ready and that the workflow does not name
+ * are answered each time, which is how a repeat gets the first one's answer, and how a later run
+ * adopts what an earlier one left.
  */
 export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const { pool } = deps;
@@ -93,7 +98,10 @@ const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly Ope
   return answered.map((node) => ({ ...node, holds: open.filter((chunk) => chunk.node === node.id).length }));
 };
 
-/** Chunks that nobody runs any more; of an execution that was cancelled, all. A crash on the way leaves a closed chunk with items: the next turn goes on. */
+/**
+ * Chunks that nobody runs any more; of an execution that was cancelled, all. A crash on the way
+ * leaves a closed chunk with items: the next turn goes on.
+ */
 const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall, cancelled: boolean): Promise<void> => {
   const close = async (id: string, reason: CloseReason): Promise<void> => {
     if (await closeChunk(db, id, reason)) meters.gaveBack(reason);
@@ -108,7 +116,9 @@ const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall,
   }
 };
 
-/** The guard did not match: it is over, or another run leads it, or this very turn was taken before. */
+/**
+ * The guard did not match: it is over, or another run leads it, or this very turn was taken before.
+ */
 const repeated = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const facts = await turns.readTurn(deps.pool, input.executionId);
   if (facts === null) return answer(deps, input, NOTHING, { kind: 'over' }, []);

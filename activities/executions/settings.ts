@@ -15,7 +15,10 @@ export interface ExecutionSettings extends ExecutorSource {
   rollCallMs: number;
   /** Executions that wait for nodes hold another roll call after this at the latest (E8). */
   requeueMs: number;
-  /** After a start of the workers, executions that nobody leads any more are resumed after this (E7). */
+  /**
+   * After a start of the workers, executions that nobody leads any more are resumed after this
+   * (E7).
+   */
   startupDelayMs: number;
   /** Pause before a retry round; doubles with each round that brought nothing. */
   retryBaseMs: number;

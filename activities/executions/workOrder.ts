@@ -21,7 +21,10 @@ import { ResultWriter } from './resultWriter';
 
 /** Items read at once. */
 const PAGE = 500;
-/** Functions that never wait still leave the event loop a turn after this, or no result would be written before the last item. */
+/**
+ * Functions that never wait still leave the event loop a turn after this, or no result would be
+ * written before the last item.
+ */
 const LOOP_MS = 20;
 
 const NOT_TAKEN: WorkOrderBatchResponse = {
@@ -34,7 +37,10 @@ const NOT_TAKEN: WorkOrderBatchResponse = {
   over: false,
 };
 
-/** Runs a chunk on its node: takes it, runs its items one by one (or as many at once as it may), and has each result recorded as it comes. */
+/**
+ * Runs a chunk on its node: takes it, runs its items one by one (or as many at once as it may), and
+ * has each result recorded as it comes.
+ */
 export const workOrderBatch = async (
   deps: ActivityDeps,
   { chunkId }: WorkOrderBatch,
@@ -166,7 +172,10 @@ class ChunkRun {
     });
   }
 
-  /** A run that does not come to an end in its time is a failure of the node; its late answer is nobody's. */
+  /**
+   * A run that does not come to an end in its time is a failure of the node; its late answer is
+   * nobody's.
+   */
   private async bounded(executor: Executor, item: GivenItem, timeoutMs: number): Promise<RunOutcome | null> {
     const time = new AbortController();
     let timer: NodeJS.Timeout | undefined;

@@ -12,7 +12,10 @@ import { awaitBriefly } from '../grouping/ring';
 import type { ActivityDeps } from '../deps';
 import { show } from '../../handlers/text';
 
-/** What `muster/workflow` calls for fan-outs from a user's own workflow. All of it may be repeated: a retried activity changes nothing more. */
+/**
+ * What `muster/workflow` calls for fan-outs from a user's own workflow. All of it may be repeated:
+ * a retried activity changes nothing more.
+ */
 
 /** Larger than a client's: one caller, in an activity of its own. */
 const ITEMS_PER_STATEMENT = 100_000;
@@ -46,7 +49,9 @@ const checkWhole = (field: string, value: unknown, max: number): void => {
 const openFanout = async (deps: ActivityDeps, input: OpenInput): Promise<void> => {
   const { id, userKey = null, segmentSize = DEFAULT_SEGMENT_SIZE } = input;
   if (!isFanoutId(id)) throw invalid('id', 'a UUID in lower case', id);
-  const isText = userKey === null || (typeof userKey === 'string' && userKey !== '' && !userKey.includes('\0') && userKey.isWellFormed()); // prettier-ignore
+  const isText =
+    userKey === null ||
+    (typeof userKey === 'string' && userKey !== '' && !userKey.includes('\0') && userKey.isWellFormed());
   if (!isText || Buffer.byteLength(userKey ?? '') > MAX_USER_KEY_BYTES)
     throw invalid('userKey', `1-${MAX_USER_KEY_BYTES} bytes of text`, userKey);
   checkWhole('segmentSize', segmentSize, MAX_SEGMENT_SIZE);
@@ -80,7 +85,10 @@ const addOnce = async ({ pool }: ActivityDeps, id: string, items: number, key: s
   const row = await store.readFanout(pool, id);
   if (row === null) throw unknown(id);
   if (row.state === FANOUT_STATES.expired) throw refused('MusterFanoutExpired', `fan-out ${id} was given up`);
-  throw refused('MusterFanoutSealed', `fan-out ${id} is ${fanoutStateName(row.state)}: nothing can be added after the seal`); // prettier-ignore
+  throw refused(
+    'MusterFanoutSealed',
+    `fan-out ${id} is ${fanoutStateName(row.state)}: nothing can be added after the seal`,
+  );
 };
 
 const sealFanout = async (deps: ActivityDeps, id: string): Promise<{ state: 'sealed' | 'complete' }> => {

@@ -27,11 +27,17 @@ import { deposed, foreign, publish, repeated, touchedBy } from './publish';
 import type { Reservation } from './reserve';
 import { isOwn, reserveSlots, standingOf } from './reserve';
 
-/** Most targets, batches and tasks of one claim: bounds its transaction and the time that its submission takes. */
+/**
+ * Most targets, batches and tasks of one claim: bounds its transaction and the time that its
+ * submission takes.
+ */
 const MAX_TARGETS = 512;
 const MAX_BATCHES = 512;
 const MAX_TASKS = 20_000;
-/** Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its way. Full ones meet MAX_TASKS first. */
+/**
+ * Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its
+ * way. Full ones meet MAX_TASKS first.
+ */
 const BATCHES_PER_SLOT = 64;
 
 export interface ClaimDeps {
@@ -44,17 +50,20 @@ export interface ClaimDeps {
 }
 
 /**
- * One turn of a leader (DESIGN section 4.3): takes slots, adopts orphans, cuts what is due, hands it to a submission, publishes what it
- * waits for. Slots are taken in a short transaction before, under the handler's lock: the claims of one handler's leaders then run side by
- * side (under one lock they were most of a backlog's time). The claim is one transaction guarded by `(run, epoch, turn)`. Then, in new
- * snapshots, the ring's half of the handshake: is something due earlier, is a slot free that was not?
+ * One turn of a leader (DESIGN section 4.3): takes slots, adopts orphans, cuts what is due, hands
+ * it to a submission, publishes what it waits for. Slots are taken in a short transaction before,
+ * under the handler's lock: the claims of one handler's leaders then run side by side (under one
+ * lock they were most of a backlog's time). The claim is one transaction guarded by `(run, epoch,
+ * turn)`. Then, in new snapshots, the ring's half of the handshake: is something due earlier, is a
+ * slot free that was not?
  */
 export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<TurnAnswer> => {
   if (!Number.isInteger(input.leaderId)) return foreign().answer; // started by hand
   const turn = await reserveAndTake(deps, input);
   const { answer } = turn;
   if (answer.deposed || answer.foreign === true) return answer;
-  // Whatever was committed while the claim ran saw the leader working: look for it now, in new snapshots (store.md R).
+  // Whatever was committed while the claim ran saw the leader working: look for it now, in new
+  // snapshots (store.md R).
   if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
   if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
   if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
@@ -64,7 +73,10 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
   return answer;
 };
 
-/** Of two runs that reserve at once the later one forgets what the earlier one took: that one reserves again, if it leads then. */
+/**
+ * Of two runs that reserve at once the later one forgets what the earlier one took: that one
+ * reserves again, if it leads then.
+ */
 class SlotsGoneError extends Error {}
 
 const reserveAndTake = async (deps: ClaimDeps, input: TurnInput): Promise<Turn> => {
@@ -95,14 +107,22 @@ const takeTurn = async (
   if (standing.kind === 'deposed') return deposed(leader);
   if (standing.kind === 'repeated') return repeated(leader, input);
   const { epoch, live } = standing;
-  // The look that was to follow the last run's turn may have died with it; it names its targets in its answer.
+  // The look that was to follow the last run's turn may have died with it; it names its targets in
+  // its answer.
   const inherited = leader.holder === input.runId ? [] : touchedBy(leader);
 
   const kept = reserved === null ? live : [...live, reserved.no];
   const adopted = await claim.adoptOrphans(client, input.leaderId, kept);
   const released = await claim.releaseBusyTargets(client, input.leaderId);
   const serving = leader.partitions === 0 ? null : await readServing(client, leader.handlerId, leader.name);
-  const claimed = await claimDue(client, leader, input, epoch, reserved, serving === null ? null : { ...serving, leaseMs: deps.nodes.leaseMs }); // prettier-ignore
+  const claimed = await claimDue(
+    client,
+    leader,
+    input,
+    epoch,
+    reserved,
+    serving === null ? null : { ...serving, leaseMs: deps.nodes.leaseMs },
+  );
   const touched = [...new Set([...inherited, ...adopted, ...released, ...claimed.touched])];
   const published = await publish(client, deps.leaseMs, leader, input, epoch, live.length, claimed, touched);
   return { ...published, touched, handlerId: leader.handlerId };

@@ -25,7 +25,10 @@ export interface Claimed {
   unserved?: boolean;
 }
 
-/** What the leader does next. Whoever publishes waiting or idle looks again after the commit: `claimBatches`. */
+/**
+ * What the leader does next. Whoever publishes waiting or idle looks again after the commit:
+ * `claimBatches`.
+ */
 export const publish = async (
   client: Client,
   leaseMs: number,
@@ -89,14 +92,19 @@ export const deposed = (leader: Pick<LockedLeader, 'epoch' | 'handlerId'>): Turn
   wantsSlots: false,
 });
 
-/** Returns the targets that the last turn touched: the look that follows its commit may never have run. */
+/**
+ * Returns the targets that the last turn touched: the look that follows its commit may never have
+ * run.
+ */
 export const touchedBy = (leader: Pick<LockedLeader, 'answer'>): number[] =>
   (leader.answer as { touched?: number[] } | null)?.touched ?? [];
 
 /**
- * The turn ran already (its first execution's answer was lost): nothing is written, the answer is what it was, but the workflow is to take
- * another turn at once. Several turns of one workflow task run again when its close is rejected or its worker dies, and only the last
- * one's answer is kept: what the earlier ones claimed was never started, and that next turn, which does not name it, adopts it.
+ * The turn ran already (its first execution's answer was lost): nothing is written, the answer is
+ * what it was, but the workflow is to take another turn at once. Several turns of one workflow task
+ * run again when its close is rejected or its worker dies, and only the last one's answer is kept:
+ * what the earlier ones claimed was never started, and that next turn, which does not name it,
+ * adopts it.
  */
 export const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
   const { touched: _, ...last } = leader.answer as TurnAnswer & { touched?: number[] };

@@ -20,7 +20,10 @@ export const TURNS_PER_EPOCH = 1_000_000;
 /** Who asks, by the guard of every leader-side write (store.md section 3). */
 export type Standing =
   | { kind: 'leads'; epoch: number; live: readonly number[] }
-  /** A later run holds the row: the one that asks is a zombie. (The workflow id is the lock: runs start one after another.) */
+  /**
+   * A later run holds the row: the one that asks is a zombie. (The workflow id is the lock: runs
+   * start one after another.)
+   */
   | { kind: 'deposed' }
   | { kind: 'repeated' };
 
@@ -35,7 +38,10 @@ export const standingOf = (
   return { kind: 'leads', epoch: mine ? row.epoch : row.epoch + 1, live: mine ? input.live : [] };
 };
 
-/** False: the run was started for another leader, of a store that this one has replaced (made anew, restored), or of one beside it. */
+/**
+ * False: the run was started for another leader, of a store that this one has replaced (made anew,
+ * restored), or of one beside it.
+ */
 export const isOwn = (
   row: Pick<LockedLeader, 'handler' | 'name' | 'installation'>,
   { handler, name, installation }: Pick<TurnInput, 'handler' | 'name' | 'installation'>,
@@ -50,13 +56,17 @@ export interface Reservation {
   slots: number;
   /** Something is due, and no slot was free for it. */
   wanting: boolean;
-  /** The handler has limits over all its targets besides slots (rate, weight in flight): the claim is to hold its lock. */
+  /**
+   * The handler has limits over all its targets besides slots (rate, weight in flight): the claim
+   * is to hold its lock.
+   */
   wholeHandler: boolean;
 }
 
 /**
- * Forgets the slots of dead submissions, and takes some for the turn's own, if it may claim and there is anything to claim; the claim gives back what it does not use. A
- * process that dies in between leaves a reservation that no workflow knows: the leader's next turn forgets it.
+ * Forgets the slots of dead submissions, and takes some for the turn's own, if it may claim and
+ * there is anything to claim; the claim gives back what it does not use. A process that dies in
+ * between leaves a reservation that no workflow knows: the leader's next turn forgets it.
  */
 export const reserveSlots = async (client: Client, input: TurnInput): Promise<Reservation | null> => {
   const leader = await lockLeaderAndHandler(client, input.leaderId);
@@ -68,7 +78,8 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
   const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
   if (!tokens.due) return null;
   const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
-  // What a run that is gone still holds is not this run's share: it would be granted nothing while a slot is free, and ask without end.
+  // What a run that is gone still holds is not this run's share: it would be granted nothing while
+  // a slot is free, and ask without end.
   const isGone = ({ leader, no }: { leader: number; no: number }): boolean =>
     leader === input.leaderId && no < standing.epoch * TURNS_PER_EPOCH;
   const slots =
@@ -89,9 +100,10 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
 };
 
 /**
- * The slots of a submission that runs, anew (H5): all submissions of the handler give up their part where they hold more than is allowed now;
- * else this one gets what is free of what it wants, by the rule of a reservation. One that gave no sign of life for long has none to begin
- * with. Answers what it has; 0: it is to end.
+ * The slots of a submission that runs, anew (H5): all submissions of the handler give up their part
+ * where they hold more than is allowed now; else this one gets what is free of what it wants, by
+ * the rule of a reservation. One that gave no sign of life for long has none to begin with. Answers
+ * what it has; 0: it is to end.
  */
 export const adjustSlots = async (
   client: Client,
@@ -101,7 +113,10 @@ export const adjustSlots = async (
   const limit = await lockHandlerLimit(client, handlerId);
   const { slots: held, active, blocked } = await readSlotTokens(client, handlerId, leaderId, [no]);
   const at = held.findIndex((one) => one.leader === leaderId && one.no === no);
-  const shares = shareSlots(limit, held.map(({ slots }) => slots)); // prettier-ignore
+  const shares = shareSlots(
+    limit,
+    held.map(({ slots }) => slots),
+  );
   const less = held.map((one, i) => ({ ...one, slots: shares[i]! })).filter(({ slots }, i) => slots < held[i]!.slots);
   if (less.length > 0) {
     await setSlots(client, less);

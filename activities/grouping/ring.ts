@@ -11,7 +11,10 @@ export interface RingLog {
 }
 export type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix'> & { log: RingLog };
 
-/** After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes (store.md section 1). */
+/**
+ * After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes
+ * (store.md section 1).
+ */
 export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length === 0) return;
   await withRetries(() => lowerDue(deps.pool, targetIds));
@@ -23,7 +26,10 @@ export const wake = (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<v
     ? Promise.resolve()
     : awaitBriefly(deps, wakeLeaderWorkflows(deps.temporal, deps.prefix, leaders), 'a wake failed');
 
-/** Whoever makes work for others waits for their wakes so long: a turn, a settlement. Then they go on behind it. */
+/**
+ * Whoever makes work for others waits for their wakes so long: a turn, a settlement. Then they go
+ * on behind it.
+ */
 const AWAITED_MS = 1_000;
 
 /** Waits for a wake, within reason; one that fails is logged, whenever it does. */

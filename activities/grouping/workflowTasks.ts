@@ -13,8 +13,8 @@ import type { ActivityDeps } from '../deps';
 import { ringLanes } from '../lanes/ring';
 
 /**
- * What `muster/workflow` calls from a user's own workflow. The one activity file that uses the client's parts: the checks and the
- * acceptance of a submit are the same wherever it comes from.
+ * What `muster/workflow` calls from a user's own workflow. The one activity file that uses the
+ * client's parts: the checks and the acceptance of a submit are the same wherever it comes from.
  */
 
 const MOST_TASKS = 10_000;
@@ -37,9 +37,10 @@ export const createHelperActivities = (deps: ActivityDeps) => {
 };
 
 /**
- * Accepts the tasks in one transaction, their ends to be told to the workflow that called: to its id, not to its run, so that it may
- * continue as new while it waits. Repeats are told at once if they have ended (an earlier run may have had the signal), and named if
- * their end is told to somebody else.
+ * Accepts the tasks in one transaction, their ends to be told to the workflow that called: to its
+ * id, not to its run, so that it may continue as new while it waits. Repeats are told at once if
+ * they have ended (an earlier run may have had the signal), and named if their end is told to
+ * somebody else.
  */
 const submitTasks = async (
   deps: ActivityDeps,
@@ -64,9 +65,16 @@ const submitTasks = async (
       .filter((task): task is CheckedTask => task !== null),
   );
   if (problems.length > 0)
-    throw refused('MusterInvalidTask', problems.slice(0, 5).map(({ index, field, message }) => `task ${index}, ${field}: ${message}`).join('\n')); // prettier-ignore
+    throw refused(
+      'MusterInvalidTask',
+      problems
+        .slice(0, 5)
+        .map(({ index, field, message }) => `task ${index}, ${field}: ${message}`)
+        .join('\n'),
+    );
   const stored = await submitter.store(handler, checked, { partial: false }).catch((error: unknown) => {
-    // Of the client's errors, a full queue passes; anything wrong with a task (an id with another content) does not.
+    // Of the client's errors, a full queue passes; anything wrong with a task (an id with another
+    // content) does not.
     const { name: type, message } = error as Error;
     throw type === 'InvalidTaskError' ? refused('MusterInvalidTask', message) : error;
   });
@@ -82,7 +90,9 @@ const submitTasks = async (
   return { ends, foreign: foreign.filter((id) => !ended.has(id)) };
 };
 
-/** What cannot be checked at all is no matter of time: an activity that fails is repeated for ever. */
+/**
+ * What cannot be checked at all is no matter of time: an activity that fails is repeated for ever.
+ */
 const refusing = <T>(check: () => T): T => {
   try {
     return check();
@@ -95,7 +105,10 @@ const refusing = <T>(check: () => T): T => {
 const refused = (type: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type, message, nonRetryable: true });
 
-/** Those of the tasks that have ended (or are parked), in order; with their results, the first ones first, as far as 1 MB goes. */
+/**
+ * Those of the tasks that have ended (or are parked), in order; with their results, the first ones
+ * first, as far as 1 MB goes.
+ */
 const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<TaskEnd[]> => {
   const place = new Map(ids.map((id, i) => [id, i]));
   const ended = (await readTaskEnds(deps.pool, ids))
@@ -105,7 +118,8 @@ const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<Tas
   const budget = { bytes: RESULT_BYTES };
   for (let i = 0; i < ended.length; i += GROUP) {
     const group = ended.slice(i, i + GROUP);
-    // All of a group in one go; where they do not fit, one by one, so that one large value does not cost the others theirs.
+    // All of a group in one go; where they do not fit, one by one, so that one large value does not
+    // cost the others theirs.
     const together = await resultsOf(deps, group, budget.bytes);
     for (const end of group) {
       const results = together ?? (await resultsOf(deps, [end], budget.bytes));

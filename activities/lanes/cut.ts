@@ -12,7 +12,10 @@ export interface LeftInQueue {
   dueInMs: number | null;
   /** It may be cut at once, when the lane is looked at again. */
   ready: boolean;
-  /** Tasks that go before the lane's next batch are still in no batch: nothing of the lane may be granted now. */
+  /**
+   * Tasks that go before the lane's next batch are still in no batch: nothing of the lane may be
+   * granted now.
+   */
   blocks: boolean;
 }
 
@@ -20,8 +23,9 @@ export interface LeftInQueue {
 const MOST = 20_000;
 
 /**
- * An ordered handler's leader is its lane: its batches are contiguous prefixes of the lane's queue, of one target, cut when the lane could
- * send them, so that they are as full as they can be and never out of order. Under the lane's lock.
+ * An ordered handler's leader is its lane: its batches are contiguous prefixes of the lane's queue,
+ * of one target, cut when the lane could send them, so that they are as full as they can be and
+ * never out of order. Under the lane's lock.
  */
 export const cutLanes = async (client: Client, lanes: readonly LaneFacts[]): Promise<Map<number, LeftInQueue>> => {
   const left = new Map<number, LeftInQueue>();
@@ -31,7 +35,6 @@ export const cutLanes = async (client: Client, lanes: readonly LaneFacts[]): Pro
     client,
     lanes.map(({ id }) => id),
   ))
-    // prettier-ignore
     left.set(head.laneId, await cutLane(client, byId.get(head.laneId)!, head));
   return left;
 };
@@ -51,7 +54,10 @@ const cutLane = async (client: Client, lane: LaneFacts, head: LaneHead): Promise
   return { dueInMs: null, ready: !strict && !all, blocks: false };
 };
 
-/** Something was submitted behind these tasks: they go before it and can gather no more, so all of them are cut now. */
+/**
+ * Something was submitted behind these tasks: they go before it and can gather no more, so all of
+ * them are cut now.
+ */
 const cutBefore = async (client: Client, head: LaneHead, boundary: number): Promise<LeftInQueue> => {
   let tasks = await readLaneQueue(client, head.laneId, boundary, MOST + 1);
   const more = tasks.length > MOST;
@@ -88,7 +94,14 @@ const cutFirst = (
   const maxWeight = weightBudget === null ? ofBatch : Math.min(weightBudget, ofBatch ?? Infinity);
   const cut = cutBatches(
     {
-      tasks: prefix.map(({ seq, bytes, weight, readyAtMs }) => ({ seq, priority: 0, bytes, weight: weight ?? 1, readyAtMs, key: null })), // prettier-ignore
+      tasks: prefix.map(({ seq, bytes, weight, readyAtMs }) => ({
+        seq,
+        priority: 0,
+        bytes,
+        weight: weight ?? 1,
+        readyAtMs,
+        key: null,
+      })),
       more: more && other < 0,
       limits: {
         ...limits,

@@ -21,14 +21,16 @@ import { lookAtLanes } from './look';
 import { standingOf } from '../grouping/reserve';
 
 /**
- * A submitter that gives no sign of life for this long is dead: a few ticks of a busy process. Sooner than its heartbeat ends: signs of life
- * in the store cost no action. One that only was slow loses nothing but its claim: what it had marked waits for its true answer.
+ * A submitter that gives no sign of life for this long is dead: a few ticks of a busy process.
+ * Sooner than its heartbeat ends: signs of life in the store cost no action. One that only was slow
+ * loses nothing but its claim: what it had marked waits for its true answer.
  */
 export const SUBMITTER_LEASE_MS = 4_000;
 
 /**
- * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it waits for; one transaction guarded by
- * `(run, epoch, turn)` as a leader's. Then, in a new snapshot, the ring's half of the handshake: is there something that it did not see?
+ * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it
+ * waits for; one transaction guarded by `(run, epoch, turn)` as a leader's. Then, in a new
+ * snapshot, the ring's half of the handshake: is there something that it did not see?
  */
 export const grantLanes = async (
   deps: { pool: Pool; leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'>; log: Pick<Logger, 'error'> },
@@ -92,7 +94,10 @@ const takeTurn = async (
   return answer;
 };
 
-/** Of a quarter of the slots each: their processes share the calls, and one that dies takes no more with it. */
+/**
+ * Of a quarter of the slots each: their processes share the calls, and one that dies takes no more
+ * with it.
+ */
 const startSubmitters = async (
   client: Client,
   queuerId: number,
@@ -123,11 +128,17 @@ const startSubmitters = async (
   return submitters;
 };
 
-/** Until its activity has begun: a worker may be busy. The workflow's schedule-to-start timeout is shorter. */
+/**
+ * Until its activity has begun: a worker may be busy. The workflow's schedule-to-start timeout is
+ * shorter.
+ */
 const START_LEASE_MS = 30_000;
 
 const hand = (client: Client, grants: readonly Grant[], submitter: number): Promise<void> =>
-  store.grantBatches(client, grants.map(({ batchId, from, startInMs }) => ({ id: batchId, from: STATUSES[from], submitter, startInMs }))); // prettier-ignore
+  store.grantBatches(
+    client,
+    grants.map(({ batchId, from, startInMs }) => ({ id: batchId, from: STATUSES[from], submitter, startInMs })),
+  );
 
 /** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
 const writePlan = async (client: Client, queuerId: number, look: Look, grants: readonly Grant[]): Promise<void> => {
@@ -149,7 +160,10 @@ const writePlan = async (client: Client, queuerId: number, look: Look, grants: r
         blocked_by: lane.heldBy,
         unserved_by: lane.unservedBy,
         halted_by: lane.haltedBy,
-        halt_reason: lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null ? null : haltOf(plan.failures, lane.haltedBy), // prettier-ignore
+        halt_reason:
+          lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null
+            ? null
+            : haltOf(plan.failures, lane.haltedBy),
       })),
     );
   // After the lanes: those of their dependents are worth a look now.
@@ -187,7 +201,10 @@ export interface Ask {
 export interface NextGrants {
   /** By submitter. */
   batches: Map<number, CarriedBatch[]>;
-  /** Submitters that must give up what they got nothing for: taken for dead, everything is paused, or another's turn. */
+  /**
+   * Submitters that must give up what they got nothing for: taken for dead, everything is paused,
+   * or another's turn.
+   */
   over: Set<number>;
   /** There may be something else for those who got nothing. */
   again: boolean;
@@ -196,9 +213,10 @@ export interface NextGrants {
 }
 
 /**
- * The next batches of some submitters of one process, for the slots that they have free: under the same lock, by the same plan, in one
- * transaction. Only what this process can send; where the next in turn is of another one's handlers, or of a
- * lane that another one serves, slots are given up, and the queuer starts a submitter for it.
+ * The next batches of some submitters of one process, for the slots that they have free: under the
+ * same lock, by the same plan, in one transaction. Only what this process can send; where the next
+ * in turn is of another one's handlers, or of a lane that another one serves, slots are given up,
+ * and the queuer starts a submitter for it.
  */
 export const grantNext = async (
   deps: { pool: Pool; handlers: ReadonlyMap<string, unknown>; node: string },
@@ -215,7 +233,9 @@ export const grantNext = async (
         const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
         if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
           return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
-        const seats = asks.filter(({ no }) => known.has(no)).flatMap(({ no, slots }) => Array.from({ length: slots }, () => no)); // prettier-ignore
+        const seats = asks
+          .filter(({ no }) => known.has(no))
+          .flatMap(({ no, slots }) => Array.from({ length: slots }, () => no));
         const look = await lookAtLanes(client, queuerId, queuer, seats.length);
         const isOurs = ({ batchId, laneId }: Grant): boolean =>
           deps.handlers.has(look.batches.get(batchId)!.handler) && (look.nodes.get(laneId) ?? deps.node) === deps.node;
@@ -241,11 +261,25 @@ const handOut = async (
   grants: readonly Grant[],
   seats: readonly number[],
 ): Promise<Map<number, CarriedBatch[]>> => {
-  // prettier-ignore
   const batches = new Map<number, CarriedBatch[]>();
   if (grants.length === 0) return batches;
-  await store.grantBatches(client, grants.map(({ batchId, from, startInMs }, at) => ({ id: batchId, from: STATUSES[from], submitter: seats[at]!, startInMs }))); // prettier-ignore
-  const carried = new Map((await readCarried(client, grants.map(({ batchId }) => batchId))).map((batch) => [batch.id, batch])); // prettier-ignore
+  await store.grantBatches(
+    client,
+    grants.map(({ batchId, from, startInMs }, at) => ({
+      id: batchId,
+      from: STATUSES[from],
+      submitter: seats[at]!,
+      startInMs,
+    })),
+  );
+  const carried = new Map(
+    (
+      await readCarried(
+        client,
+        grants.map(({ batchId }) => batchId),
+      )
+    ).map((batch) => [batch.id, batch]),
+  );
   for (const [at, { batchId }] of grants.entries()) {
     const no = seats[at]!;
     batches.set(no, [...(batches.get(no) ?? []), carried.get(batchId)!]);
@@ -262,7 +296,10 @@ const NOTHING: Omit<GrantAnswer, 'epoch'> = {
   heldBy: null,
 };
 
-/** As a leader's repeated turn: nothing is written; what an earlier turn granted and the workflow never started is recovered by the next. */
+/**
+ * As a leader's repeated turn: nothing is written; what an earlier turn granted and the workflow
+ * never started is recovered by the next.
+ */
 const repeated = (queuer: LockedQueuer, input: GrantInput): GrantAnswer => {
   if (input.turn < queuer.turn) return { ...NOTHING, epoch: queuer.epoch, again: true, heldBy: 'a repeated turn' };
   const last = queuer.answer as GrantAnswer;

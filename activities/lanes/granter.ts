@@ -7,7 +7,10 @@ import type { Ask } from './grant';
 import { grantNext } from './grant';
 import { wakeQueuersOf } from './ring';
 
-/** A free slot looks this often for something that became ready, and gives up after so long: cheaper than a turn of the workflow and an activity. */
+/**
+ * A free slot looks this often for something that became ready, and gives up after so long: cheaper
+ * than a turn of the workflow and an activity.
+ */
 const LOOK_EVERY_MS = 20;
 const LINGER_MS = 250;
 
@@ -23,9 +26,9 @@ interface Waiting {
 }
 
 /**
- * The free slots of all submitters of a process, of one queuer: they share its lock, so those that come free while a grant is under way
- * share the next one. A slot for which there is nothing waits a little while batches are on their way: the next one of a serial lane may be
- * ready in a moment.
+ * The free slots of all submitters of a process, of one queuer: they share its lock, so those that
+ * come free while a grant is under way share the next one. A slot for which there is nothing waits
+ * a little while batches are on their way: the next one of a serial lane may be ready in a moment.
  */
 export class LaneGranter {
   private waiting: Waiting[] = [];
@@ -78,7 +81,8 @@ export class LaneGranter {
         return false;
       });
       this.waiting.unshift(...left);
-      // Beside the next grant: the Temporal server may take its time, and the sweeper stands behind.
+      // Beside the next grant: the Temporal server may take its time, and the sweeper stands
+      // behind.
       if (more) void this.wakes.add([this.queuerId]).catch(() => undefined);
       return again && left.length > 0;
     } catch (error) {
@@ -106,7 +110,10 @@ export class LaneGranter {
 /** The grant will say what is wrong. */
 const PERHAPS = { ready: true, soon: true };
 
-/** Those that it holds for, and the others. Asked once each: where the answer depends on the time, a second question might lose one. */
+/**
+ * Those that it holds for, and the others. Asked once each: where the answer depends on the time, a
+ * second question might lose one.
+ */
 export const split = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => {
   const sides: [T[], T[]] = [[], []];
   for (const one of all) sides[is(one) ? 0 : 1].push(one);

@@ -12,10 +12,11 @@ import { noticesOf } from '../callbacks/notices';
 import type { Call } from '../calls/call';
 
 /**
- * "Both halves of the first split are refused: it is not a poison task" (H4), in a lane. There a half must not be asked before all of the one
- * before it was applied, so its first two tasks are the halves that tell: the first one refused alone waits (status refused, which blocks
- * nothing, since it was not applied); is the second refused alone too, the handler is paused and both are as if they had not been sent.
- * In a lane that halts on an invalid batch the halt does that.
+ * "Both halves of the first split are refused: it is not a poison task" (H4), in a lane. There a
+ * half must not be asked before all of the one before it was applied, so its first two tasks are
+ * the halves that tell: the first one refused alone waits (status refused, which blocks nothing,
+ * since it was not applied); is the second refused alone too, the handler is paused and both are as
+ * if they had not been sent. In a lane that halts on an invalid batch the halt does that.
  */
 export const findPair = async (client: Client, batch: CarriedBatch): Promise<Pair | null> =>
   batch.inLane && batch.n === 1 && batch.depth >= 1 && batch.parentId !== null
@@ -28,7 +29,10 @@ export const pairState = (batch: CarriedBatch, pair: Pair | null): SettlementCon
   return pair.refused ? 'refused' : pair.leads ? 'pending' : 'other';
 };
 
-/** What was put off for the first is decided: sent again after all, or failed for good. Answers lanes to look at, and whether somebody is to be told. */
+/**
+ * What was put off for the first is decided: sent again after all, or failed for good. Answers
+ * lanes to look at, and whether somebody is to be told.
+ */
 export const concludePair = async (
   client: Client,
   call: Call,

@@ -15,8 +15,9 @@ import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/
 /** A resume rings the lane; this is only the net. */
 const PAUSED_LOOK_MS = 3_600_000;
 /**
- * No live node serves the batch: the node that joins, the balancer and the sweeper mark the lane, this is only the net. At the same moment for
- * all such lanes, so that any number of them costs the queuer a turn a minute.
+ * No live node serves the batch: the node that joins, the balancer and the sweeper mark the lane,
+ * this is only the net. At the same moment for all such lanes, so that any number of them costs the
+ * queuer a turn a minute.
  */
 const UNSERVED_LOOK_MS = 60_000;
 const nextUnservedLookInMs = (nowMs: number): number => UNSERVED_LOOK_MS - (nowMs % UNSERVED_LOOK_MS);
@@ -29,11 +30,17 @@ export interface Look {
   plan: GrantPlan;
   lanes: ReadonlyMap<number, Lane>;
   batches: ReadonlyMap<number, OpenBatch>;
-  /** The node that serves a lane, by its id: those in partitions only. Their leases are locked until the transaction ends. */
+  /**
+   * The node that serves a lane, by its id: those in partitions only. Their leases are locked until
+   * the transaction ends.
+   */
   nodes: ReadonlyMap<number, string | null>;
 }
 
-/** Reads the lanes that may have something to send, and plans who is next: under the queuer's lock and those lanes'. */
+/**
+ * Reads the lanes that may have something to send, and plans who is next: under the queuer's lock
+ * and those lanes'.
+ */
 export const lookAtLanes = async (
   client: Client,
   queuerId: number,
@@ -52,14 +59,27 @@ export const lookAtLanes = async (
   const served = found.length === 0 ? [] : await servedHandlers(client, NODE_LIVE_MS);
   const nodes = await nodesOf(client, found);
   // Held for a moment: tasks that go before its next batch are in none yet.
-  const bases = found.map(baseOf).map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane)); // prettier-ignore
+  const bases = found
+    .map(baseOf)
+    .map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane));
   const windows = bases.map((lane) => windowOf(lane));
-  const open = found.length === 0 ? [] : await store.readOpenBatches(client, found.map(({ id }) => id), windows.map((n) => n + 1)); // prettier-ignore
+  const open =
+    found.length === 0
+      ? []
+      : await store.readOpenBatches(
+          client,
+          found.map(({ id }) => id),
+          windows.map((n) => n + 1),
+        );
   const ofLane = new Map<number, OpenBatch[]>();
   for (const batch of open) ofLane.set(batch.laneId, [...(ofLane.get(batch.laneId) ?? []), batch]);
   const lanes = bases.map((lane, i): Lane => {
     const batches = ofLane.get(lane.id) ?? [];
-    return { ...lane, open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served, nodes.get(lane.id), queuer.nowMs)), openMore: batches.length > windows[i]! }; // prettier-ignore
+    return {
+      ...lane,
+      open: batches.slice(0, windows[i]).map((batch) => toQueued(batch, served, nodes.get(lane.id), queuer.nowMs)),
+      openMore: batches.length > windows[i]!,
+    };
   });
   const { depth, round, paused } = queuer;
   const handlers = await tokensOf(client, open);
@@ -101,7 +121,8 @@ const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
   onInvalid: nameOf(ON_INVALID, facts.onInvalid),
   paused: false, // nor halted: such lanes are not among the ready ones
   haltedBy: null,
-  pendingLimit: facts.pendingLimit === null ? null : { stopAt: facts.pendingLimit, resumeBelow: Math.ceil(facts.pendingLimit / 2) }, // prettier-ignore
+  pendingLimit:
+    facts.pendingLimit === null ? null : { stopAt: facts.pendingLimit, resumeBelow: Math.ceil(facts.pendingLimit / 2) },
 });
 
 /** `node`: null where its lane is in a partition that no node holds. */
@@ -111,7 +132,6 @@ const toQueued = (
   node: string | null | undefined,
   nowMs: number,
 ): QueuedBatch => ({
-  // prettier-ignore
   ...timing(batch, served.includes(batch.handler) && node !== null, nowMs),
   id: batch.id,
   sequence: batch.seq,

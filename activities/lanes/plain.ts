@@ -9,14 +9,21 @@ import type { Call, Settled } from '../calls/call';
 
 type PlainOutcome = Extract<CallOutcome, { kind: 'results' | 'accepted' }>;
 
-/** Of a batch in a lane: applied or accepted, and nothing else to say. Such answers of many lanes share their statements. */
+/**
+ * Of a batch in a lane: applied or accepted, and nothing else to say. Such answers of many lanes
+ * share their statements.
+ */
 export const isPlainInLane = (outcome: CallOutcome, call: Call): outcome is PlainOutcome =>
   call.batch.inLane &&
-  // A deadline is counted, a refused half is decided with it, a completion noted: `settleCall` does.
+  // A deadline is counted, a refused half is decided with it, a completion noted: `settleCall`
+  // does.
   call.overdue !== true &&
   call.completion === undefined &&
   (outcome.kind === 'accepted' ||
-    (outcome.kind === 'results' && outcome.deviants.length === 0 && call.batch.depth === 0 && call.handler.distinctBy === undefined)); // prettier-ignore
+    (outcome.kind === 'results' &&
+      outcome.deviants.length === 0 &&
+      call.batch.depth === 0 &&
+      call.handler.distinctBy === undefined));
 
 /** As `settleCall`, for those. */
 export const settlePlainInLane = async (
@@ -32,7 +39,13 @@ export const settlePlainInLane = async (
     const { written, lanes } = await writeAccepted(pool, accepted);
     return { written, kind: 'accept', ring: false, againInMs: null, accepted: written, notices: false, lanes };
   }
-  const notices = noticesOf(call, call.members.map((_, index) => index), [], 'succeeded', null); // prettier-ignore
+  const notices = noticesOf(
+    call,
+    call.members.map((_, index) => index),
+    [],
+    'succeeded',
+    null,
+  );
   const { written, lanes } = await writeApplied(pool, { id, attempt, pages: await call.pages.rest(), notices });
   if (batch.reduced && written) await withRetries(() => recoverAllowed(pool, batch));
   return { written, kind: 'finish', ring: false, againInMs: null, accepted: false, notices: notices.length > 0, lanes };

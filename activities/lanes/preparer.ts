@@ -37,8 +37,13 @@ class LanePreparer {
   private async run(group: readonly Waiting[]): Promise<void> {
     const ids = group.map(({ mark }) => mark.id);
     const members = await withRetries(() => readMembers(this.pool, ids));
-    // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an end, and is concluded as such.
-    const marked = await markAll(this.pool, group.map(({ mark }) => mark), this.node); // prettier-ignore
+    // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an
+    // end, and is concluded as such.
+    const marked = await markAll(
+      this.pool,
+      group.map(({ mark }) => mark),
+      this.node,
+    );
     for (const { mark, resolve } of group)
       resolve(marked.has(mark.id) ? members.filter(({ batchId }) => batchId === mark.id) : null);
   }
@@ -57,8 +62,8 @@ const markAll = async (pool: Pool, marks: readonly PlannedGrantedMark[], node: s
 const preparers = new WeakMap<Pool, Map<string, LanePreparer>>();
 
 /**
- * Reads the members of a granted batch and marks its call, in two statements for all that are granted to this process meanwhile (C29: the
- * mark comes last). Null: it must not be sent.
+ * Reads the members of a granted batch and marks its call, in two statements for all that are
+ * granted to this process meanwhile (C29: the mark comes last). Null: it must not be sent.
  */
 export const prepareGranted = (pool: Pool, node: string, mark: PlannedGrantedMark): Promise<MemberTask[] | null> => {
   let ofPool = preparers.get(pool);

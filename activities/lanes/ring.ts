@@ -4,7 +4,10 @@ import { wakeQueuerWorkflows } from '../../workflows/wake';
 import type { RingDeps } from '../grouping/ring';
 import { awaitBriefly } from '../grouping/ring';
 
-/** R2 for lanes that a committed transaction has marked as ready (a settlement does): their queuers look, if a submitter is free. */
+/**
+ * R2 for lanes that a committed transaction has marked as ready (a settlement does): their queuers
+ * look, if a submitter is free.
+ */
 export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Promise<void> => {
   if (laneIds.length > 0) await wakeQueuersOf(deps, await queuersOf(deps.pool, laneIds));
 };

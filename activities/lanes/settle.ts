@@ -12,7 +12,10 @@ import { nextTry } from '../../workflows/planning/lanes/tries';
 import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
 import type { Call } from '../calls/call';
 
-/** What an answer means for the lane that the batch stands in: the other half of `settleCall`, in its transaction. */
+/**
+ * What an answer means for the lane that the batch stands in: the other half of `settleCall`, in
+ * its transaction.
+ */
 
 /** A part of the batch that became a batch of its own. */
 export interface Part {
@@ -22,14 +25,20 @@ export interface Part {
   error?: string;
 }
 
-/** A lane waits otherwise than a target: its own short waits, since everything behind its head waits too; as long as asked, where asked. */
+/**
+ * A lane waits otherwise than a target: its own short waits, since everything behind its head waits
+ * too; as long as asked, where asked.
+ */
 export const asLane = (settlement: Settlement, outcome: CallOutcome, refusals: number): Settlement => {
   if (settlement.kind !== 'wait') return settlement;
   const asked = outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0;
   return { ...settlement, inPlace: false, inMs: nextTry(refusals + 1, asked).inMs };
 };
 
-/** Members that are tried again keep their place: a batch of their own in place of tasks in the queue (G2). */
+/**
+ * Members that are tried again keep their place: a batch of their own in place of tasks in the
+ * queue (G2).
+ */
 export const insertRetry = async (client: Client, call: Call, back: readonly MemberEnd[]): Promise<Part> => {
   const inMs = back.reduce((most, end) => Math.max(most, end.to === 'retry' ? end.inMs : 0), 0);
   const batchId = await insertChild(client, call.batch.id, {
@@ -83,7 +92,8 @@ const movedOn = (call: Call, settlement: Settlement): boolean =>
 
 const nextStatus = (call: Call, settlement: Settlement): { status: SubmissionStatus; inMs: number | null } => {
   const at = (status: SubmissionStatus, inMs: number | null = null) => ({ status, inMs });
-  // An earlier call may have been applied: what is not certain stays unknown, so that nothing overtakes it.
+  // An earlier call may have been applied: what is not certain stays unknown, so that nothing
+  // overtakes it.
   const again = (inMs: number | null, status: SubmissionStatus): ReturnType<typeof at> =>
     at(call.batch.unsure ? 'unknown' : status, inMs);
   switch (settlement.kind) {
@@ -121,8 +131,9 @@ const errorOf = (settlement: Settlement): string =>
 const asUnknown = (error: string): string => (error.startsWith('unknown: ') ? error : `unknown: ${error}`);
 
 /**
- * It stays unknown, and first in its lane, until it is looked up again: looked up too early to be believed, or (`counts`) without a clear
- * answer. One transaction: a process that dies in between leaves it as it was, to be taken back from its submitter.
+ * It stays unknown, and first in its lane, until it is looked up again: looked up too early to be
+ * believed, or (`counts`) without a clear answer. One transaction: a process that dies in between
+ * leaves it as it was, to be taken back from its submitter.
  */
 export const lookAgainInLane = (
   pool: Pool,

@@ -26,12 +26,16 @@ import { successWriterOf } from '../calls/successWriter';
 import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
-/** Between a mark and its call nothing is waited for: a process that was stopped there gives the mark up, and its call is not made. */
+/**
+ * Between a mark and its call nothing is waited for: a process that was stopped there gives the
+ * mark up, and its call is not made.
+ */
 const MARK_LATE_MS = 2_000;
 
 /**
- * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles it, and grants itself the next one in
- * turn. It ends when nothing more may go, at the soft deadline, or when it was taken for dead.
+ * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles
+ * it, and grants itself the next one in turn. It ends when nothing more may go, at the soft
+ * deadline, or when it was taken for dead.
  */
 export class LaneSubmission {
   private readonly running = new Set<Promise<void>>();
@@ -80,7 +84,9 @@ export class LaneSubmission {
     return this.end();
   }
 
-  /** A slot at work: one batch from its grant to its settlement, then the next, while there is one. */
+  /**
+   * A slot at work: one batch from its grant to its settlement, then the next, while there is one.
+   */
   private async carry(first: CarriedBatch): Promise<void> {
     const { no, epoch } = this.input;
     const isStopping = (): boolean => this.stopping;
@@ -101,7 +107,8 @@ export class LaneSubmission {
       batch.partition === null ? null : await this.deps.partitions.use(batch.partition, null, () => undefined);
     try {
       if (batch.partition === null || use !== null) await this.carryUnder(batch, handler, use);
-      // Another node's now, which is not to wait for our end; and so is one that we did not come to send.
+      // Another node's now, which is not to wait for our end; and so is one that we did not come to
+      // send.
       if (batch.partition !== null && this.granted.has(batch.id)) await this.giveBack(batch);
     } finally {
       use?.end();
@@ -142,10 +149,17 @@ export class LaneSubmission {
     const { timeoutMs } = callers.handler;
     const markedAtMs = performance.now();
     const fence = fenceOf(callers.use);
-    const mark = { id: batch.id, attempt: batch.attempt, submitter: this.input.no, timeoutMs: timeoutMs + MARK_LATE_MS, ...(fence === null ? {} : { fence }) }; // prettier-ignore
+    const mark = {
+      id: batch.id,
+      attempt: batch.attempt,
+      submitter: this.input.no,
+      timeoutMs: timeoutMs + MARK_LATE_MS,
+      ...(fence === null ? {} : { fence }),
+    };
     const members = await prepareGranted(pool, node, mark);
     if (members === null) return null;
-    // Stopped since the claim was looked at: whoever took over counts on a call that ends before the mark does.
+    // Stopped since the claim was looked at: whoever took over counts on a call that ends before
+    // the mark does.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     if (isLate() || !(await mayStart(callers, batch, isLate))) return null;
     return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs, fence });
@@ -165,13 +179,17 @@ export class LaneSubmission {
     this.batches++;
     this.tasks += call.members.length;
     this.notices ||= settled.notices;
-    // The first of those that the downstream has: the monitor may have ended. Where there is an older one, it goes on.
-    // Beside the slot's next batch: the Temporal server may take its time, and the sweeper stands behind.
+    // The first of those that the downstream has: the monitor may have ended. Where there is an
+    // older one, it goes on. Beside the slot's next batch: the Temporal server may take its time,
+    // and the sweeper stands behind.
     if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
       this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
   }
 
-  /** Slots that come free together are given up together, then, after the commit, in a new snapshot: something that came since is for whoever is free (store.md section 1). */
+  /**
+   * Slots that come free together are given up together, then, after the commit, in a new snapshot:
+   * something that came since is for whoever is free (store.md section 1).
+   */
   private async giveUpSlot(): Promise<void> {
     this.idle++;
     if (this.shrinking) return;

@@ -8,8 +8,9 @@ import { contextOf } from '../calls/settle';
 export type LaneUnknown = { kind: 'settle' } | { kind: 'look-again'; inMs: number; error: string };
 
 /**
- * C28 for a batch of a lane whose outcome is unknown, after its look-up: sent again where that is safe, looked up some more times while the
- * downstream is unsure (`lane.lookUps`), then parked with its reason, which halts the lane. Never sent blindly.
+ * C28 for a batch of a lane whose outcome is unknown, after its look-up: sent again where that is
+ * safe, looked up some more times while the downstream is unsure (`lane.lookUps`), then parked with
+ * its reason, which halts the lane. Never sent blindly.
  */
 export const resolveInLane = async (pool: Pool, call: Call, error: string): Promise<LaneUnknown> => {
   if (call.park !== undefined) return { kind: 'settle' };

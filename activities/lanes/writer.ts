@@ -29,8 +29,9 @@ interface Waiting<T> {
 const MOST_BATCHES = 200;
 
 /**
- * Writes the plain answers of a process's lanes, applied or accepted, many in one transaction: while some are on their way the next ones
- * gather and share the following one. A lone batch waits for nobody.
+ * Writes the plain answers of a process's lanes, applied or accepted, many in one transaction:
+ * while some are on their way the next ones gather and share the following one. A lone batch waits
+ * for nobody.
  */
 class LaneWriter {
   readonly applied = this.gather<Applied>((group) => this.settle(group));
@@ -66,7 +67,12 @@ class LaneWriter {
   private settle(group: readonly Applied[]): Promise<ReadonlyMap<number, LaneWritten>> {
     return withRetries(() =>
       inTransaction(this.pool, async (client) => {
-        const done = await settleLanesSucceeded(client, group, group.flatMap(({ pages }) => pages), group.flatMap(({ notices }) => notices)); // prettier-ignore
+        const done = await settleLanesSucceeded(
+          client,
+          group,
+          group.flatMap(({ pages }) => pages),
+          group.flatMap(({ notices }) => notices),
+        );
         const laneOf = new Map(done.map(({ id, laneId }) => [id, laneId]));
         const dependents = done.length === 0 ? [] : await readyAllDependents(client, [...laneOf.keys()]);
         return new Map(

@@ -37,8 +37,9 @@ const TOLD = 20;
 export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
 
 /**
- * One round of the balancer (B1): reads who is there and who holds what, plans, asks back and gives out; in one transaction under the
- * assignor's lease, each write guarded by the epoch that the plan saw. A round that runs again finds its own writes, and has nothing to do.
+ * One round of the balancer (B1): reads who is there and who holds what, plans, asks back and gives
+ * out; in one transaction under the assignor's lease, each write guarded by the epoch that the plan
+ * saw. A round that runs again finds its own writes, and has nothing to do.
  */
 export const balancePartitions = async (deps: BalanceDeps, input: BalanceInput): Promise<BalanceAnswer> => {
   const round = await withRetries(() =>
@@ -64,7 +65,10 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const facts = factsOf(rows, nodes, loads, settings);
   const moves = assign(facts.partitions, facts.nodes, limitsOf(settings));
   const rowOf = new Map(rows.map((row) => [partitionName(row.id), row]));
-  const was = (name: string): { partition: string; epoch: number } => ({ partition: rowOf.get(name)!.id, epoch: rowOf.get(name)!.epoch }); // prettier-ignore
+  const was = (name: string): { partition: string; epoch: number } => ({
+    partition: rowOf.get(name)!.id,
+    epoch: rowOf.get(name)!.epoch,
+  });
   const of = (kind: Move['kind']): Move[] => moves.filter((move) => move.kind === kind);
   const asked = await revokePartitions(
     client,
@@ -96,12 +100,16 @@ const limitsOf = ({ movesPerRound, minimumHoldMs, by }: NodeSettings): Parameter
   movesPerRound,
   minimumHoldMs,
   deadBand: DEAD_BAND,
-  // Those that keep something for a restart say so themselves: everyone else that is missing is dead (B16).
+  // Those that keep something for a restart say so themselves: everyone else that is missing is
+  // dead (B16).
   restartGraceMs: 1,
   by: by === 'count' ? 'count' : 'weight',
 });
 
-/** The planner's facts. One that was given up for a restart stands as held by its absent node, under the name that it will come back with. */
+/**
+ * The planner's facts. One that was given up for a restart stands as held by its absent node, under
+ * the name that it will come back with.
+ */
 const factsOf = (
   rows: readonly PartitionRow[],
   nodes: readonly NodeFactsRow[],
@@ -133,7 +141,9 @@ const factsOf = (
     };
   });
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  const dead = new Set(rows.filter((row) => hasMissed(byId.get(row.holder ?? ''), row, leaseMs)).map(({ holder }) => holder)); // prettier-ignore
+  const dead = new Set(
+    rows.filter((row) => hasMissed(byId.get(row.holder ?? ''), row, leaseMs)).map(({ holder }) => holder),
+  );
   const facts = nodes.map((node) => nodeFacts(dead.has(node.id) ? { ...node, alive: false } : node));
   const away = [...absent].map(([name, kept]) => absentNode(restarting(name), name, kept));
   return { partitions, nodes: [...facts, ...away] };
@@ -143,8 +153,8 @@ const factsOf = (
 const restarting = (name: string): string => `${name} (restarting)`;
 
 /**
- * A lease of this node passed, and its last sign of life is from well before that: it died or was stopped, though a lease has not gone by since
- * that sign. To it nothing that it had is given back.
+ * A lease of this node passed, and its last sign of life is from well before that: it died or was
+ * stopped, though a lease has not gone by since that sign. To it nothing that it had is given back.
  */
 const hasMissed = (holder: NodeFactsRow | undefined, { expired, leftMs }: PartitionRow, leaseMs: number): boolean =>
   expired && holder !== undefined && holder.seenMs + leftMs > leaseMs / 2;
@@ -160,7 +170,9 @@ const absentNode = (id: string, name: string, kept: readonly PartitionRow[]): No
   successorOf: name,
 });
 
-/** A named process that stops is about to come back: away, not dead, and it gets nothing meanwhile. */
+/**
+ * A named process that stops is about to come back: away, not dead, and it gets nothing meanwhile.
+ */
 const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
   id: node.id,
   alive: node.alive && !(node.stopping && node.name !== null),
@@ -172,7 +184,10 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
   startedMs: node.startedMs,
 });
 
-/** Their leaders and lanes may have waited for a holder. A leader's wake that is lost is repeated by the sweeper. */
+/**
+ * Their leaders and lanes may have waited for a holder. A leader's wake that is lost is repeated by
+ * the sweeper.
+ */
 const tellOf = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
   try {
     await wake(deps, await wakeServedLeaders(deps.pool, given, WAKE_LEASE_MS));

@@ -22,19 +22,25 @@ interface Use {
   onStop: () => void;
 }
 
-/** Somebody's work in a partition, under one epoch. While any is under way, the partition is not given up (B10). */
+/**
+ * Somebody's work in a partition, under one epoch. While any is under way, the partition is not
+ * given up (B10).
+ */
 export interface PartitionUse {
   readonly id: string;
   readonly epoch: number;
-  /** By this process's own monotonic clock: the lease holds for certain, and nobody asked for it. */
+  /**
+   * By this process's own monotonic clock: the lease holds for certain, and nobody asked for it.
+   */
   isHeld(): boolean;
   end(): void;
 }
 
 /**
- * The partitions that this process holds, as its heartbeat thread last saw them. The process takes itself for out when its own monotonic clock
- * passes the expiry, counted from before the lease was read: one that was stopped and wakes begins nothing before it has looked (B11).
- * That saves work only. What makes it safe is the epoch, which every mark names and the store compares.
+ * The partitions that this process holds, as its heartbeat thread last saw them. The process takes
+ * itself for out when its own monotonic clock passes the expiry, counted from before the lease was
+ * read: one that was stopped and wakes begins nothing before it has looked (B11). That saves work
+ * only. What makes it safe is the epoch, which every mark names and the store compares.
  */
 export class Partitions {
   private readonly held = new Map<string, SeenPartition>();
@@ -46,7 +52,10 @@ export class Partitions {
 
   constructor(private readonly options: PartitionsOptions) {}
 
-  /** What the heartbeat thread saw; a main thread that was busy hears it late, perhaps after a look of its own. */
+  /**
+   * What the heartbeat thread saw; a main thread that was busy hears it late, perhaps after a look
+   * of its own.
+   */
   heard(seen: readonly SeenPartition[], atNs: bigint): void {
     if (atNs < this.heardNs) return;
     this.heardNs = atNs;
@@ -61,7 +70,10 @@ export class Partitions {
     return this.held.size;
   }
 
-  /** Null: this process does not hold it, under that epoch if one is named, or is to give it up. Looks into the store where it does not know. */
+  /**
+   * Null: this process does not hold it, under that epoch if one is named, or is to give it up.
+   * Looks into the store where it does not know.
+   */
   async use(id: string, epoch: number | null, onStop: () => void): Promise<PartitionUse | null> {
     if (!this.isOpen(id, epoch)) await this.look();
     const seen = this.held.get(id);

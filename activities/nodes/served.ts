@@ -9,7 +9,10 @@ import { wakeQueuersOf } from '../lanes/ring';
 /** Lanes of one statement; of more, the sweeper's next rounds mark the others. */
 const MOST_LANES = 1_000;
 
-/** Rings what waited for a node that is there now: by a node that has just joined, and by the sweeper in each round. */
+/**
+ * Rings what waited for a node that is there now: by a node that has just joined, and by the
+ * sweeper in each round.
+ */
 export const ringServed = async (deps: RingDeps): Promise<void> => {
   const queuers = await markServedWaiting(deps.pool, NODE_LIVE_MS, MOST_LANES);
   if (queuers.length > 0) await wakeQueuersOf(deps, queuers);

@@ -4,7 +4,9 @@ import { codeOf, EXIT, exitCodeOf } from './support/exitCodes';
 import { printable } from './support/output';
 import { exitCode } from './support/session';
 
-/** Runs the command line and ends the process: a handler's own connections must not keep it alive. */
+/**
+ * Runs the command line and ends the process: a handler's own connections must not keep it alive.
+ */
 const main = async (argv: readonly string[]): Promise<number> => {
   // `muster ... | head`: the reader has seen enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) =>
@@ -50,7 +52,8 @@ const writeError = (error: unknown): void => {
   process.stdout.write(`${JSON.stringify(document)}\n`);
 };
 
-// Should everything end while a command still waits for something, that is a failure and not a quiet 0.
+// Should everything end while a command still waits for something, that is a failure and not a
+// quiet 0.
 process.exitCode = EXIT.failed;
 process.on('exit', () => {
   if (!decided) process.stderr.write('Error: ended without an answer: what it waited for is gone.\n');

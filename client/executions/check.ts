@@ -6,7 +6,10 @@ import { InvalidArgumentError, MusterError } from '../errors';
 export interface ExecuteOptions {
   /** Shown with the execution; 1-256 bytes. */
   topic?: string;
-  /** Runs of an item at most; the operator's limit where it is lower, or where this is left out or 0 (E10). */
+  /**
+   * Runs of an item at most; the operator's limit where it is lower, or where this is left out or 0
+   * (E10).
+   */
   maxAttempts?: number;
   /** Your own uuid: repeated with the same one, a request is accepted once. Default: a new one. */
   requestId?: string;
@@ -41,7 +44,10 @@ const isWhole = (value: unknown, min: number, max: number): boolean =>
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
-/** Throws `InvalidArgumentError` on the first thing wrong; answers the template with its config in one spelling. */
+/**
+ * Throws `InvalidArgumentError` on the first thing wrong; answers the template with its config in
+ * one spelling.
+ */
 export const checkTemplate = (template: Template, options: ExecuteOptions): Required<Template> => {
   const { functionId, method, config = {} } = template ?? {};
   if (!isName(functionId)) refuse('functionId', '1-512 bytes of text without control characters', functionId);
@@ -49,7 +55,7 @@ export const checkTemplate = (template: Template, options: ExecuteOptions): Requ
   const { topic, maxAttempts, requestId } = options;
   if (topic !== undefined && !isName(topic, 256)) refuse('topic', '1-256 bytes of text', topic);
   if (maxAttempts !== undefined && !isWhole(maxAttempts, 0, 1_000_000))
-    refuse('maxAttempts', 'a whole number from 0 (the operator\'s limit) to 1,000,000', maxAttempts); // prettier-ignore
+    refuse('maxAttempts', "a whole number from 0 (the operator's limit) to 1,000,000", maxAttempts);
   if (requestId !== undefined && !isUuid(requestId)) refuse('requestId', 'a uuid', requestId);
   return { functionId, method, config: checkConfig(config) };
 };
@@ -59,7 +65,8 @@ const CONFIG_FIELDS = ['numberOfNodes', 'attributes', 'envVars', 'concurrency', 
 const checkConfig = (config: ExecutionConfig): ExecutionConfig => {
   if (typeof config !== 'object' || config === null || Array.isArray(config)) refuse('config', 'an object', config);
   for (const key of Object.keys(config))
-    if (!CONFIG_FIELDS.includes(key)) refuse(`config.${key}`, `only ${CONFIG_FIELDS.join(', ')}`, key, didYouMean(key, CONFIG_FIELDS).slice(2)); // prettier-ignore
+    if (!CONFIG_FIELDS.includes(key))
+      refuse(`config.${key}`, `only ${CONFIG_FIELDS.join(', ')}`, key, didYouMean(key, CONFIG_FIELDS).slice(2));
   const { numberOfNodes, concurrency, ratePerHost, timeoutMs } = config;
   if (numberOfNodes !== undefined && !isWhole(numberOfNodes, 1, MAX_NODES))
     refuse('config.numberOfNodes', `a whole number from 1 to ${MAX_NODES}`, numberOfNodes);

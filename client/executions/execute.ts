@@ -25,9 +25,10 @@ interface Part {
 const newPart = (): Part => ({ contentIds: [], argumentLists: [], bytes: 0 });
 
 /**
- * Stores an execution with its list, in parts. With one part it is one transaction; with more the execution is staged until its list is
- * complete, so that nothing of a list that breaks off is ever run. Resolves when it is accepted: committed. Answers its id, and whether it
- * is new: the same request id again, with as many items, is the same request.
+ * Stores an execution with its list, in parts. With one part it is one transaction; with more the
+ * execution is staged until its list is complete, so that nothing of a list that breaks off is ever
+ * run. Resolves when it is accepted: committed. Answers its id, and whether it is new: the same
+ * request id again, with as many items, is the same request.
  */
 export const storeExecution = async (
   pool: Pool,
@@ -87,7 +88,10 @@ class StoredParts {
     return !this.isRepeat;
   }
 
-  /** The first part comes with the execution, the last with the acceptance: a list of one part is all or nothing in one commit. */
+  /**
+   * The first part comes with the execution, the last with the acceptance: a list of one part is
+   * all or nothing in one commit.
+   */
   private async write(part: Part, last: boolean): Promise<void> {
     const { id } = this.execution;
     const first = this.items;
@@ -107,7 +111,10 @@ class StoredParts {
     this.begun = true;
   }
 
-  /** The same request again, whose first sender did not come to the end of its list: it goes on where that one stopped. */
+  /**
+   * The same request again, whose first sender did not come to the end of its list: it goes on
+   * where that one stopped.
+   */
   private async isStaging(): Promise<boolean> {
     return (await readExecution(this.pool, this.execution.id))?.state === EXECUTION.staging;
   }

@@ -43,7 +43,9 @@ const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | nu
     ? null
     : `stands still: it was woken ${Math.round(wokenMs / 1_000)} s ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
 
-/** What it waits for, and the nodes by name that lost, or never took, what the last round gave them. */
+/**
+ * What it waits for, and the nodes by name that lost, or never took, what the last round gave them.
+ */
 const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: string): string | null => {
   const lost = chunks.filter(({ round, state }) => round === row.round && state === CHUNK.closed);
   const named = (reason: string): string[] => lost.filter((chunk) => chunk.reason === reason).map(({ node }) => node);
@@ -119,12 +121,17 @@ export class Execution {
     return page.map(({ chunkId, state, ...item }) => ({ ...item, state: itemStateName(state), chunk: chunkId }));
   }
 
-  /** Results so far, at most `limit` of them, in the document's form (E13), and `next` to go on with. */
+  /**
+   * Results so far, at most `limit` of them, in the document's form (E13), and `next` to go on
+   * with.
+   */
   async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
     return resultPageOf(this.client.pool, await this.row(), page);
   }
 
-  /** Results so far, in pages of the document's form (E13): a chunk of many items comes in several. */
+  /**
+   * Results so far, in pages of the document's form (E13): a chunk of many items comes in several.
+   */
   async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
     const row = await this.row();
     yield* resultPages(this.client.pool, row, pageSize);
@@ -141,8 +148,8 @@ export class Execution {
   }
 
   /**
-   * Nothing more of it is begun; what runs is interrupted, and results that still come are refused. What was done stays done. Answers its
-   * state: one that is over stays what it is.
+   * Nothing more of it is begun; what runs is interrupted, and results that still come are refused.
+   * What was done stays done. Answers its state: one that is over stays what it is.
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;

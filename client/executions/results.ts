@@ -8,7 +8,10 @@ import { EXECUTION, executionStateName } from '../../workflows/planning/executio
 import { InvalidArgumentError } from '../errors';
 import type { ResultDocument, ResultDocumentPage, ResultEntry } from './views';
 
-/** The results of an execution in the form of E13, chunk by chunk in the order of the rounds, items by position. */
+/**
+ * The results of an execution in the form of E13, chunk by chunk in the order of the rounds, items
+ * by position.
+ */
 
 /** Some results of one chunk. */
 export interface ResultPage {
@@ -61,7 +64,10 @@ export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<Res
   return { chunks, ...frameOf(row) };
 };
 
-/** Of at most `limit` results after a place, `<chunk>:<position>` as `next` had it; over all chunks in the order of the rounds. */
+/**
+ * Of at most `limit` results after a place, `<chunk>:<position>` as `next` had it; over all chunks
+ * in the order of the rounds.
+ */
 export const resultPageOf = async (
   pool: Pool,
   row: ExecutionRow,

@@ -13,8 +13,9 @@ import { executing, telling } from '../tasks/telling';
 /** What a client can do with executions: one function, many argument lists, split over nodes. */
 export abstract class ExecutionVerbs extends NodeVerbs {
   /**
-   * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the list is stored (E2): the handle's id is the
-   * request's. Lists may come as a stream of any length up to 10,000,000; nothing of a list that breaks off is run.
+   * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the
+   * list is stored (E2): the handle's id is the request's. Lists may come as a stream of any length
+   * up to 10,000,000; nothing of a list that breaks off is run.
    */
   async execute(template: Template, argumentLists: ArgumentLists, options: ExecuteOptions = {}): Promise<Execution> {
     const requestId = options.requestId ?? randomUUID();
@@ -22,7 +23,8 @@ export abstract class ExecutionVerbs extends NodeVerbs {
       await this.ready();
       return storeExecution(this.pool, template, argumentLists, { ...options, requestId });
     });
-    // Accepted: that its workflow cannot be started now fails nothing, the sweeper does it within seconds.
+    // Accepted: that its workflow cannot be started now fails nothing, the sweeper does it within
+    // seconds.
     await this.wake((temporal) => wakeExecutions(temporal, this.prefix, [id]));
     return new Execution(this, id);
   }

@@ -15,7 +15,10 @@ import { InvalidItemError } from './errors';
 
 export type ItemSource = string | Iterable<string> | AsyncIterable<string>;
 export interface AckOptions {
-  /** Most ids of one statement, 1-10,000; default 100. A statement is whole or not at all; many in one are much cheaper. */
+  /**
+   * Most ids of one statement, 1-10,000; default 100. A statement is whole or not at all; many in
+   * one are much cheaper.
+   */
   idsPerCall?: number;
 }
 export interface Acked {
@@ -26,10 +29,16 @@ export interface Acked {
   completed: CompletedRow[];
 }
 
-/** Read from a stream at a time, and then sorted by segment: a segment is written once for all of its ids. */
+/**
+ * Read from a stream at a time, and then sorted by segment: a segment is written once for all of
+ * its ids.
+ */
 const GATHER = 10_000;
 
-/** Acks in any order, of any fan-outs, again and again (D4, D5, D10). Ids that are none are told before anything is written. */
+/**
+ * Acks in any order, of any fan-outs, again and again (D4, D5, D10). Ids that are none are told
+ * before anything is written.
+ */
 export const ackItems = (pool: Pool, ids: ItemSource, options: AckOptions = {}): Promise<Acked> =>
   change(ids, options, (wants) => store.ackItems(pool, wants));
 
@@ -50,7 +59,11 @@ const change = async (
     for (const portion of splitWants(wants, perCall)) {
       // Acks are idempotent: also after a lost connection the same portion may be sent again.
       const answer = await withRetries(() => onceMore(() => apply(portion)));
-      if (answer.bad.length > 0) throw new InvalidItemError(answer.bad.flatMap((bad) => problemsOf(bad, portion[bad.at]!)), sum.acked); // prettier-ignore
+      if (answer.bad.length > 0)
+        throw new InvalidItemError(
+          answer.bad.flatMap((bad) => problemsOf(bad, portion[bad.at]!)),
+          sum.acked,
+        );
       sum.items += portion.reduce((n, { indexes }) => n + indexes.length, 0);
       sum.acked += answer.changed;
       sum.completed.push(...answer.completed);
@@ -59,7 +72,10 @@ const change = async (
   return sum;
 };
 
-/** A fan-out that ended in between refuses the statement; asked again it says which one, or that it is whole. */
+/**
+ * A fan-out that ended in between refuses the statement; asked again it says which one, or that it
+ * is whole.
+ */
 const onceMore = async (work: () => Promise<AckAnswer>): Promise<AckAnswer> => {
   try {
     return await work();
@@ -109,7 +125,10 @@ const problemsOf = ({ why, size }: BadWant, want: SegmentWant): ItemProblem[] =>
   return wrong.map((index) => ({ id: itemIdOf(want.fanout, want.segment, index), code, message }));
 };
 
-/** Whether each of the items is acked, in their order (D12). At most 10,000; one that cannot be is an error. */
+/**
+ * Whether each of the items is acked, in their order (D12). At most 10,000; one that cannot be is
+ * an error.
+ */
 export const readItems = async (pool: Pool, ids: readonly string[]): Promise<boolean[]> => {
   checkWhole('ids.length', ids.length, 1, MAX_ACK_IDS);
   const { wants, malformed } = groupItems(ids);
@@ -125,7 +144,10 @@ export const readItems = async (pool: Pool, ids: readonly string[]): Promise<boo
     const { fanout, segment, index } = parseItemId(id)!;
     const row = found.get(`${fanout}:${segment}`);
     if (row !== undefined && index < row.size) return getBit(row.bits, index) === 0;
-    const [code, message] = WORDS[row === undefined ? 'segment' : 'index']({ fanout, segment, indexes: [index] }, row?.size ?? null); // prettier-ignore
+    const [code, message] = WORDS[row === undefined ? 'segment' : 'index'](
+      { fanout, segment, indexes: [index] },
+      row?.size ?? null,
+    );
     problems.push({ id, code, message });
     return false;
   });

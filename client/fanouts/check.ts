@@ -10,16 +10,28 @@ import { InvalidArgumentError } from '../errors';
 export interface OpenFanoutOptions {
   /** The caller's own name for it, 1-1,024 bytes; comes back with its completion. */
   userKey?: string;
-  /** Items a segment holds, 1-8,000; default 512. Large: fewer bytes an item; small: cheaper single acks. */
+  /**
+   * Items a segment holds, 1-8,000; default 512. Large: fewer bytes an item; small: cheaper single
+   * acks.
+   */
   segmentSize?: number;
-  /** Who is told once when it is complete or has expired: a workflow's signal, or a signed webhook. Default: nobody; wait or look. */
+  /**
+   * Who is told once when it is complete or has expired: a workflow's signal, or a signed webhook.
+   * Default: nobody; wait or look.
+   */
   notify?: Callback;
-  /** A UUID of the caller's choice: opening again with the same is the same fan-out. Default: a new one. */
+  /**
+   * A UUID of the caller's choice: opening again with the same is the same fan-out. Default: a new
+   * one.
+   */
   id?: string;
 }
 
 export interface AddItemsOptions {
-  /** 1-200 bytes: an add that is repeated with the same key and number adds nothing more and answers the same. */
+  /**
+   * 1-200 bytes: an add that is repeated with the same key and number adds nothing more and answers
+   * the same.
+   */
   key?: string;
   /** Most items of one statement, 1-1,000,000; default 10,000. */
   itemsPerCall?: number;

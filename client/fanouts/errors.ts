@@ -7,7 +7,10 @@ export interface ItemProblem {
   message: string;
 }
 
-/** Ids that name no item, or one that can no longer change. Nothing of that portion of the call was applied. */
+/**
+ * Ids that name no item, or one that can no longer change. Nothing of that portion of the call was
+ * applied.
+ */
 export class InvalidItemError extends MusterError {
   constructor(
     readonly problems: readonly ItemProblem[],
@@ -16,12 +19,17 @@ export class InvalidItemError extends MusterError {
   ) {
     const shown = problems.slice(0, 5).map(({ id, message }) => `item ${JSON.stringify(id.slice(0, 80))}: ${message}`);
     const more = problems.length > 5 ? `\n  and ${problems.length - 5} more` : '';
-    const before = applied === 0 ? 'Nothing was changed' : `${applied} items of earlier portions were changed, of this portion nothing`; // prettier-ignore
+    const before =
+      applied === 0
+        ? 'Nothing was changed'
+        : `${applied} items of earlier portions were changed, of this portion nothing`;
     super('INVALID_ITEM', `${before}:\n  ${shown.join('\n  ')}${more}`);
   }
 }
 
-/** The verb does not fit the fan-out's state: an add after the seal (D1), a seal of an expired one. */
+/**
+ * The verb does not fit the fan-out's state: an add after the seal (D1), a seal of an expired one.
+ */
 export class FanoutStateError extends MusterError {
   constructor(
     readonly fanout: string,
@@ -41,6 +49,9 @@ export class FanoutTimeoutError extends MusterError {
     state: string,
     openSegments: number,
   ) {
-    super('TIMEOUT', `waitForFanout: ${fanout} is ${state} with ${openSegments} open segments after ${timeoutMs} ms. It goes on; wait again.`); // prettier-ignore
+    super(
+      'TIMEOUT',
+      `waitForFanout: ${fanout} is ${state} with ${openSegments} open segments after ${timeoutMs} ms. It goes on; wait again.`,
+    );
   }
 }

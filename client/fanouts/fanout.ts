@@ -13,7 +13,10 @@ import { FanoutStateError } from './errors';
 
 export type { CompletedFanout, FanoutView } from '../../workflows/contracts/fanout';
 
-/** What an add made; the ids are expanded here, one after the other, however many they are (D7, D13). */
+/**
+ * What an add made; the ids are expanded here, one after the other, however many they are (D7,
+ * D13).
+ */
 export class AddedItems implements Iterable<string> {
   constructor(
     readonly fanout: string,
@@ -47,14 +50,19 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
     const found = await store.findFanoutOpening(pool, id!);
     if (found === null) throw new NotFoundError('fan-out', id!, REMEDY.unknown);
     if (found.userKey !== userKey || found.segmentSize !== segmentSize || found.initiatorId !== initiatorId)
-      throw new InvalidArgumentError('id', 'one that was not opened before with other options', id, `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`); // prettier-ignore
+      throw new InvalidArgumentError(
+        'id',
+        'one that was not opened before with other options',
+        id,
+        `It has userKey ${JSON.stringify(found.userKey)}, segmentSize ${found.segmentSize}.`,
+      );
   }
   return requireFanout(pool, opened ?? id!);
 };
 
 /**
- * Adds in portions of at most 10,000 items, each whole and committed when it is yielded: what a billion takes in memory is one portion.
- * Whoever stops half way has added what he was given.
+ * Adds in portions of at most 10,000 items, each whole and committed when it is yielded: what a
+ * billion takes in memory is one portion. Whoever stops half way has added what he was given.
  */
 export async function* addItemsInParts(
   pool: Pool,
@@ -81,7 +89,10 @@ export const addItems = async (
   return new AddedItems(fanout, ranges);
 };
 
-/** One statement. With a key it may be repeated; without one, an error of the connection leaves open whether the items were added. */
+/**
+ * One statement. With a key it may be repeated; without one, an error of the connection leaves open
+ * whether the items were added.
+ */
 const addOnce = async (pool: Pool, id: string, items: number, key: string | null): Promise<SegmentRange> => {
   const add = (): ReturnType<typeof store.insertSegments> =>
     store.insertSegments(pool, id, items, key).catch((error: unknown) => {
@@ -93,14 +104,22 @@ const addOnce = async (pool: Pool, id: string, items: number, key: string | null
   const before = key === null ? null : await store.findAdd(pool, id, key);
   if (before !== null) {
     if (before.items === items) return before;
-    throw new InvalidArgumentError('items', `${before.items}, as in the first add with this key`, items, 'Nothing was added; use another key for another add.'); // prettier-ignore
+    throw new InvalidArgumentError(
+      'items',
+      `${before.items}, as in the first add with this key`,
+      items,
+      'Nothing was added; use another key for another add.',
+    );
   }
   const { state } = await requireFanout(pool, id);
   if (state === 'open') throw new Error(`fan-out ${id} is open and took no items: a bug`);
   throw new FanoutStateError(id, state, 'an open one', REMEDY.add);
 };
 
-/** `completed`: nothing was left, and this seal is the one call that says so. Repeating a seal is harmless. */
+/**
+ * `completed`: nothing was left, and this seal is the one call that says so. Repeating a seal is
+ * harmless.
+ */
 export const sealFanout = async (
   pool: Pool,
   fanout: string,

@@ -8,7 +8,10 @@ export interface ReapOptions {
   openIdleMs?: number;
   /** Sealed, unfinished ones likewise. */
   sealedIdleMs?: number;
-  /** Complete and expired ones are deleted so many ms after their end, once their event is delivered; absent: none is. */
+  /**
+   * Complete and expired ones are deleted so many ms after their end, once their event is
+   * delivered; absent: none is.
+   */
   keepEndedMs?: number;
 }
 export type { ReapCounts } from '../../workflows/contracts/fanout';
@@ -24,7 +27,14 @@ export const reapFanouts = async (pool: Pool, options: ReapOptions): Promise<Rea
     sealedIdleMs: check('sealedIdleMs'),
     keepEndedMs: check('keepEndedMs'),
   };
-  const sum: ReapCounts = { expiredOpen: 0, expiredSealed: 0, items: 0, told: 0, deletedSegments: 0, deletedFanouts: 0 }; // prettier-ignore
+  const sum: ReapCounts = {
+    expiredOpen: 0,
+    expiredSealed: 0,
+    items: 0,
+    told: 0,
+    deletedSegments: 0,
+    deletedFanouts: 0,
+  };
   for (;;) {
     const { more, ...counts } = await reapRound(pool, intervals);
     for (const name of Object.keys(counts) as (keyof ReapCounts)[]) sum[name] += counts[name];

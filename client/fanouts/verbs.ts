@@ -31,12 +31,18 @@ export abstract class FanoutVerbs {
     return this.write(tellings.OPEN_FANOUT, () => fanouts.openFanout(this.pool, options));
   }
 
-  /** `n` more items, 1 to 10^10, in statements of at most 10,000. `FanoutStateError` after the seal (D1); give a `key` to be able to repeat it. */
+  /**
+   * `n` more items, 1 to 10^10, in statements of at most 10,000. `FanoutStateError` after the seal
+   * (D1); give a `key` to be able to repeat it.
+   */
   async addItems(fanout: string, n: number, options?: AddItemsOptions): Promise<AddedItems> {
     return this.write(tellings.ADD_ITEMS, () => fanouts.addItems(this.pool, fanout, n, options));
   }
 
-  /** The same as a stream: each part is committed when it comes, so that sending begins while adding goes on. */
+  /**
+   * The same as a stream: each part is committed when it comes, so that sending begins while adding
+   * goes on.
+   */
   async *addItemsInParts(fanout: string, n: number, options?: AddItemsOptions): AsyncGenerator<AddedItems> {
     try {
       await this.ready();
@@ -46,7 +52,10 @@ export abstract class FanoutVerbs {
     }
   }
 
-  /** Nothing can be added after this. `completed`: all was acked before, or nothing added: this call reports the completion (D3). */
+  /**
+   * Nothing can be added after this. `completed`: all was acked before, or nothing added: this call
+   * reports the completion (D3).
+   */
   async sealFanout(
     fanout: string,
   ): Promise<{ state: 'sealed' | 'complete'; items: number; completed: CompletedFanout | null }> {
@@ -55,8 +64,9 @@ export abstract class FanoutVerbs {
   }
 
   /**
-   * Acks items: one id, many, or a stream of any length; in any order, of any fan-outs, as often as you like. `InvalidItemError` names ids
-   * that cannot be; nothing of their portion (100 ids, `idsPerCall`) is applied.
+   * Acks items: one id, many, or a stream of any length; in any order, of any fan-outs, as often as
+   * you like. `InvalidItemError` names ids that cannot be; nothing of their portion (100 ids,
+   * `idsPerCall`) is applied.
    */
   async ackItems(ids: ItemSource, options?: AckOptions): Promise<AckResult> {
     const work = (): ReturnType<typeof acks.ackItems> => acks.ackItems(this.pool, ids, options);
@@ -103,7 +113,10 @@ export abstract class FanoutVerbs {
     });
   }
 
-  /** The messages are in the store, of the same transaction as the completion; this only makes them leave at once. */
+  /**
+   * The messages are in the store, of the same transaction as the completion; this only makes them
+   * leave at once.
+   */
   private async tell(completed: readonly CompletedRow[]): Promise<CompletedFanout[]> {
     if (completed.some(({ told }) => told)) await this.wakeTheNotifier();
     return completed.map(({ told: _, ...fanout }) => fanout);

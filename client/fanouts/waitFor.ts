@@ -11,8 +11,9 @@ export interface WaitForFanoutOptions extends WaitLimits {
 }
 
 /**
- * Resolves when the fan-out is complete (D2). Rejects with `NotFoundError` where there is none, `FanoutStateError` (FANOUT_EXPIRED) when
- * it was given up, `FanoutTimeoutError` (TIMEOUT) after `timeoutMs`.
+ * Resolves when the fan-out is complete (D2). Rejects with `NotFoundError` where there is none,
+ * `FanoutStateError` (FANOUT_EXPIRED) when it was given up, `FanoutTimeoutError` (TIMEOUT) after
+ * `timeoutMs`.
  */
 export const waitForFanout = async (
   pool: Pool,
@@ -30,7 +31,8 @@ export const waitForFanout = async (
     if (found.state === 'complete') return found;
     if (found.state === 'expired')
       throw new FanoutStateError(found.id, 'expired', 'one that completes', 'It was idle for too long; open another.');
-    // It pauses as long as the look took at least: counting the bits of a very large one takes its time.
+    // It pauses as long as the look took at least: counting the bits of a very large one takes its
+    // time.
     if (!(await waiting.again())) throw new FanoutTimeoutError(found.id, timeoutMs!, found.state, found.openSegments);
   }
 };

@@ -27,7 +27,9 @@ const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]):
     ? null
     : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
 
-/** Which lane a target feeds, as this client knows it: a binding never changes, so it is remembered. */
+/**
+ * Which lane a target feeds, as this client knows it: a binding never changes, so it is remembered.
+ */
 export class LaneBindings {
   private readonly lanes = new Map<string, number>();
   private readonly bound = new Map<number, number>();
@@ -38,7 +40,9 @@ export class LaneBindings {
     const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !this.lanes.has(keyOf(one)));
     if (missing.length > 0) {
       missing.sort();
-      const lanes = await withRetries(() => registerLanes(pool, handlerId, missing, handler.lane, partitionsOf(handler, missing))); // prettier-ignore
+      const lanes = await withRetries(() =>
+        registerLanes(pool, handlerId, missing, handler.lane, partitionsOf(handler, missing)),
+      );
       await takeRules(pool, handler, handlerId, missing);
       for (const lane of lanes) this.lanes.set(keyOf(lane.service), lane.id);
     }
@@ -49,7 +53,13 @@ export class LaneBindings {
     const free = [...unbound.values()].sort((a, b) => a.targetId - b.targetId);
     if (free.length > 0) {
       const targets = free.map(({ targetId }) => targetId);
-      const found = await withRetries(() => bindTargets(pool, targets, free.map(({ service }) => laneOf(service)))); // prettier-ignore
+      const found = await withRetries(() =>
+        bindTargets(
+          pool,
+          targets,
+          free.map(({ service }) => laneOf(service)),
+        ),
+      );
       for (const [targetId, laneId] of found) this.bound.set(targetId, laneId);
     }
     for (const one of wanted) this.check(handler, one, laneOf(one.service));
@@ -64,10 +74,18 @@ export class LaneBindings {
         `service: expected a target without work outside of lanes, but tasks of target "${target}" of handler "${name}" are under way that were submitted while it kept no order; the lane "${service}" could overtake them (C7). Nothing was accepted; wait until they have ended, or cancel them, and submit again.`,
       );
     if (bound !== laneId)
-      throw new InvalidArgumentError('service', `the one that target "${target}" of handler "${name}" feeds already`, service, 'A target feeds one service, for good (C4).'); // prettier-ignore
+      throw new InvalidArgumentError(
+        'service',
+        `the one that target "${target}" of handler "${name}" feeds already`,
+        service,
+        'A target feeds one service, for good (C4).',
+      );
   }
 
-  /** The lanes that targets feed already, of a handler that keeps order and names no service: in the order given. */
+  /**
+   * The lanes that targets feed already, of a handler that keeps order and names no service: in the
+   * order given.
+   */
   async find(pool: Pool, handler: Handler, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
     const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !this.bound.has(id));
     if (unknown.length > 0)
@@ -76,13 +94,21 @@ export class LaneBindings {
     return wanted.map(({ target, targetId }) => {
       const laneId = this.bound.get(targetId);
       if (laneId === undefined)
-        throw new InvalidArgumentError('target', `one that feeds a lane, since handler "${handler.name}" keeps order and names no service`, target, 'Give the handler `service: (target) => ...`, or submit with `submitBatch`, which binds the target to its service.'); // prettier-ignore
+        throw new InvalidArgumentError(
+          'target',
+          `one that feeds a lane, since handler "${handler.name}" keeps order and names no service`,
+          target,
+          'Give the handler `service: (target) => ...`, or submit with `submitBatch`, which binds the target to its service.',
+        );
       return laneId;
     });
   }
 }
 
-/** The lanes' own handler may change their rules, while nothing is in flight under the old ones (C7). */
+/**
+ * The lanes' own handler may change their rules, while nothing is in flight under the old ones
+ * (C7).
+ */
 const takeRules = async (
   pool: Pool,
   handler: Handler,

@@ -20,7 +20,10 @@ export interface CancelledBatch {
   service: string | null;
   /** Ids that ended with it, in member order; none when it was cancelled before, or is accepted. */
   tasks: string[];
-  /** Of a batch that the downstream has accepted and is asked to stop: its tasks end by what the downstream says of it then. */
+  /**
+   * Of a batch that the downstream has accepted and is asked to stop: its tasks end by what the
+   * downstream says of it then.
+   */
   cancellation?: CancellationState;
 }
 
@@ -29,10 +32,12 @@ const LOOK_AGAIN_MS = 20;
 const LOOKS = 100;
 
 /**
- * Cancels a batch of a lane that the downstream does not have: never sent, or refused for now, also while it waits for its next try. All of
- * its tasks end `cancelled`, the lane goes on without it, and what depends on it fails without being sent (C18). Calling it again is safe.
- * One that the downstream has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing of it is sent again, what was
- * applied stays so, and the rest ends `cancelled`. `NotFoundError` where there is none; `NotCancellableError` says why not, and nothing was changed (G9).
+ * Cancels a batch of a lane that the downstream does not have: never sent, or refused for now, also
+ * while it waits for its next try. All of its tasks end `cancelled`, the lane goes on without it,
+ * and what depends on it fails without being sent (C18). Calling it again is safe. One that the
+ * downstream has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing
+ * of it is sent again, what was applied stays so, and the rest ends `cancelled`. `NotFoundError`
+ * where there is none; `NotCancellableError` says why not, and nothing was changed (G9).
  */
 export const cancelBatch = async (client: ClientContext, batch: number): Promise<CancelledBatch> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
@@ -42,7 +47,11 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
     if (found === null) {
       const cancellation = await cancelAccepted(client, batch);
       if (cancellation === null)
-        throw new NotFoundError('batch', String(batch), 'It never was, or it was split, or its retention is over: see `muster batch`.'); // prettier-ignore
+        throw new NotFoundError(
+          'batch',
+          String(batch),
+          'It never was, or it was split, or its retention is over: see `muster batch`.',
+        );
       return { batch, service: null, tasks: [], cancellation };
     }
     const { service } = found;
@@ -71,7 +80,9 @@ const cancelInLane = async (client: ClientContext, batch: number): Promise<Cance
   } catch (error) {
     const found = await store.readBatchInLane(client.pool, batch);
     if (found?.status !== STATUSES.pending && found?.status !== STATUSES.valid) return null;
-    throw error instanceof NotCancellableError ? new NotCancellableError(batch, statusName(found.status), error.why) : error; // prettier-ignore
+    throw error instanceof NotCancellableError
+      ? new NotCancellableError(batch, statusName(found.status), error.why)
+      : error;
   }
 };
 

@@ -6,14 +6,26 @@ import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 
 /** A batch for a lane, as a user gives it. */
 export interface BatchInput<P = unknown> {
-  /** What is ordered: its batches are applied in the order in which they were submitted (C1). 1-512 bytes. */
+  /**
+   * What is ordered: its batches are applied in the order in which they were submitted (C1). 1-512
+   * bytes.
+   */
   service: string;
-  /** In the order in which the downstream is to get them; 1 to 10,000, all of one target, within the handler's limits. */
+  /**
+   * In the order in which the downstream is to get them; 1 to 10,000, all of one target, within the
+   * handler's limits.
+   */
   items: readonly TaskInput<P>[];
-  /** State keys for approach `parallel` (C25), besides what the handler says of the items; at most 1,000 of each, 1-256 bytes. */
+  /**
+   * State keys for approach `parallel` (C25), besides what the handler says of the items; at most
+   * 1,000 of each, 1-256 bytes.
+   */
   reads?: readonly string[];
   writes?: readonly string[];
-  /** Batches that must be committed before this one is sent, of any lane (C18): their ids, or keys of the same call. At most 1,000. */
+  /**
+   * Batches that must be committed before this one is sent, of any lane (C18): their ids, or keys
+   * of the same call. At most 1,000.
+   */
   dependsOn?: readonly (number | string)[];
   /** Name of this batch within the call, for `dependsOn` of others. */
   key?: string;
@@ -35,15 +47,27 @@ const MAX_KEY_BYTES = 256;
 const MAX_DEPENDENCIES = 1_000;
 const MAX_SERVICE_BYTES = 512;
 
-/** Every item by the handler's schema and limits, then the batch as a whole. `at`: where it stands in the call, for messages. */
+/**
+ * Every item by the handler's schema and limits, then the batch as a whole. `at`: where it stands
+ * in the call, for messages.
+ */
 export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): CheckedBatch => {
   const { service, items, key, dependsOn = [] } = input;
   if (!handler.ordered)
-    throw new InvalidArgumentError('handler', 'one that keeps order: with `lane` (also an empty one) or `service`', handler.name, 'Otherwise its single tasks could overtake the batch (C7).'); // prettier-ignore
+    throw new InvalidArgumentError(
+      'handler',
+      'one that keeps order: with `lane` (also an empty one) or `service`',
+      handler.name,
+      'Otherwise its single tasks could overtake the batch (C7).',
+    );
   checkText(`${at}.service`, service, MAX_SERVICE_BYTES);
   if (key !== undefined) checkText(`${at}.key`, key, MAX_KEY_BYTES);
   if (!Array.isArray(items) || items.length === 0 || items.length > MAX_ITEMS)
-    throw new InvalidArgumentError(`${at}.items`, `an array of 1 to ${MAX_ITEMS} tasks`, Array.isArray(items) ? items.length : items); // prettier-ignore
+    throw new InvalidArgumentError(
+      `${at}.items`,
+      `an array of 1 to ${MAX_ITEMS} tasks`,
+      Array.isArray(items) ? items.length : items,
+    );
   const problems: TaskProblem[] = [];
   const tasks = items.flatMap((item, index) => {
     const task = checkTask(handler, item, index, problems);
@@ -57,7 +81,11 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
     checkService(handler, target, JSON.parse(payload), service, at);
   checkLimits(handler, tasks, at);
   if (!Array.isArray(dependsOn) || dependsOn.length > MAX_DEPENDENCIES)
-    throw new InvalidArgumentError(`${at}.dependsOn`, `an array of at most ${MAX_DEPENDENCIES} batch ids or keys`, dependsOn.length ?? dependsOn); // prettier-ignore
+    throw new InvalidArgumentError(
+      `${at}.dependsOn`,
+      `an array of at most ${MAX_DEPENDENCIES} batch ids or keys`,
+      dependsOn.length ?? dependsOn,
+    );
   for (const one of dependsOn)
     if (typeof one !== 'string' && !(Number.isSafeInteger(one) && one > 0))
       throw new InvalidArgumentError(`${at}.dependsOn`, 'ids of batches, or keys of this call', one);
@@ -76,18 +104,33 @@ const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): voi
   for (const { id, index } of tasks) {
     const twin = seen.get(id);
     if (twin !== undefined)
-      problems.push({ index, id, field: 'id', code: 'ID_CONFLICT', message: `expected ids that differ within a batch, but item ${twin} has it too` }); // prettier-ignore
+      problems.push({
+        index,
+        id,
+        field: 'id',
+        code: 'ID_CONFLICT',
+        message: `expected ids that differ within a batch, but item ${twin} has it too`,
+      });
     seen.set(id, index);
   }
 };
 
-/** H6: equal keys never share a batch. Nor two in flight: they are among its writes (`withDistinctKeys`). */
+/**
+ * H6: equal keys never share a batch. Nor two in flight: they are among its writes
+ * (`withDistinctKeys`).
+ */
 const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
   const seen = new Map<string, number>();
   for (const { id, index, key } of tasks) {
     const twin = key === null ? undefined : seen.get(key);
     if (twin !== undefined)
-      problems.push({ index, id, field: 'distinctBy', code: 'KEY_CONFLICT', message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a batch of its own, after this one` }); // prettier-ignore
+      problems.push({
+        index,
+        id,
+        field: 'distinctBy',
+        code: 'KEY_CONFLICT',
+        message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a batch of its own, after this one`,
+      });
     if (key !== null) seen.set(key, index);
   }
 };
@@ -96,14 +139,23 @@ const oneTarget = (tasks: readonly CheckedTask[], at: string): string => {
   const { target } = tasks[0]!;
   const other = tasks.find((task) => task.target !== target);
   if (other !== undefined)
-    throw new InvalidArgumentError(`${at}.items`, `items of one target (item 0: ${describe(target)})`, `${other.target} (item ${other.index})`, 'Submit a batch a target.'); // prettier-ignore
+    throw new InvalidArgumentError(
+      `${at}.items`,
+      `items of one target (item 0: ${describe(target)})`,
+      `${other.target} (item ${other.index})`,
+      'Submit a batch a target.',
+    );
   return target;
 };
 
 const checkService = (handler: Handler, target: string, payload: unknown, service: string, at: string): void => {
   const expected = handler.service!(target, payload);
   if (expected !== service)
-    throw new InvalidArgumentError(`${at}.service`, `${describe(expected)}, which handler "${handler.name}" names for target ${describe(target)}`, service); // prettier-ignore
+    throw new InvalidArgumentError(
+      `${at}.service`,
+      `${describe(expected)}, which handler "${handler.name}" names for target ${describe(target)}`,
+      service,
+    );
 };
 
 const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string): void => {
@@ -124,8 +176,9 @@ const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string
 };
 
 /**
- * What was declared for the batch and what the handler says of its items. Where nothing was declared for the batch and one of its items
- * has no keys, nothing is declared at all: that item may touch anything (C25).
+ * What was declared for the batch and what the handler says of its items. Where nothing was
+ * declared for the batch and one of its items has no keys, nothing is declared at all: that item
+ * may touch anything (C25).
  */
 const setsOf = (
   handler: Handler,
@@ -143,7 +196,10 @@ const setsOf = (
     for (const key of written) keys.writes.add(key);
   }
   const sets = { reads: checkKeys(`${at}.reads`, keys.reads), writes: checkKeys(`${at}.writes`, keys.writes) };
-  return withDistinctKeys(sets, tasks.map(({ key }) => key)); // prettier-ignore
+  return withDistinctKeys(
+    sets,
+    tasks.map(({ key }) => key),
+  );
 };
 
 const declared = (field: string, keys: readonly string[] | undefined): Set<string> => {
@@ -152,8 +208,8 @@ const declared = (field: string, keys: readonly string[] | undefined): Set<strin
 };
 
 /**
- * Two batches of one `distinctBy` key are never in flight together (H6): each writes its keys. Where nothing was declared, a batch conflicts
- * with every other as it is.
+ * Two batches of one `distinctBy` key are never in flight together (H6): each writes its keys.
+ * Where nothing was declared, a batch conflicts with every other as it is.
  */
 export const withDistinctKeys = (
   { reads, writes }: { reads: string[]; writes: string[] },
@@ -167,7 +223,12 @@ const DISTINCT = 'distinctBy:';
 
 export const checkKeys = (field: string, keys: ReadonlySet<string>): string[] => {
   if (keys.size > MAX_KEYS)
-    throw new InvalidArgumentError(field, `at most ${MAX_KEYS} state keys`, keys.size, 'Name coarser keys: a conflict too many only costs time.'); // prettier-ignore
+    throw new InvalidArgumentError(
+      field,
+      `at most ${MAX_KEYS} state keys`,
+      keys.size,
+      'Name coarser keys: a conflict too many only costs time.',
+    );
   for (const key of keys) checkText(field, key, MAX_KEY_BYTES);
   return [...keys].sort();
 };

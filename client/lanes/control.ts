@@ -20,7 +20,10 @@ import { requireLane } from './views';
 import { noticesOfEnds } from '../operations/notices';
 import type { Submitter } from '../tasks/accept';
 
-/** What an operator does about lanes: a row first, the ring after its commit (`LaneVerbs`). Answers the lanes to ring. */
+/**
+ * What an operator does about lanes: a row first, the ring after its commit (`LaneVerbs`). Answers
+ * the lanes to ring.
+ */
 
 const REASON_MAX = 1_000;
 const WEIGHT_MAX = 10_000;
@@ -62,7 +65,10 @@ export const setQueuer = async (pool: Pool, settings: QueuerSettings): Promise<n
     throw new InvalidArgumentError('settings', 'slots, strategy or depth', settings);
   return store.setQueuer(pool, {
     slots: slots === undefined ? null : checkWhole('slots', slots, 1, SLOTS_MAX),
-    strategy: strategy === undefined ? null : STRATEGIES[checkOneOf('strategy', strategy, Object.keys(STRATEGIES) as StrategyName[])], // prettier-ignore
+    strategy:
+      strategy === undefined
+        ? null
+        : STRATEGIES[checkOneOf('strategy', strategy, Object.keys(STRATEGIES) as StrategyName[])],
     depth: depth === undefined ? null : checkWhole('depth', depth, 1, 1_000),
   });
 };
@@ -78,7 +84,10 @@ export type Fix =
 
 type Halted = store.HaltedLane & { haltedBy: number };
 
-/** Goes on without the batch that halts the lane: an unknown one counts as not applied, and so fails those that depend on it. */
+/**
+ * Goes on without the batch that halts the lane: an unknown one counts as not applied, and so fails
+ * those that depend on it.
+ */
 export const skipHead = (
   pool: Pool,
   service: string,
@@ -110,9 +119,17 @@ export const fixHead = async (
   return onHalted(pool, service, async (tx, halted) => {
     const { handler: name, targetId, seq, status } = halted;
     if (name === null || targetId === null || seq === null)
-      throw new NotFoundError('batch', String(halted.haltedBy), 'Its retention is over: `lane skip`, then submit a new one.'); // prettier-ignore
+      throw new NotFoundError(
+        'batch',
+        String(halted.haltedBy),
+        'Its retention is over: `lane skip`, then submit a new one.',
+      );
     if (status === STATUSES.parked)
-      throw new InvalidArgumentError('items', `"applied" or "again" for batch ${halted.haltedBy}, of which nobody knows whether it was applied`, 'items'); // prettier-ignore
+      throw new InvalidArgumentError(
+        'items',
+        `"applied" or "again" for batch ${halted.haltedBy}, of which nobody knows whether it was applied`,
+        'items',
+      );
     const handler = client.handler(name);
     const batch = checkBatch(handler, { service, items: fix.items });
     const [bound] = await submitter.bindLanes(handler, [batch]);
@@ -122,14 +139,24 @@ export const fixHead = async (
     const initiatorIds = await submitter.initiatorIds(batch.tasks);
     const { batchId } = await insertSubmission(tx, {
       ...bound!,
-      tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({ id, payload, bytes, weight, initiatorId: initiatorIds[i]! })), // prettier-ignore
+      tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({
+        id,
+        payload,
+        bytes,
+        weight,
+        initiatorId: initiatorIds[i]!,
+      })),
       reads: [...new Set([...batch.reads, ...(halted.reads ?? [])])],
       writes: [...new Set([...batch.writes, ...(halted.writes ?? [])])],
       reason: FLUSH_REASONS.given,
       seq,
     });
     if (batchId === null)
-      throw new InvalidArgumentError('items', 'new ids: those of the invalid batch stay with its end', batch.tasks.map(({ id }) => id)); // prettier-ignore
+      throw new InvalidArgumentError(
+        'items',
+        'new ids: those of the invalid batch stay with its end',
+        batch.tasks.map(({ id }) => id),
+      );
     return endHalt(tx, halted, batchId);
   });
 };
@@ -144,7 +171,10 @@ const onHalted = async <T>(
     inTransaction(pool, async (tx) => {
       const halted = await store.lockHalted(tx, service);
       if (halted === null || halted.haltedBy === null)
-        throw new MusterError('NOT_HALTED', `lane ${JSON.stringify(service)}: expected one that is halted. Nothing was changed.`); // prettier-ignore
+        throw new MusterError(
+          'NOT_HALTED',
+          `lane ${JSON.stringify(service)}: expected one that is halted. Nothing was changed.`,
+        );
       return work(tx, halted as Halted);
     }),
   );
@@ -159,15 +189,26 @@ const endHalt = async (
   return { batch, laneIds: [halted.laneId, ...(await readyDependents(tx, halted.haltedBy))] };
 };
 
-/** The verdict on a batch of unknown outcome: its tasks end, their initiators are told, and whoever depends on it goes on or fails. */
+/**
+ * The verdict on a batch of unknown outcome: its tasks end, their initiators are told, and whoever
+ * depends on it goes on or fails.
+ */
 const endParked = async (tx: Transaction, batchId: number, applied: boolean): Promise<void> => {
   const error = applied ? null : 'skipped by an operator: nobody knows whether it was applied';
   const members = await readParkedMembers(tx, batchId);
   await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
   await moveSubmission(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
-  const notices = noticesOfEnds(members, { state: applied ? 'succeeded' : 'failed', ...(error === null ? {} : { error }) }); // prettier-ignore
+  const notices = noticesOfEnds(members, {
+    state: applied ? 'succeeded' : 'failed',
+    ...(error === null ? {} : { error }),
+  });
   if (notices.length > 0) await insertNotices(tx, notices);
 };
 
 const notParked = (service: string, { haltedBy, status }: Halted): MusterError =>
-  new InvalidArgumentError('as', `only for a batch of unknown outcome; lane ${service} is halted by batch ${haltedBy}`, status === null ? 'gone' : statusName(status), 'Give corrected items in its place, or skip it.'); // prettier-ignore
+  new InvalidArgumentError(
+    'as',
+    `only for a batch of unknown outcome; lane ${service} is halted by batch ${haltedBy}`,
+    status === null ? 'gone' : statusName(status),
+    'Give corrected items in its place, or skip it.',
+  );

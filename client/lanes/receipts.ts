@@ -23,7 +23,10 @@ export interface Receipt {
 const MEMBERS_MAX = 100_000;
 const DATA_BYTES_MAX = 16_000_000;
 
-/** Of every item, in the order of the batch as it was formed, wherever retries and halves have taken it. Data of at most 16 MB in all. @throws NotFoundError */
+/**
+ * Of every item, in the order of the batch as it was formed, wherever retries and halves have taken
+ * it. Data of at most 16 MB in all. @throws NotFoundError
+ */
 export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
   if ((await readBatch(pool, batch)) === null)
@@ -31,7 +34,14 @@ export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> =>
   const members = await readBatchMembers(pool, batch, MEMBERS_MAX);
   const all: Receipt[] = [];
   for (const chunk of chunksOf(members, IDS_PER_STATEMENT)) {
-    const ends = new Map((await readTaskEnds(pool, chunk.map(({ id }) => id))).map((end) => [end.id, end])); // prettier-ignore
+    const ends = new Map(
+      (
+        await readTaskEnds(
+          pool,
+          chunk.map(({ id }) => id),
+        )
+      ).map((end) => [end.id, end]),
+    );
     const data = await readData(pool, [...ends.values()]);
     for (const { id } of chunk) all.push(toReceipt(id, ends.get(id)!, data));
   }

@@ -6,7 +6,10 @@ import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { wakeQueuerWorkflows } from '../../workflows/wake';
 import type { Behind } from '../../workflows/behind';
 
-/** `Ringer` for lanes, after commits: R1, then R2, each a statement of its own, then the wake. Never throws: the sweeper repeats it. */
+/**
+ * `Ringer` for lanes, after commits: R1, then R2, each a statement of its own, then the wake. Never
+ * throws: the sweeper repeats it.
+ */
 export class LaneRinger {
   private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
 
@@ -16,7 +19,10 @@ export class LaneRinger {
     private readonly prefix: string,
   ) {}
 
-  /** Resolves when a ring that began after this call has ended, or when waiting for it has become too long. */
+  /**
+   * Resolves when a ring that began after this call has ended, or when waiting for it has become
+   * too long.
+   */
   ring(laneIds: Iterable<number>): Promise<void> {
     const ids = [...laneIds];
     return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.gather.add(ids));

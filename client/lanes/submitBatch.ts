@@ -16,7 +16,10 @@ import type { Submitter } from '../tasks/accept';
 import { sameJson } from '../tasks/repeats';
 
 export interface SubmitBatchOptions {
-  /** The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until then: other submits to them wait (C27). */
+  /**
+   * The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until
+   * then: other submits to them wait (C27).
+   */
   tx?: Queryable;
 }
 
@@ -35,7 +38,10 @@ export interface BatchSubmitContext {
 
 export const MAX_BATCHES = 1_000;
 
-/** Stores batches for lanes in one transaction, in the order given. Rings nothing: that is for after the commit. */
+/**
+ * Stores batches for lanes in one transaction, in the order given. Rings nothing: that is for after
+ * the commit.
+ */
 export const storeBatches = async (
   { submitter, schema }: BatchSubmitContext,
   handler: Handler,
@@ -49,7 +55,7 @@ export const storeBatches = async (
   const initiators = new Map<CheckedBatch, (number | null)[]>();
   for (const batch of batches) initiators.set(batch, await submitter.initiatorIds(batch.tasks));
   const laneIds = [...new Set(bound.map((one) => one.laneId))];
-  const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, initiators, laneIds); // prettier-ignore
+  const work = (db: Queryable): Promise<SubmittedBatch[]> => storeAll(db, handler, batches, bound, initiators, laneIds);
   const submitted =
     options.tx === undefined
       ? await withRetries(() => inTransaction(submitter.pool, work))
@@ -73,7 +79,14 @@ const storeAll = async (
 ): Promise<SubmittedBatch[]> => {
   await lockLanes(db, laneIds);
   const targetIds = new Map(batches.map(({ target }, i) => [target, bound[i]!.targetId]));
-  await checkBacklog(db, inLanes, handler, bound[0]!.handlerId, batches.flatMap(({ tasks }) => tasks), targetIds); // prettier-ignore
+  await checkBacklog(
+    db,
+    inLanes,
+    handler,
+    bound[0]!.handlerId,
+    batches.flatMap(({ tasks }) => tasks),
+    targetIds,
+  );
   const needs = await checkNeeds(db, handler, batches);
   const submitted: SubmittedBatch[] = [];
   const pairs: { batchId: number; needs: number }[] = [];
@@ -81,7 +94,13 @@ const storeAll = async (
     const of = initiators.get(batch)!;
     const { batchId } = await store.insertSubmission(db, {
       ...bound[i]!,
-      tasks: batch.tasks.map(({ id, payload, bytes, weight }, at) => ({ id, payload, bytes, weight, initiatorId: of[at]! })), // prettier-ignore
+      tasks: batch.tasks.map(({ id, payload, bytes, weight }, at) => ({
+        id,
+        payload,
+        bytes,
+        weight,
+        initiatorId: of[at]!,
+      })),
       reads: batch.reads,
       writes: batch.writes,
       reason: FLUSH_REASONS.given,
@@ -96,7 +115,10 @@ const storeAll = async (
   return submitted;
 };
 
-/** What each batch of the call needs: stored batches by id, others by their place in it. Refuses whatever could never be sent (C18). */
+/**
+ * What each batch of the call needs: stored batches by id, others by their place in it. Refuses
+ * whatever could never be sent (C18).
+ */
 const checkNeeds = async (
   db: Queryable,
   handler: Handler,
@@ -144,7 +166,12 @@ const findRepeated = async (db: Queryable, handler: Handler, batch: CheckedBatch
     batch.tasks.every((task, i) => {
       const was = places.get(task.id);
       const of = payloads.get(task.id);
-      return was?.batchId === first.batchId && was.place === i + 1 && of?.handler === handler.name && sameJson(of.payload, task.payload); // prettier-ignore
+      return (
+        was?.batchId === first.batchId &&
+        was.place === i + 1 &&
+        of?.handler === handler.name &&
+        sameJson(of.payload, task.payload)
+      );
     });
   if (same && first.batchId !== null) return first.batchId;
   const taken = batch.tasks.find((task) => payloads.has(task.id))!;

@@ -27,8 +27,9 @@ export abstract class LaneVerbs extends FanoutVerbs {
   abstract override ready(): Promise<void>;
 
   /**
-   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before (C1). Resolves when accepted: committed.
-   * After a submit with `tx`: `ringLanes([service])` once it has committed, or wait for the sweeper (5 s at most).
+   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before
+   * (C1). Resolves when accepted: committed. After a submit with `tx`: `ringLanes([service])` once
+   * it has committed, or wait for the sweeper (5 s at most).
    */
   async submitBatch(
     handler: string,
@@ -60,7 +61,9 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return this.laneRinger.ring(laneIds);
   }
 
-  /** Tells the queuer to look at these services; never throws. For after a `submitBatch` with `tx`. */
+  /**
+   * Tells the queuer to look at these services; never throws. For after a `submitBatch` with `tx`.
+   */
   async ringLanes(services: readonly string[]): Promise<void> {
     const lanes = await findLanes(this.pool, services).catch(() => []);
     await this.laneRinger.ring(lanes.map(({ id }) => id));
@@ -115,7 +118,9 @@ export abstract class LaneVerbs extends FanoutVerbs {
     await this.laneRinger.wake(await this.change(() => setQueuersPaused(this.pool, null)));
   }
 
-  /** Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22). */
+  /**
+   * Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22).
+   */
   async setLaneWeight(service: string, weight: number): Promise<void> {
     await this.change(() => control.setLaneWeight(this.pool, service, weight));
   }
@@ -132,7 +137,10 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return { batch };
   }
 
-  /** A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in place of the invalid ones. */
+  /**
+   * A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in
+   * place of the invalid ones.
+   */
   async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
     const { pool, submitter } = this;
     const client = { pool, submitter, handler: (name: string) => this.handler(name) };

@@ -15,7 +15,10 @@ import { checkWhole } from '../arguments';
 import { NODE_LIVE_MS } from '../context';
 import { NotFoundError } from '../errors';
 
-/** Lanes as people look at them (C12): plain JSON, durations in milliseconds of the database's clock. */
+/**
+ * Lanes as people look at them (C12): plain JSON, durations in milliseconds of the database's
+ * clock.
+ */
 
 export type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
 
@@ -54,7 +57,10 @@ export const lane = async (
   };
 };
 
-/** A batch of a lane; null: no batch of this id stands or stood in one (or it was split, and its parts stand for it). */
+/**
+ * A batch of a lane; null: no batch of this id stands or stood in one (or it was split, and its
+ * parts stand for it).
+ */
 export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatchView | null> => {
   checkWhole('batch', batchId, 1, Number.MAX_SAFE_INTEGER);
   const batch = await store.readSubmission(pool, batchId);
@@ -79,7 +85,11 @@ export const queuers = async (pool: Pool): Promise<QueuerView[]> =>
 export const requireLane = async (pool: Pool, service: string): Promise<store.LaneRowView> => {
   const row = await store.readLane(pool, service);
   if (row === null)
-    throw new NotFoundError('service', service, 'A service is known once a batch was submitted to it: see `muster lanes`.'); // prettier-ignore
+    throw new NotFoundError(
+      'service',
+      service,
+      'A service is known once a batch was submitted to it: see `muster lanes`.',
+    );
   return row;
 };
 
@@ -90,10 +100,18 @@ const withOpen = async (pool: Pool, rows: readonly store.LaneRowView[], atLeast 
     kind: nameOf(LANE_KINDS, row.kind),
     approach: nameOf(APPROACHES, row.approach),
     onInvalid: nameOf(ON_INVALID, row.onInvalid),
-    pendingLimit: row.pendingLimit === null ? null : { stopAt: row.pendingLimit, resumeBelow: Math.ceil(row.pendingLimit / 2) }, // prettier-ignore
+    pendingLimit:
+      row.pendingLimit === null ? null : { stopAt: row.pendingLimit, resumeBelow: Math.ceil(row.pendingLimit / 2) },
   }));
   const windows = bases.map((base) => Math.max(windowOf(base), atLeast));
-  const open = rows.length === 0 ? [] : await readOpenBatches(pool, rows.map(({ id }) => id), windows.map((n) => n + 1)); // prettier-ignore
+  const open =
+    rows.length === 0
+      ? []
+      : await readOpenBatches(
+          pool,
+          rows.map(({ id }) => id),
+          windows.map((n) => n + 1),
+        );
   return bases.map((base, i): Lane => {
     const ofLane = open.filter(({ laneId }) => laneId === base.id);
     const queued = ofLane.slice(0, windows[i]).map((batch) => ({
@@ -140,7 +158,13 @@ const batchViewOf = (
     place: isEnded(status) ? 0 : (batch.place ?? 0),
     lane: planned,
     ageMs: new Map(planned.open.map((one) => [one.id, (one as { ageMs?: number }).ageMs ?? 0])),
-    queuer: { paused: queuer.paused, served: served.includes(batch.handler), slots: queuer.slots, slotsTaken: queuer.taken, lanesBefore: Math.max(0, queuer.ready - 1) }, // prettier-ignore
+    queuer: {
+      paused: queuer.paused,
+      served: served.includes(batch.handler),
+      slots: queuer.slots,
+      slotsTaken: queuer.taken,
+      lanesBefore: Math.max(0, queuer.ready - 1),
+    },
     reason: row.haltReason ?? row.pauseReason ?? queuer.pauseReason,
     error: batch.error,
     reduced: reducedOf(batch),
@@ -148,7 +172,24 @@ const batchViewOf = (
   const { batchId, service, handler, target, place, n, attempts, error, reads, writes, needs, parts, reference } =
     batch;
   const times = { createdAt: batch.createdAt.toISOString(), changedAt: batch.changedAt.toISOString() };
-  return { batch: batchId, service, handler, target, status, place, n, attempts, error, reads, writes, dependsOn: needs, parts, reference, ...times, explanation: text }; // prettier-ignore
+  return {
+    batch: batchId,
+    service,
+    handler,
+    target,
+    status,
+    place,
+    n,
+    attempts,
+    error,
+    reads,
+    writes,
+    dependsOn: needs,
+    parts,
+    reference,
+    ...times,
+    explanation: text,
+  };
 };
 
 /** The tighter one of what back pressure left its target and its handler. */

@@ -1,6 +1,9 @@
 import { MusterError } from '../errors';
 
-/** What the verbs on nodes and partitions throw: each names the field, what was expected, what came, and the remedy. */
+/**
+ * What the verbs on nodes and partitions throw: each names the field, what was expected, what came,
+ * and the remedy.
+ */
 
 const listed = (names: readonly string[], none: string): string =>
   names.length === 0
@@ -14,25 +17,37 @@ export class UnknownNodeError extends MusterError {
     /** Ids of those there are, with their names. */
     readonly known: readonly string[],
   ) {
-    super('NOT_FOUND', `node: expected the id or the name of a node (${listed(known, 'there is none: start one with `muster worker`')}), got ${JSON.stringify(got)}. Nothing was changed; see \`muster nodes\`.`); // prettier-ignore
+    super(
+      'NOT_FOUND',
+      `node: expected the id or the name of a node (${listed(known, 'there is none: start one with `muster worker`')}), got ${JSON.stringify(got)}. Nothing was changed; see \`muster nodes\`.`,
+    );
   }
 }
 
 /** The node could not serve the partition: it would never get it. */
 export class NodeNotAbleError extends MusterError {
   constructor(partition: string, node: string, why: string, remedy: string) {
-    super('INVALID_NODE', `node: expected one that is able to have partition ${partition}, got ${JSON.stringify(node)}, which ${why}. Nothing was changed; ${remedy}.`); // prettier-ignore
+    super(
+      'INVALID_NODE',
+      `node: expected one that is able to have partition ${partition}, got ${JSON.stringify(node)}, which ${why}. Nothing was changed; ${remedy}.`,
+    );
   }
 }
 
 export class UnknownPartitionError extends MusterError {
   constructor(got: string, why: string) {
-    super('NOT_FOUND', `partition: expected "<handler>/<number>", got ${JSON.stringify(got)}: ${why}. Nothing was changed; see \`muster partitions\`.`); // prettier-ignore
+    super(
+      'NOT_FOUND',
+      `partition: expected "<handler>/<number>", got ${JSON.stringify(got)}: ${why}. Nothing was changed; see \`muster partitions\`.`,
+    );
   }
 }
 
 export class NoAffinityError extends MusterError {
   constructor(handler: string) {
-    super('INVALID_HANDLER', `handler: expected one with affinity, got ${JSON.stringify(handler)}, which any node serves. Give it \`affinity: 'partition'\` in the config file and start a worker with it.`); // prettier-ignore
+    super(
+      'INVALID_HANDLER',
+      `handler: expected one with affinity, got ${JSON.stringify(handler)}, which any node serves. Give it \`affinity: 'partition'\` in the config file and start a worker with it.`,
+    );
   }
 }

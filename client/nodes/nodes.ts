@@ -16,11 +16,17 @@ import { NoAffinityError, NodeNotAbleError, UnknownNodeError, UnknownPartitionEr
 import type { NodeView, PartitionState, PartitionView } from './views';
 import { findScope } from '../operations/scope';
 
-/** Nodes and their partitions: how they stand, and what an operator does about them (B5, B10). Postgres alone answers; Temporal is only told. */
+/**
+ * Nodes and their partitions: how they stand, and what an operator does about them (B5, B10).
+ * Postgres alone answers; Temporal is only told.
+ */
 
 const LOAD_OVER_MS = 60_000;
 
-/** All worker processes that the store knows: the live ones, and those that fell silent within the last minutes. */
+/**
+ * All worker processes that the store knows: the live ones, and those that fell silent within the
+ * last minutes.
+ */
 export const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   await client.ready();
   const rows = await readNodeViews(client.pool, LOAD_OVER_MS);
@@ -37,19 +43,31 @@ export interface PartitionsOptions {
   handler?: string;
 }
 
-/** By handler and number, in one snapshot. `NotFoundError`: unknown handler; `NoAffinityError`: any node serves it. */
-export const partitions = async (client: ClientContext, { handler }: PartitionsOptions = {}): Promise<PartitionView[]> => {
+/**
+ * By handler and number, in one snapshot. `NotFoundError`: unknown handler; `NoAffinityError`: any
+ * node serves it.
+ */
+export const partitions = async (
+  client: ClientContext,
+  { handler }: PartitionsOptions = {},
+): Promise<PartitionView[]> => {
   const handlerId = handler === undefined ? null : (await findScope(client, handler)).handlerId;
   await client.ready();
   const list = await inSnapshot(client.pool, async (db) => {
     const loads = new Map((await readPartitionLoads(db, LOAD_OVER_MS)).map(({ id, batches }) => [id, batches]));
     const calls = await readProcessing(db);
     const rows = await readPartitionViews(db, handlerId);
-    return rows.map((row) => viewOf(row, loads.get(row.id) ?? 0, calls.filter(({ id }) => id === row.id)));
+    return rows.map((row) =>
+      viewOf(
+        row,
+        loads.get(row.id) ?? 0,
+        calls.filter(({ id }) => id === row.id),
+      ),
+    );
   });
   if (list.length === 0 && handler !== undefined) throw new NoAffinityError(handler);
   return list;
-}; // prettier-ignore
+};
 
 const viewOf = (
   row: PartitionViewRow,
@@ -86,15 +104,18 @@ function whole(ms: number | null): number | null {
 }
 
 /** In one word; pure. */
-export const partitionStateOf = (row: Pick<PartitionViewRow, 'holder' | 'leftMs' | 'revokedMs' | 'keptFor' | 'keptLeftMs'>): PartitionState => {
+export const partitionStateOf = (
+  row: Pick<PartitionViewRow, 'holder' | 'leftMs' | 'revokedMs' | 'keptFor' | 'keptLeftMs'>,
+): PartitionState => {
   if (row.holder === null) return row.keptFor !== null && (row.keptLeftMs ?? 0) > 0 ? 'kept' : 'free';
   if (row.leftMs <= 0) return 'expired';
   return row.revokedMs === null ? 'held' : 'revoked';
-}; // prettier-ignore
+};
 
 /**
- * A node gives up its partitions and gets no others, and answers no roll call; `undo`: it may have some again. By id (this process), or by
- * name (whatever process has it, also after a restart). It goes on with everything else; calls under way end. `UnknownNodeError` lists those there.
+ * A node gives up its partitions and gets no others, and answers no roll call; `undo`: it may have
+ * some again. By id (this process), or by name (whatever process has it, also after a restart). It
+ * goes on with everything else; calls under way end. `UnknownNodeError` lists those there.
  */
 export const drainNode = async (
   client: ClientContext,
@@ -115,8 +136,9 @@ export const drainNode = async (
 };
 
 /**
- * The partition goes to this node, and stays there while it lives and is able: a node's name counts for whatever process has it, an id for
- * that process. Null: wherever the balancer puts it. Resolves when that is written; the holder gives it up first, within the shutdown limit.
+ * The partition goes to this node, and stays there while it lives and is able: a node's name counts
+ * for whatever process has it, an id for that process. Null: wherever the balancer puts it.
+ * Resolves when that is written; the holder gives it up first, within the shutdown limit.
  */
 export const movePartition = async (
   client: ClientContext,
@@ -134,7 +156,13 @@ const PARTITION = /^(?:partition\/)?([\w.-]{1,64})\/(\d{1,4})$/;
 
 const findPartitionId = async (client: ClientContext, given: string): Promise<{ id: string; shown: string }> => {
   const [, handler, no] = PARTITION.exec(checkName('partition', given)) ?? [];
-  if (handler === undefined || no === undefined) throw new InvalidArgumentError('partition', 'a partition as "<handler>/<number>"', given, 'See `muster partitions`.'); // prettier-ignore
+  if (handler === undefined || no === undefined)
+    throw new InvalidArgumentError(
+      'partition',
+      'a partition as "<handler>/<number>"',
+      given,
+      'See `muster partitions`.',
+    );
   await client.ready();
   const [id, shown] = [partitionResource(handler, Number(no)), `${handler}/${Number(no)}`];
   if ((await findPartition(client.pool, id)) !== null) return { id, shown };
@@ -145,7 +173,10 @@ const findPartitionId = async (client: ClientContext, given: string): Promise<{ 
   throw new UnknownPartitionError(given, `handler "${handler}" has partitions 0 to ${all.length - 1}`);
 };
 
-/** Of several processes of a name one that is able is enough: a new one has come and the old one is going. */
+/**
+ * Of several processes of a name one that is able is enough: a new one has come and the old one is
+ * going.
+ */
 const checkAble = async (client: ClientContext, id: string, shown: string, node: string): Promise<void> => {
   const { handler, needs } = (await findPartition(client.pool, id))!;
   const all = await readNodeFacts(client.pool, NODE_LIVE_MS);
@@ -156,18 +187,35 @@ const checkAble = async (client: ClientContext, id: string, shown: string, node:
   if (faults.every((one) => one !== null)) throw new NodeNotAbleError(shown, node, fault![0], fault![1]);
 };
 
-const faultOf = (node: NodeFactsRow, handler: string, needs: Readonly<Record<string, string>>): [why: string, remedy: string] | null => {
+const faultOf = (
+  node: NodeFactsRow,
+  handler: string,
+  needs: Readonly<Record<string, string>>,
+): [why: string, remedy: string] | null => {
   const missing = Object.entries(needs).filter(([key, value]) => node.attributes[key] !== value);
-  if (!node.handlers.includes(handler)) return [`lacks handler "${handler}" (it has ${node.handlers.join(', ') || 'none'})`, 'add the handler to its config file and restart it'];
-  if (missing.length > 0) return [`lacks the attribute ${missing.map(([key, value]) => `${key}=${value}`).join(', ')} (it has ${JSON.stringify(node.attributes)})`, 'set `nodes.attributes` in its config file and restart it'];
+  if (!node.handlers.includes(handler))
+    return [
+      `lacks handler "${handler}" (it has ${node.handlers.join(', ') || 'none'})`,
+      'add the handler to its config file and restart it',
+    ];
+  if (missing.length > 0)
+    return [
+      `lacks the attribute ${missing.map(([key, value]) => `${key}=${value}`).join(', ')} (it has ${JSON.stringify(node.attributes)})`,
+      'set `nodes.attributes` in its config file and restart it',
+    ];
   if (!node.alive) return ['gives no signs of life', 'name a live one'];
   if (node.stopping) return ['is stopping', 'name another one'];
-  if (node.drained) return ['is drained', `let it have partitions again first: \`muster node drain ${node.name ?? node.id} --undo\``];
+  if (node.drained)
+    return ['is drained', `let it have partitions again first: \`muster node drain ${node.name ?? node.id} --undo\``];
   return null;
-}; // prettier-ignore
+};
 
-const knownOf = (all: readonly NodeFactsRow[]): string[] => all.map(({ id, name }) => (name === null ? id : `${id} (${name})`)); // prettier-ignore
+const knownOf = (all: readonly NodeFactsRow[]): string[] =>
+  all.map(({ id, name }) => (name === null ? id : `${id} (${name})`));
 
-/** What was decided is written: a wake that does not get through fails nothing, the sweeper of any worker repeats it. */
+/**
+ * What was decided is written: a wake that does not get through fails nothing, the sweeper of any
+ * worker repeats it.
+ */
 const tellBalancer = (client: ClientContext): Promise<void> =>
   client.wake((temporal) => wakeBalancer(temporal, client.prefix));

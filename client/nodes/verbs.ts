@@ -14,7 +14,9 @@ export abstract class NodeVerbs extends LaneVerbs implements ClientContext {
     return nodes.nodes(this);
   }
 
-  /** Who holds each partition, under which epoch, since when and why; who has calls of it under way. */
+  /**
+   * Who holds each partition, under which epoch, since when and why; who has calls of it under way.
+   */
   partitions(options?: PartitionsOptions): Promise<PartitionView[]> {
     return nodes.partitions(this, options);
   }
@@ -24,7 +26,10 @@ export abstract class NodeVerbs extends LaneVerbs implements ClientContext {
     return telling(CHANGE, () => nodes.drainNode(this, node, options));
   }
 
-  /** A partition goes to that node and stays there while it lives; null: wherever the balancer puts it. */
+  /**
+   * A partition goes to that node and stays there while it lives; null: wherever the balancer puts
+   * it.
+   */
   movePartition(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
     return telling(CHANGE, () => nodes.movePartition(this, partition, node));
   }

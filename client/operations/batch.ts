@@ -7,7 +7,10 @@ import type { BatchView } from '../views';
 
 const MEMBERS_MAX = 100_000;
 
-/** A batch with the first `members` (default 100) of its tasks; null: there is none with this id (or its retention is over). */
+/**
+ * A batch with the first `members` (default 100) of its tasks; null: there is none with this id (or
+ * its retention is over).
+ */
 export const batch = async (
   client: ClientContext,
   id: number,

@@ -18,10 +18,11 @@ import type { Cancellation } from '../views';
 import { wakeNotices } from './wakeNotices';
 
 /**
- * Cancels tasks that are still created (G9): in no batch yet. Whatever a claim took first goes on and is answered with its state, as is
- * an id that is not there. A transaction for every 1,000 ids; calling it again is safe. A batch of a lane that was not sent ends with its
- * tasks where all of them are named (`cancelBatch`), one that the downstream has accepted is cancelled there; the answer says of the others
- * why not.
+ * Cancels tasks that are still created (G9): in no batch yet. Whatever a claim took first goes on
+ * and is answered with its state, as is an id that is not there. A transaction for every 1,000 ids;
+ * calling it again is safe. A batch of a lane that was not sent ends with its tasks where all of
+ * them are named (`cancelBatch`), one that the downstream has accepted is cancelled there; the
+ * answer says of the others why not.
  */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
   const wanted = checkIds('ids', ids);
@@ -36,7 +37,8 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
       else answer.notCancelled.push({ id, state: row === undefined ? 'unknown id' : taskStateName(row.state) });
     }
     const gone = rows.filter((row) => row.cancelled);
-    // A freed distinctBy key may let another task go; and what stands behind in a lane is its head now.
+    // A freed distinctBy key may let another task go; and what stands behind in a lane is its head
+    // now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
     if (gone.some((row) => row.initiatorId !== null)) await wakeNotices(client);
@@ -44,7 +46,10 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
   return cancelInBatches(client, answer);
 };
 
-/** Those in batches of lanes, or accepted by the downstream: whole batches, since a batch is sent as it is. */
+/**
+ * Those in batches of lanes, or accepted by the downstream: whole batches, since a batch is sent as
+ * it is.
+ */
 const cancelInBatches = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
   const open = answer.notCancelled.flatMap(({ id, state }) =>
     state === 'unknown id' || isTerminal(state) ? [] : [id],
@@ -98,7 +103,10 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
 const cancelChunk = (client: ClientContext, ids: readonly string[]): Promise<CancelledTask[]> =>
   inTransaction(client.pool, async (tx) => {
     const targets = await findTargetsOf(tx, ids);
-    await lockTargets(tx, targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : []))); // prettier-ignore
+    await lockTargets(
+      tx,
+      targets.flatMap(({ targetId, laneId }) => (laneId === null ? [targetId] : [])),
+    );
     await lockLaneStates(tx, [...new Set(targets.flatMap(({ laneId }) => laneId ?? []))]);
     const rows = await cancelTasks(tx, ids);
     const ends = rows.filter((row) => row.cancelled).map((row) => ({ ...row, batchId: null }));

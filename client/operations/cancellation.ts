@@ -38,8 +38,9 @@ export const cancellationView = (
 };
 
 /**
- * Asks for the cancellation of a batch that the downstream has accepted: committed first, then told to the handler's monitor. Null: there is no
- * such batch. `NotCancellableError` where the downstream does not have it, has ended it, or cannot be asked; nothing was changed then.
+ * Asks for the cancellation of a batch that the downstream has accepted: committed first, then told
+ * to the handler's monitor. Null: there is no such batch. `NotCancellableError` where the
+ * downstream does not have it, has ended it, or cannot be asked; nothing was changed then.
  */
 export const cancelAccepted = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
   const found = await withRetries(() => inTransaction(client.pool, (tx) => store.cancelAccepted(tx, batch)));
@@ -60,12 +61,18 @@ const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted):
 
 type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;
 
-/** Wakes the monitors that send the cancellations. The rows are committed: a wake that fails is repeated by the sweeper. */
+/**
+ * Wakes the monitors that send the cancellations. The rows are committed: a wake that fails is
+ * repeated by the sweeper.
+ */
 export const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
   for (const handler of handlers) await client.wake((temporal) => wakeMonitor(temporal, client.prefix, handler));
 };
 
-/** After a decision by hand on batches of these targets: what they gave up downstream is cancelled there at once. */
+/**
+ * After a decision by hand on batches of these targets: what they gave up downstream is cancelled
+ * there at once.
+ */
 export const wakeGivenUp = async (client: WakingClient, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length > 0) await wakeMonitors(client, await store.handlersToCancel(client.pool, targetIds));
 };

@@ -10,20 +10,28 @@ import { CompletionStaleError, CompletionTooEarlyError, InvalidCompletionError, 
 export interface CompletionAnswer {
   batch: number;
   reference: string | null;
-  /** Of the batch: `dissolved` when every member went on in batches of its own (tried again, or halves of a split). */
+  /**
+   * Of the batch: `dissolved` when every member went on in batches of its own (tried again, or
+   * halves of a split).
+   */
   state: BatchState;
-  /** Members by what was told of them, missing ones as what they count for; null with status `failed`. */
+  /**
+   * Members by what was told of them, missing ones as what they count for; null with status
+   * `failed`.
+   */
   results: { ok: number; retry: number; failed: number; unknown: number } | null;
   repeated: boolean;
 }
 
 /**
- * Tells what became of a batch that the downstream accepted, in place of being asked (H7); with and without a lane. Results are read one by
- * one, stored in pages, at most 1 MB each; an async iterable of any length up to the batch's members takes bounded memory.
+ * Tells what became of a batch that the downstream accepted, in place of being asked (H7); with and
+ * without a lane. Results are read one by one, stored in pages, at most 1 MB each; an async
+ * iterable of any length up to the batch's members takes bounded memory.
  *
- * @throws `NotFoundError` (no batch has this reference or number), `CompletionTooEarlyError` (its acceptance is not written yet: tell again),
- * `CompletionStaleError` (it is over otherwise, or not with the downstream; says its state), `InvalidCompletionError` (by field). Nothing was
- * changed then.
+ * @throws `NotFoundError` (no batch has this reference or number), `CompletionTooEarlyError` (its
+ * acceptance is not written yet: tell again), `CompletionStaleError` (it is over otherwise, or not
+ * with the downstream; says its state), `InvalidCompletionError` (by field). Nothing was changed
+ * then.
  */
 export const complete = async (
   client: ClientContext,
@@ -53,7 +61,10 @@ const errorOf = (end: Exclude<CompletionEnd, { kind: 'completed' }>, { reference
     case 'unknown-batch':
       return new NotFoundError(what, name, 'No batch of this handler was accepted under it, or its retention is over.');
     case 'several':
-      return new InvalidCompletionError('reference', `expected that of one batch, several have ${JSON.stringify(name)}; give batchId`); // prettier-ignore
+      return new InvalidCompletionError(
+        'reference',
+        `expected that of one batch, several have ${JSON.stringify(name)}; give batchId`,
+      );
     case 'later':
       return new CompletionTooEarlyError(`${what} ${JSON.stringify(name)}`, end.error, end.retryAfterMs);
     case 'stale':

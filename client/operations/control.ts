@@ -14,11 +14,15 @@ import { InvalidArgumentError, MusterError } from '../errors';
 import { findScope } from './scope';
 import type { TargetOverrides } from '../views';
 
-/** What an operator sets going, stops and tunes. Each is a row first and a wake after its commit: one that is lost is repeated by the sweeper. */
+/**
+ * What an operator sets going, stops and tunes. Each is a row first and a wake after its commit:
+ * one that is lost is repeated by the sweeper.
+ */
 
 /**
- * Makes everything that is ready now due at once (G6); nothing there is no error. Tasks that wait for their time go on waiting, and in a lane
- * those behind a batch that is under way: they go without a linger when it is their turn, never before it.
+ * Makes everything that is ready now due at once (G6); nothing there is no error. Tasks that wait
+ * for their time go on waiting, and in a lane those behind a batch that is under way: they go
+ * without a linger when it is their turn, never before it.
  */
 export const flush = async (
   client: ClientContext,
@@ -36,13 +40,19 @@ export const flush = async (
 
 export interface PauseOptions {
   target?: string;
-  /** Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default `paused by hand`. */
+  /**
+   * Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default
+   * `paused by hand`.
+   */
   reason?: string;
 }
 
 const REASON_MAX = 1_000;
 
-/** No new calls of the handler, or of one target of it; those in flight end. Pausing again keeps the first time and takes the new reason. */
+/**
+ * No new calls of the handler, or of one target of it; those in flight end. Pausing again keeps the
+ * first time and takes the new reason.
+ */
 export const pause = async (
   client: ClientContext,
   handler: string,
@@ -57,7 +67,10 @@ export const pause = async (
   return { paused: true };
 };
 
-/** Lets it go on, whoever paused it (also a `HaltError` or a 401), and ends its hold. A paused handler's paused targets stay paused. */
+/**
+ * Lets it go on, whoever paused it (also a `HaltError` or a 401), and ends its hold. A paused
+ * handler's paused targets stay paused.
+ */
 export const resume = async (
   client: ClientContext,
   handler: string,
@@ -67,7 +80,8 @@ export const resume = async (
   await findScope(client, handler, target);
   if (target === undefined) await resumeHandler(client.pool, handler);
   else await setTargetPaused(client.pool, handler, target, null);
-  // Each a statement of its own, after the commit (store.md R): what became eligible is due now, and every leader with work looks again.
+  // Each a statement of its own, after the commit (store.md R): what became eligible is due now,
+  // and every leader with work looks again.
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);
   await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
@@ -83,7 +97,10 @@ const overridesSchema = settings({
   minItems: whole(1, 100_000, 'tasks').optional(),
 });
 
-/** Settings of one target in place of the handler's (G5), all at once: what is left out is the handler's again, `null` removes all. */
+/**
+ * Settings of one target in place of the handler's (G5), all at once: what is left out is the
+ * handler's again, `null` removes all.
+ */
 export const setTarget = async (
   client: ClientContext,
   handler: string,

@@ -7,7 +7,10 @@ const MOST_MS = 2_000;
 /** The newest events of a history, in which the last failure of a workflow task stands. */
 const NEWEST = 20;
 
-/** What runs under this workflow id: its pending workflow task and the last failure. Null: Temporal did not say in time. */
+/**
+ * What runs under this workflow id: its pending workflow task and the last failure. Null: Temporal
+ * did not say in time.
+ */
 export const describeRun = async (
   temporal: () => Promise<TemporalClient>,
   workflowId: string,

@@ -25,8 +25,9 @@ import { batchStatus } from '../lanes/views';
 import { readStanding, standingOf } from './standing';
 
 /**
- * Where a task is, what it waits for and when something happens next at the earliest (G13): from Postgres, and where a leader or queuer
- * stands still also what Temporal says of its run, if it answers in time.
+ * Where a task is, what it waits for and when something happens next at the earliest (G13): from
+ * Postgres, and where a leader or queuer stands still also what Temporal says of its run, if it
+ * answers in time.
  */
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
   checkName('id', id);
@@ -38,7 +39,10 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
   return { ...told, text: `${told.text}${await standingBeside(client, told)}` };
 };
 
-/** Whoever else has its next step, and stands still: the balancer of a partition without a node, its monitor, the notifier of its callback. */
+/**
+ * Whoever else has its next step, and stands still: the balancer of a partition without a node, its
+ * monitor, the notifier of its callback.
+ */
 const standingBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
   const { waitsFor, servedBy: served, facts } = told;
   const isOver = isTerminal(told.state);

@@ -11,8 +11,9 @@ export interface EndedByHand {
 }
 
 /**
- * One message for each initiator and batch (or target, where there was no batch). No attempt number: no call made this end, and a batch
- * may be resolved in parts, each with a message of its own.
+ * One message for each initiator and batch (or target, where there was no batch). No attempt
+ * number: no call made this end, and a batch may be resolved in parts, each with a message of its
+ * own.
  */
 export const noticesOfEnds = (ends: readonly EndedByHand[], end: Omit<TaskEnd, 'id'>): Notice[] => {
   const messages = new Map<string, Notice & { body: TasksEnded }>();

@@ -23,12 +23,15 @@ export interface RedriveOptions {
 
 const ONLY = ['failed', 'unknown', 'dead'] as const;
 
-/** Moves at most `limit` tasks in a transaction of its own; answers their targets, one entry a task. */
+/**
+ * Moves at most `limit` tasks in a transaction of its own; answers their targets, one entry a task.
+ */
 type Step = (limit: number) => Promise<number[]>;
 
 /**
- * Failed, dead or parked tasks are created again, with fresh attempts (G9), in transactions of at most 1,000, each followed by its ring.
- * What comes to the same end again while this runs is not redriven twice. Unknown handler, target or id: `NotFoundError`.
+ * Failed, dead or parked tasks are created again, with fresh attempts (G9), in transactions of at
+ * most 1,000, each followed by its ring. What comes to the same end again while this runs is not
+ * redriven twice. Unknown handler, target or id: `NotFoundError`.
  */
 export const redrive = async (
   client: ClientContext,
@@ -51,7 +54,8 @@ export const redrive = async (
       redriven += targetIds.length;
       await client.ring(new Set(targetIds));
       await wakeGivenUp(client, [...new Set(targetIds)]);
-      // Given ids fit into one step, and a second look would find those that failed again meanwhile.
+      // Given ids fit into one step, and a second look would find those that failed again
+      // meanwhile.
       more = ids === null && targetIds.length > 0;
     }
   }

@@ -37,9 +37,9 @@ const PAGE_BYTES = 1_000_000;
 const NO_REASON = 'resolved as failed by hand';
 
 /**
- * Ends an unknown outcome by hand (H3), in one transaction: the initiators of the tasks are told, keys and the target are free again.
- * `NotFoundError` for what is not there, `NotUnknownError` for what is not parked; then nothing was changed. At most 10,000 tasks; a
- * batch of any size.
+ * Ends an unknown outcome by hand (H3), in one transaction: the initiators of the tasks are told,
+ * keys and the target are free again. `NotFoundError` for what is not there, `NotUnknownError` for
+ * what is not parked; then nothing was changed. At most 10,000 tasks; a batch of any size.
  */
 export const resolve = async (
   client: ClientContext,
@@ -70,7 +70,12 @@ export const resolve = async (
 const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch: number): Promise<void> => {
   const service = await laneOfParked(tx, ids, ids === null ? batch : null);
   if (service !== null)
-    throw new InvalidArgumentError('what', 'a batch or tasks of no lane', ids ?? batch, `They stand in lane ${service}: use \`lane fix ${service}\` or \`lane skip ${service}\`.`); // prettier-ignore
+    throw new InvalidArgumentError(
+      'what',
+      'a batch or tasks of no lane',
+      ids ?? batch,
+      `They stand in lane ${service}: use \`lane fix ${service}\` or \`lane skip ${service}\`.`,
+    );
 };
 
 interface CheckedVerdict {
@@ -108,7 +113,10 @@ const resolveBatch = async (tx: Transaction, id: number, end: CheckedVerdict): P
   if (batch.state !== BATCH_STATES.unknown) throw new NotUnknownError(`batch ${id}`, batchStateName(batch.state));
   const members = await store.readParkedMembers(tx, id);
   if (end.as === 'created') {
-    await store.requeueParkedTasks(tx, members.map((member) => member.seq)); // prettier-ignore
+    await store.requeueParkedTasks(
+      tx,
+      members.map((member) => member.seq),
+    );
     return members;
   }
   await store.endParkedBatch(tx, id, BATCH_STATES[end.as], end.error);

@@ -11,7 +11,10 @@ export interface Scope {
   targetId: number | null;
 }
 
-/** The handler, and one of its targets if named, as they are in the store; `NotFoundError` names what is not there. */
+/**
+ * The handler, and one of its targets if named, as they are in the store; `NotFoundError` names
+ * what is not there.
+ */
 export const findScope = async (client: ClientContext, handler: string, target?: string): Promise<Scope> => {
   checkName('handler', handler);
   if (target !== undefined) checkName('target', target);
@@ -22,6 +25,10 @@ export const findScope = async (client: ClientContext, handler: string, target?:
   if (target === undefined) return { handlerId: row.id, target: null, targetId: null };
   const [targetId] = await targetIds(client.pool, handler, target);
   if (targetId === undefined)
-    throw new NotFoundError(`target of handler "${handler}"`, target, 'A target is known once a task for it was submitted.'); // prettier-ignore
+    throw new NotFoundError(
+      `target of handler "${handler}"`,
+      target,
+      'A target is known once a task for it was submitted.',
+    );
   return { handlerId: row.id, target, targetId };
 };

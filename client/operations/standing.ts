@@ -54,7 +54,10 @@ export const readStanding = async (
   };
 };
 
-/** There is one notifier for all handlers; what an execution runs is no handler's, and is told with each. */
+/**
+ * There is one notifier for all handlers; what an execution runs is no handler's, and is told with
+ * each.
+ */
 const concerns = ({ kind, name, handlers }: OverdueWork, handler: string): boolean => {
   if (kind === 'monitor') return name === handler;
   return kind === 'balancer' ? handlers.includes(handler) : true;

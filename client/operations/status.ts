@@ -16,9 +16,11 @@ import { readStanding } from './standing';
 import type { HandlerStatus, TargetStatus } from '../views';
 
 /**
- * How the handlers stand (or one of them), in one snapshot. By default tables of more than 50,000 rows are not counted but projected from a
- * sample (`estimated`), so that the answer takes about as long at any size. `exact: true` counts everything (seconds per million); the
- * accepted tasks are compared with the sum of the states where all was counted, unless `exact` is false. Unknown handler: `NotFoundError`.
+ * How the handlers stand (or one of them), in one snapshot. By default tables of more than 50,000
+ * rows are not counted but projected from a sample (`estimated`), so that the answer takes about as
+ * long at any size. `exact: true` counts everything (seconds per million); the accepted tasks are
+ * compared with the sum of the states where all was counted, unless `exact` is false. Unknown
+ * handler: `NotFoundError`.
  */
 export const status = async (
   client: ClientContext,

@@ -7,16 +7,21 @@ import type { Verification } from '../views';
 export interface VerifyOptions {
   /** Reads the whole store: minutes, where it holds many millions. */
   full?: boolean;
-  /** About how many rows of each table are looked at otherwise: half the newest, half in places at random. Default 5,000. */
+  /**
+   * About how many rows of each table are looked at otherwise: half the newest, half in places at
+   * random. Default 5,000.
+   */
   rows?: number;
 }
 
 const ROWS = 5_000;
 
 /**
- * Every invariant of the store, each as one statement that answers the rows that break it (at most 20), all of one instant. What a
- * running system passes through (a commit whose ring is on its way) is looked at twice before it counts. Of a table with more than `rows`
- * rows a part is looked at, another one each time, and each check says how much (`looked`); so it takes about as long at any size.
+ * Every invariant of the store, each as one statement that answers the rows that break it (at most
+ * 20), all of one instant. What a running system passes through (a commit whose ring is on its way)
+ * is looked at twice before it counts. Of a table with more than `rows` rows a part is looked at,
+ * another one each time, and each check says how much (`looked`); so it takes about as long at any
+ * size.
  */
 export const verify = async (client: ClientContext, options: VerifyOptions = {}): Promise<Verification> => {
   const { full = false } = options;

@@ -31,7 +31,10 @@ export interface Accepted {
   laneIds: number[];
 }
 
-/** Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client: it caches targets. */
+/**
+ * Stores checked tasks of one handler: registration, acceptance, repeats. One instance per client:
+ * it caches targets.
+ */
 export class Submitter {
   private readonly handlers = new Map<string, HandlerRow>();
   private readonly targets = new Map<string, Map<string, number>>();
@@ -92,9 +95,10 @@ export class Submitter {
         laneIds,
       };
     }
-    const stored = options.tx === undefined
-      ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
-      : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial); // prettier-ignore
+    const stored =
+      options.tx === undefined
+        ? await this.storeInOwn(handler, distinct, rows, refused, options.partial)
+        : await storeInTheirs(options.tx, this.schema, check, handler, distinct, rows, refused, options.partial);
     return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds, laneIds };
   }
 
@@ -117,7 +121,10 @@ export class Submitter {
     return row;
   }
 
-  /** Registered in a commit of its own, before the tasks (store.md R), and cached: a known target costs nothing. */
+  /**
+   * Registered in a commit of its own, before the tasks (store.md R), and cached: a known target
+   * costs nothing.
+   */
   private async targetIds(
     handler: Handler,
     row: HandlerRow,
@@ -136,14 +143,26 @@ export class Submitter {
     return known;
   }
 
-  /** Lanes and targets of some batches, registered and bound, each in a commit of its own before the batches. */
+  /**
+   * Lanes and targets of some batches, registered and bound, each in a commit of its own before the
+   * batches.
+   */
   async bindLanes(
     handler: Handler,
     batches: readonly { service: string; target: string; tasks: readonly CheckedTask[] }[],
   ): Promise<{ laneId: number; targetId: number; handlerId: number }[]> {
     const row = await this.handlerRow(handler);
-    const targets = await this.targetIds(handler, row, batches.flatMap(({ tasks }) => tasks.slice(0, 1))); // prettier-ignore
-    const bound = await this.lanes.bind(this.pool, handler, row.id, batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! }))); // prettier-ignore
+    const targets = await this.targetIds(
+      handler,
+      row,
+      batches.flatMap(({ tasks }) => tasks.slice(0, 1)),
+    );
+    const bound = await this.lanes.bind(
+      this.pool,
+      handler,
+      row.id,
+      batches.map(({ service, target }) => ({ service, target, targetId: targets.get(target)! })),
+    );
     return bound.map((laneId, i) => ({ laneId, targetId: targets.get(batches[i]!.target)!, handlerId: row.id }));
   }
 
@@ -156,7 +175,10 @@ export class Submitter {
   ): Promise<number[]> {
     const targets = tasks.map(({ target }) => ({ target, targetId: ids.get(target)! }));
     if (handler.service === undefined) return this.lanes.find(this.pool, handler, targets);
-    const wanted = tasks.map(({ payload }, i) => ({ ...targets[i]!, service: serviceOf(handler, targets[i]!.target, payload) })); // prettier-ignore
+    const wanted = tasks.map(({ payload }, i) => ({
+      ...targets[i]!,
+      service: serviceOf(handler, targets[i]!.target, payload),
+    }));
     return this.lanes.bind(this.pool, handler, row.id, wanted);
   }
 
@@ -219,7 +241,10 @@ interface Stored {
   repeated: number;
 }
 
-/** One statement that leaves repeats out, then the contents of those compared. In the caller's transaction, or in one of our own. */
+/**
+ * One statement that leaves repeats out, then the contents of those compared. In the caller's
+ * transaction, or in one of our own.
+ */
 const storeFew = async (
   tx: Queryable,
   handler: Handler,

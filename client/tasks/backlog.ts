@@ -10,10 +10,16 @@ interface Waiting {
   ofTargets(db: Queryable, targetIds: readonly number[], limit: number): Promise<{ targetId: number; n: number }[]>;
 }
 export const inQueues: Waiting = { ofHandler: countQueued, ofTargets: countQueuedOfTargets };
-/** In a lane given batches wait as well: what is in its queue, and in batches that are not with the downstream. */
+/**
+ * In a lane given batches wait as well: what is in its queue, and in batches that are not with the
+ * downstream.
+ */
 export const inLanes: Waiting = { ofHandler: countQueuedInLanes, ofTargets: countQueuedInLanesOfTargets };
 
-/** Back pressure upstream (`maxQueued`). In a caller's transaction: with what it has written itself. @throws BackloggedError */
+/**
+ * Back pressure upstream (`maxQueued`). In a caller's transaction: with what it has written itself.
+ * @throws BackloggedError
+ */
 export const checkBacklog = async (
   db: Queryable,
   waiting: Waiting,

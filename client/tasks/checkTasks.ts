@@ -44,7 +44,10 @@ const MAX_KEY_BYTES = 512;
 
 type Reject = (field: string, code: string, message: string) => undefined;
 
-/** Checks one task against its handler: every problem that a task can have, before anything is stored. */
+/**
+ * Checks one task against its handler: every problem that a task can have, before anything is
+ * stored.
+ */
 export const checkTask = (
   handler: Handler,
   task: unknown,
@@ -118,7 +121,11 @@ export const checkTask = (
 const refuseStrangers = (given: object, reject: Reject): void => {
   for (const field in given)
     if (!TASK_FIELDS.includes(field))
-      reject(field, 'UNKNOWN_FIELD', `expected only ${TASK_FIELDS.join(', ')}, got ${show(field, 80)}${didYouMean(field, TASK_FIELDS)}`); // prettier-ignore
+      reject(
+        field,
+        'UNKNOWN_FIELD',
+        `expected only ${TASK_FIELDS.join(', ')}, got ${show(field, 80)}${didYouMean(field, TASK_FIELDS)}`,
+      );
 };
 
 /** By the handler's schema; null: it could not even be read, and why was said. */
@@ -162,7 +169,11 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 /** In a lane the order of submission is the only one. */
 const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
   const refuse = (field: string, value: unknown): void =>
-    reject(field, 'INVALID_ORDERING', `expected none in a lane, got ${describe(value)}: its tasks are sent in the order in which they were submitted`); // prettier-ignore
+    reject(
+      field,
+      'INVALID_ORDERING',
+      `expected none in a lane, got ${describe(value)}: its tasks are sent in the order in which they were submitted`,
+    );
   if (priority !== undefined && priority !== 0) refuse('priority', priority);
   if (notBefore !== undefined && notBefore !== null) refuse('notBefore', notBefore);
 };

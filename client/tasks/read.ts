@@ -24,7 +24,11 @@ export const getTasks = async (client: ClientContext, ids: readonly string[]): P
   const results =
     pooled.length === 0
       ? new Map<number, PagedResult>()
-      : await readResults(client.pool, [...new Set(pooled.map((row) => row.batchId!))], pooled.map((row) => row.seq)); // prettier-ignore
+      : await readResults(
+          client.pool,
+          [...new Set(pooled.map((row) => row.batchId!))],
+          pooled.map((row) => row.seq),
+        );
   return wanted.flatMap((id) => {
     const row = rows.get(id);
     return row === undefined

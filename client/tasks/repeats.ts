@@ -13,7 +13,14 @@ export const knownIds = async (
   refused: TaskProblem[],
   partial: boolean,
 ): Promise<{ ids: Set<string>; repeated: number }> => {
-  const stored = new Map((await findTasks(db, tasks.map((task) => task.id))).map((task) => [task.id, task])); // prettier-ignore
+  const stored = new Map(
+    (
+      await findTasks(
+        db,
+        tasks.map((task) => task.id),
+      )
+    ).map((task) => [task.id, task]),
+  );
   const problems: TaskProblem[] = [];
   for (const task of tasks) {
     const other = stored.get(task.id);

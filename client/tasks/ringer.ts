@@ -6,9 +6,10 @@ import { wakeLeaderWorkflows } from '../../workflows/wake';
 import type { Behind } from '../../workflows/behind';
 
 /**
- * Rings after commits: the statements of one ring at a time per client, targets that come meanwhile share the next (store.md section 1: 9,916
- * submits/s on one hot target against 635 without). A wake on its way holds up no later ring. A ring that fails never fails a submit: the
- * sweeper repeats it.
+ * Rings after commits: the statements of one ring at a time per client, targets that come meanwhile
+ * share the next (store.md section 1: 9,916 submits/s on one hot target against 635 without). A
+ * wake on its way holds up no later ring. A ring that fails never fails a submit: the sweeper
+ * repeats it.
  */
 export class Ringer {
   private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
@@ -20,7 +21,10 @@ export class Ringer {
     private readonly leaseMs: number,
   ) {}
 
-  /** Resolves when a ring that began after this call has ended, or when waiting for it has become too long. */
+  /**
+   * Resolves when a ring that began after this call has ended, or when waiting for it has become
+   * too long.
+   */
   ring(targetIds: Iterable<number>): Promise<void> {
     const ids = [...targetIds];
     return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.gather.add(ids));

@@ -3,9 +3,15 @@ import type { TaskInput } from './checkTasks';
 import type { TaskProblem } from '../errors';
 
 export interface SubmitOptions {
-  /** Accept the valid ones and answer the problems of the others; without it nothing of a bad call is accepted. */
+  /**
+   * Accept the valid ones and answer the problems of the others; without it nothing of a bad call
+   * is accepted.
+   */
   partial?: boolean;
-  /** The caller's own Postgres transaction (a `pg` client after BEGIN): accepted iff it commits (G14). */
+  /**
+   * The caller's own Postgres transaction (a `pg` client after BEGIN): accepted iff it commits
+   * (G14).
+   */
   tx?: Queryable;
 }
 
@@ -13,7 +19,10 @@ export interface SubmitResult {
   accepted: number;
   repeated: number;
   refused: TaskProblem[];
-  /** Whose leaders are told. After a submit with `tx`: pass them to `ring` once it has committed, or wait for the sweeper (5 s at most). */
+  /**
+   * Whose leaders are told. After a submit with `tx`: pass them to `ring` once it has committed, or
+   * wait for the sweeper (5 s at most).
+   */
   targetIds: number[];
 }
 

@@ -40,7 +40,10 @@ export const CHANGE: Telling = {
 const inSteps = 'A part of it may have been done: look, or repeat it, which does nothing twice.';
 export const CHANGE_IN_STEPS: Telling = { none: inSteps, unknown: inSteps };
 
-/** Runs a write of a caller's: an error of the database says what became of it, and no driver's own error gets out. */
+/**
+ * Runs a write of a caller's: an error of the database says what became of it, and no driver's own
+ * error gets out.
+ */
 export const telling = async <T>(told: Telling, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();

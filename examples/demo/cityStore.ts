@@ -14,7 +14,10 @@ export interface StoreCounts {
 
 export type IndexOutcome = { kind: 'first' | 'replay'; answer: string } | { kind: 'key-reused' };
 
-/** The downstream's own database: what it has indexed, and the answer it gave to every idempotency key. */
+/**
+ * The downstream's own database: what it has indexed, and the answer it gave to every idempotency
+ * key.
+ */
 export class CityStore {
   private readonly schema: string;
   constructor(
@@ -35,8 +38,9 @@ export class CityStore {
   }
 
   /**
-   * Stores the items and the answer to `key` in one transaction (one statement is one). A repeated key has no effect and
-   * gets the first answer; while the first is not yet committed, the insert of its key waits for it.
+   * Stores the items and the answer to `key` in one transaction (one statement is one). A repeated
+   * key has no effect and gets the first answer; while the first is not yet committed, the insert
+   * of its key waits for it.
    */
   async index(key: string, country: string, items: readonly IndexItem[], answer: string): Promise<IndexOutcome> {
     const ids = items.map((item) => item.id);

@@ -11,7 +11,10 @@ import { demoProblems, demoReport, type DemoFigures, type DownstreamStats } from
 import { startStack, type Stack } from './stack';
 import { endedIn, statesOf } from './states';
 
-/** `npm run demo`: every city as a task of its own, through real servers, with a table at the end. Exit code 1 if a figure is wrong. */
+/**
+ * `npm run demo`: every city as a task of its own, through real servers, with a table at the end.
+ * Exit code 1 if a figure is wrong.
+ */
 const flags = processFlags(
   {
     name: 'npm run demo --',
@@ -41,7 +44,9 @@ async function* submitted(progress: Progress, signal: AbortSignal): AsyncGenerat
   }
 }
 
-/** Submits all and waits until each has ended. The clock runs from the first submit to the last end. */
+/**
+ * Submits all and waits until each has ended. The clock runs from the first submit to the last end.
+ */
 async function run(client: Client, stack: Stack, signal: AbortSignal): Promise<DemoFigures> {
   const progress = startProgress(flags.limit);
   try {

@@ -19,7 +19,10 @@ export function lookAround({ temporal, downstream }: Stack, keep: boolean): stri
   ].join('\n');
 }
 
-/** While `work` lasts, `npx muster` in this folder talks to the demo, unless a `muster dev` of this folder has that place. */
+/**
+ * While `work` lasts, `npx muster` in this folder talks to the demo, unless a `muster dev` of this
+ * folder has that place.
+ */
 export async function withDevFile(stack: Stack, work: () => Promise<void>): Promise<void> {
   const cwd = process.cwd();
   if (readDevFile(cwd) !== null) {

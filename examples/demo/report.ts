@@ -1,6 +1,8 @@
 import Table from 'cli-table3';
 
-/** What a run of the demo came to: Muster's own figures and, independent of them, the downstream's. */
+/**
+ * What a run of the demo came to: Muster's own figures and, independent of them, the downstream's.
+ */
 export interface DemoFigures {
   /** Tasks that `submit` accepted. */
   accepted: number;
@@ -8,7 +10,9 @@ export interface DemoFigures {
   states: Readonly<Record<string, number>>;
   seconds: number;
   maxItems: number;
-  /** From `expectedOutcome`: the fewest calls possible, and the tasks that the downstream refuses. */
+  /**
+   * From `expectedOutcome`: the fewest calls possible, and the tasks that the downstream refuses.
+   */
   expected: { calls: number; failed: number };
   /** The downstream's `GET /stats`. */
   downstream: DownstreamStats;

@@ -16,7 +16,10 @@ export interface Stack {
 /** On a busy machine the workers take their time. */
 const READY_MS = 120_000;
 
-/** Starts Postgres, Temporal with its Web UI, the downstream and `workers` worker processes; `say` gets a line for each. */
+/**
+ * Starts Postgres, Temporal with its Web UI, the downstream and `workers` worker processes; `say`
+ * gets a line for each.
+ */
 export async function startStack(workers: number, cleanup: Cleanup, say: (line: string) => void): Promise<Stack> {
   const [postgres, temporal] = await startServers(cleanup, say);
   const databaseUrl = await createStore(postgres.url, 'muster');
@@ -27,7 +30,8 @@ export async function startStack(workers: number, cleanup: Cleanup, say: (line: 
     return child;
   };
   const indexUrl = await createDatabase(postgres.url, 'city_index');
-  // By the environment: arguments, and the password in them, are for every user of the machine to see.
+  // By the environment: arguments, and the password in them, are for every user of the machine to
+  // see.
   const downstream = await start('downstream (bulk index)', 'downstream.js', [], { CITY_INDEX_DATABASE_URL: indexUrl });
   const args = ['--temporal', temporal.address, '--index-url', downstream.url];
   const started = await Promise.all(

@@ -3,7 +3,10 @@ import { Readable } from 'node:stream';
 import { numberFlag, processFlags } from '../support/flags';
 import { CITY_COUNT, cityTasks } from './cities';
 
-/** Prints the cities as NDJSON for `muster submit index-city --file -`; `--limit n` stops after the first n. */
+/**
+ * Prints the cities as NDJSON for `muster submit index-city --file -`; `--limit n` stops after the
+ * first n.
+ */
 function* ndjson(limit: number): Generator<string> {
   for (const task of cityTasks(limit)) {
     yield `${JSON.stringify(task)}\n`;

@@ -3,7 +3,9 @@ import { runMain } from '../support/server';
 import { runWorker } from '../support/worker';
 import { indexCityHandler } from './handler';
 
-/** A worker process of the demo: what `muster worker --config examples/demo/muster.config.ts` runs. */
+/**
+ * A worker process of the demo: what `muster worker --config examples/demo/muster.config.ts` runs.
+ */
 const flags = processFlags(
   {
     name: 'node dist/examples/demo/worker.js',

@@ -5,7 +5,10 @@ export interface BulkAction {
   index: string;
   /** Undefined: the server makes one up. */
   id: string | undefined;
-  /** The document's line, not parsed yet: what is wrong with it concerns this one item. Undefined for a delete. */
+  /**
+   * The document's line, not parsed yet: what is wrong with it concerns this one item. Undefined
+   * for a delete.
+   */
   source: string | undefined;
 }
 

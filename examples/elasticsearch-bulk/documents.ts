@@ -15,7 +15,10 @@ interface StoredDocument {
   version: number;
 }
 
-/** The documents of every index, in memory. The first value of a field decides its type for the whole index, as dynamic mapping does. */
+/**
+ * The documents of every index, in memory. The first value of a field decides its type for the
+ * whole index, as dynamic mapping does.
+ */
 export class Documents {
   private readonly indexes = new Map<string, Map<string, StoredDocument>>();
   private readonly mappings = new Map<string, Map<string, string>>();

@@ -7,8 +7,8 @@ import { readBulkBody, type BulkAction } from './bulkBody';
 import { Documents, type ItemAnswer } from './documents';
 
 /**
- * An Elasticsearch-style `_bulk` endpoint: NDJSON in, results by position, 429 for single items when its queue is full,
- * 413 above `--max-bytes`, 400 for a body that cannot be read.
+ * An Elasticsearch-style `_bulk` endpoint: NDJSON in, results by position, 429 for single items
+ * when its queue is full, 413 above `--max-bytes`, 400 for a body that cannot be read.
  */
 const flags = processFlags(
   {

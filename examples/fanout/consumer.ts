@@ -4,8 +4,9 @@ import { seededRandom } from '../support/random';
 import { onEnd, runMain } from '../support/server';
 
 /**
- * A consumer process: receives messages, acks their items, deletes them from the queue. It may be killed between any two of these; and it
- * is careless: it acks much of what it has twice, and some of what it had before once more.
+ * A consumer process: receives messages, acks their items, deletes them from the queue. It may be
+ * killed between any two of these; and it is careless: it acks much of what it has twice, and some
+ * of what it had before once more.
  */
 const flags = processFlags(
   {
@@ -38,7 +39,9 @@ async function main(): Promise<void> {
   process.stdout.write(`${JSON.stringify({ ready: true, port: 0 })}\n`);
   let before: string[] = [];
   while (!isStopping) {
-    const { receipt, ids, done } = await call<{ receipt: number; ids: string[]; done: boolean }>('receive', { max: flags.batch }); // prettier-ignore
+    const { receipt, ids, done } = await call<{ receipt: number; ids: string[]; done: boolean }>('receive', {
+      max: flags.batch,
+    });
     if (done) break;
     if (ids.length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -49,7 +49,10 @@ export class Hub {
       }
       case '/hook': {
         const headers = request.headers as Record<string, string>;
-        const { type, data } = new Webhook(this.secret).verify(text, headers) as { type: string; data: { userKey: string | null } }; // prettier-ignore
+        const { type, data } = new Webhook(this.secret).verify(text, headers) as {
+          type: string;
+          data: { userKey: string | null };
+        };
         if (type === 'fanout.completed') this.messages.set(headers['webhook-id']!, data);
         this.heardAt = performance.now();
         return {};

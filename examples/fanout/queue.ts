@@ -1,6 +1,7 @@
 /**
- * An at-least-once queue, as SQS is: a message that was received and not deleted within the visibility timeout is delivered again, and now
- * and then one is delivered twice for no reason at all. In memory; what it holds are item ids.
+ * An at-least-once queue, as SQS is: a message that was received and not deleted within the
+ * visibility timeout is delivered again, and now and then one is delivered twice for no reason at
+ * all. In memory; what it holds are item ids.
  */
 export class Queue {
   delivered = 0;

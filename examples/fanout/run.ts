@@ -17,8 +17,9 @@ import { Hub } from './hub';
 import { Queue } from './queue';
 
 /**
- * A million items through an at-least-once queue to consumers that are killed in turns and ack twice: all real, started here. Nobody counts;
- * exactly one message says that it is complete. Ends by itself with a table, and with exit code 1 if that was not so.
+ * A million items through an at-least-once queue to consumers that are killed in turns and ack
+ * twice: all real, started here. Nobody counts; exactly one message says that it is complete. Ends
+ * by itself with a table, and with exit code 1 if that was not so.
  */
 const flags = processFlags(
   {
@@ -93,8 +94,10 @@ async function run(cleanup: Cleanup) {
     completeS: Number(completeS),
     itemsPerS: Math.round(done.items / Number(completeS)),
     bytesPerItem: Number((rows[0]!.bytes / done.items).toFixed(2)),
-    // The call that reports it may be a consumer's that is killed before it can tell us; the event and its message stay.
-    isExactlyOnce: done.items === flags.items && rows[0]!.events === 1 && hub.messages.size === 1 && hub.completed.length <= 1, // prettier-ignore
+    // The call that reports it may be a consumer's that is killed before it can tell us; the event
+    // and its message stay.
+    isExactlyOnce:
+      done.items === flags.items && rows[0]!.events === 1 && hub.messages.size === 1 && hub.completed.length <= 1,
     isWhole: ok,
   };
 }
@@ -126,10 +129,26 @@ async function startStack(cleanup: Cleanup, hub: Hub) {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const env = { MUSTER_DATABASE_URL: databaseUrl };
-  const worker = await startChild(join(__dirname, 'worker.js'), ['--temporal', temporal], { env: { ...env, WEBHOOK_SECRET: hub.secret }, readyMs: 120_000 }); // prettier-ignore
+  const worker = await startChild(join(__dirname, 'worker.js'), ['--temporal', temporal], {
+    env: { ...env, WEBHOOK_SECRET: hub.secret },
+    readyMs: 120_000,
+  });
   cleanup.add('worker', () => worker.stop());
   const start = (no: number) => () =>
-    startChild(join(__dirname, 'consumer.js'), ['--queue', url, '--temporal', temporal, '--seed', String(flags.seed + no), '--twice-share', String(flags['twice-share'])], { env, readyMs: 120_000 }); // prettier-ignore
+    startChild(
+      join(__dirname, 'consumer.js'),
+      [
+        '--queue',
+        url,
+        '--temporal',
+        temporal,
+        '--seed',
+        String(flags.seed + no),
+        '--twice-share',
+        String(flags['twice-share']),
+      ],
+      { env, readyMs: 120_000 },
+    );
   const consumers = await Promise.all(
     Array.from({ length: flags.consumers }, async (_, no): Promise<Victim> => {
       const victim: Victim = { name: `consumer ${no + 1}`, current: await start(no)(), start: start(no) };
@@ -148,12 +167,15 @@ const describe = (result: Awaited<ReturnType<typeof run>>): string => {
     ['items', n(result.items)],
     ['consumers, kills (SIGKILL)', `${result.consumers}, ${result.kills}`],
     ['messages delivered, again', `${n(result.delivered)}, ${n(result.redelivered)}`],
-    ['acks sent, of them the first of an item', `${n(result.idsAcked)}, ${n(result.ackedFirst)} (as far as consumers lived to tell)`],
+    [
+      'acks sent, of them the first of an item',
+      `${n(result.idsAcked)}, ${n(result.ackedFirst)} (as far as consumers lived to tell)`,
+    ],
     ['complete after', `${result.completeS} s, ${n(result.itemsPerS)} items/s`],
     ['bytes an item in the store', String(result.bytesPerItem)],
     ['calls that reported the completion', String(result.reportedByCalls)],
     ['events, signed messages', `${result.events}, ${result.messages} ("${result.messageUserKey}")`],
-  ); // prettier-ignore
+  );
   return [
     table.toString(),
     result.isExactlyOnce ? 'complete exactly once' : 'NOT EXACTLY ONCE',

@@ -13,7 +13,10 @@ export interface Account {
   twice: string[];
 }
 
-/** Keeps the highest epoch of each partition and refuses lower ones; what makes a node that was stopped and wakes harmless. */
+/**
+ * Keeps the highest epoch of each partition and refuses lower ones; what makes a node that was
+ * stopped and wakes harmless.
+ */
 export class Book {
   private readonly highest = new Map<string, number>();
   private readonly keys = new Set<string>();

@@ -45,7 +45,10 @@ export class Crew {
     const { args, env, cleanup } = this.options;
     const label = `n${this.all.length + 1}`;
     const place = this.all.push({ label, id: '', process: undefined as never, state: 'gone' }) - 1;
-    const process = await startChild(join(__dirname, 'node.js'), [...args, '--label', label], { env, readyMs: 120_000 }); // prettier-ignore
+    const process = await startChild(join(__dirname, 'node.js'), [...args, '--label', label], {
+      env,
+      readyMs: 120_000,
+    });
     cleanup.add(label, async () => {
       this.signal(process, 'SIGCONT');
       await process.stop();
@@ -86,7 +89,9 @@ export class Crew {
 
   private async idOf({ pid }: ExampleProcess): Promise<string> {
     for (;;) {
-      const { rows } = await this.options.pool.query<{ id: string }>('select id from node where id like $1', [`%-${pid}-________`]); // prettier-ignore
+      const { rows } = await this.options.pool.query<{ id: string }>('select id from node where id like $1', [
+        `%-${pid}-________`,
+      ]);
       if (rows[0] !== undefined) return rows[0].id;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

@@ -32,11 +32,13 @@ runMain(() =>
   serve(async (request, response, url) => {
     if (request.method === 'GET' && url.pathname === '/account') return sendJson(response, 200, book.read());
     if (request.method === 'GET' && url.pathname === '/epochs') return sendJson(response, 200, book.epochs());
-    if (request.method !== 'POST' || url.pathname !== '/write') throw new HttpProblem(404, 'there is POST /write, GET /epochs and GET /account'); // prettier-ignore
+    if (request.method !== 'POST' || url.pathname !== '/write')
+      throw new HttpProblem(404, 'there is POST /write, GET /epochs and GET /account');
     const parsed = writeBody.safeParse(JSON.parse((await readBody(request, 1_000_000)).toString()));
     if (!parsed.success) throw new HttpProblem(400, z.prettifyError(parsed.error));
     const highest = book.write(parsed.data);
-    if (highest !== null) throw new HttpProblem(409, `${parsed.data.partition}: epoch ${parsed.data.epoch} is over, ${highest} was here`); // prettier-ignore
+    if (highest !== null)
+      throw new HttpProblem(409, `${parsed.data.partition}: epoch ${parsed.data.epoch} is over, ${highest} was here`);
     sendJson(response, 200, {});
   }, flags.port),
 );

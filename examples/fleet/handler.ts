@@ -18,8 +18,9 @@ export interface Write {
 }
 
 /**
- * Readings of sensors, each sensor's written by the one node that holds its partition, under the epoch of its lease. It heeds no signal: a node
- * that is stopped in the middle of a call and wakes later sends what it was about to send. What is safe then is so by the epoch alone.
+ * Readings of sensors, each sensor's written by the one node that holds its partition, under the
+ * epoch of its lease. It heeds no signal: a node that is stopped in the middle of a call and wakes
+ * later sends what it was about to send. What is safe then is so by the epoch alone.
  */
 export const fleetHandler = (options: { url: string; partitions: number; node: string; workMs: number }) =>
   defineHandler<Reading>({
@@ -33,7 +34,13 @@ export const fleetHandler = (options: { url: string; partitions: number; node: s
     idempotency: { by: 'batch' }, // the gate honours the key: what became of a call of a dead node need not be known
     submit: async ({ tasks, partition }, { idempotencyKey }) => {
       await sleep(options.workMs * (0.5 + Math.random()));
-      const write: Write = { partition: `partition/${partition!.id}`, epoch: partition!.epoch, node: options.node, key: idempotencyKey, tasks: tasks.map(({ id }) => id) }; // prettier-ignore
+      const write: Write = {
+        partition: `partition/${partition!.id}`,
+        epoch: partition!.epoch,
+        node: options.node,
+        key: idempotencyKey,
+        tasks: tasks.map(({ id }) => id),
+      };
       const response = await fetch(`${options.url}/write`, { method: 'POST', body: JSON.stringify(write) }).catch(
         (error: unknown) => {
           throw neverSent(error) ? new LaterError('the gate is not there') : error;

@@ -8,15 +8,20 @@ export const countsOf = (leases: readonly Pick<Lease, 'holder'>[]): Map<string, 
 };
 
 /**
- * The fewest partitions that must change nodes until `members` hold all evenly, from how many each had: whoever had most keeps the larger
- * share, and everyone gets what it lacks. Counted without the assignor.
+ * The fewest partitions that must change nodes until `members` hold all evenly, from how many each
+ * had: whoever had most keeps the larger share, and everyone gets what it lacks. Counted without
+ * the assignor.
  */
-export const fewestMoves = (counts: ReadonlyMap<string, number>, members: readonly string[], partitions: number): number => {
+export const fewestMoves = (
+  counts: ReadonlyMap<string, number>,
+  members: readonly string[],
+  partitions: number,
+): number => {
   const had = members.map((id) => counts.get(id) ?? 0).sort((a, b) => b - a);
   const share = Math.floor(partitions / members.length);
   const larger = partitions % members.length;
   return had.reduce((sum, n, i) => sum + Math.max(0, share + (i < larger ? 1 : 0) - n), 0);
-}; // prettier-ignore
+};
 
 /** All are held by these, nobody is to give anything up, and nobody has two more than another. */
 export const isSettled = (leases: readonly Lease[], members: readonly string[]): boolean => {

@@ -4,7 +4,10 @@ import { runWorker } from '../support/worker';
 import { fleetHandler } from './handler';
 import { LEASE_MS, nodeSettings } from './settings';
 
-/** One node of the example: a worker process. SIGUSR2 keeps its event loop busy for `--block-ms`, as a handler that computes would. */
+/**
+ * One node of the example: a worker process. SIGUSR2 keeps its event loop busy for `--block-ms`, as
+ * a handler that computes would.
+ */
 const flags = processFlags(
   {
     name: 'node dist/examples/fleet/node.js',

@@ -11,7 +11,10 @@ export interface Shown {
   news: readonly string[];
 }
 
-/** Who holds what, one line a node: each partition its number, in brackets while it is to be given up. */
+/**
+ * Who holds what, one line a node: each partition its number, in brackets while it is to be given
+ * up.
+ */
 export const picture = ({ seconds, members, leases, moves, submitted, news }: Shown): string => {
   const rows = members
     .filter(({ id, state }) => state !== 'gone' && (state !== 'killed' || leases.some(({ holder }) => holder === id)))
@@ -21,7 +24,10 @@ export const picture = ({ seconds, members, leases, moves, submitted, news }: Sh
         leases.filter(({ holder }) => holder === id),
       ),
     );
-  const free = line('nobody', leases.filter(({ holder }) => holder === null)); // prettier-ignore
+  const free = line(
+    'nobody',
+    leases.filter(({ holder }) => holder === null),
+  );
   const head = `${seconds} s   ${moves} moves   ${submitted} tasks submitted`;
   return [head, '', ...rows, free, '', ...news].join('\n');
 };
@@ -57,7 +63,9 @@ export class Screen {
       process.stderr.write(`${oneLine(shown)}\n`);
       return;
     }
-    const text = picture(shown).split('\n').map((one) => one.slice(0, process.stderr.columns ?? 120)); // prettier-ignore
+    const text = picture(shown)
+      .split('\n')
+      .map((one) => one.slice(0, process.stderr.columns ?? 120));
     const up = this.lines === 0 ? '' : `\x1b[${this.lines}A\x1b[0J`;
     process.stderr.write(`${up}${text.join('\n')}\n`);
     this.lines = text.length;

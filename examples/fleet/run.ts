@@ -16,7 +16,10 @@ import { describe, isGood, longestOf, staleOf } from './verdict';
 import type { Result } from './verdict';
 import { Watch } from './watch';
 
-/** Nodes that join, leave, are drained, blocked, killed and stopped while tasks arrive: who holds what, and whether anything was done twice (B1-B18). */
+/**
+ * Nodes that join, leave, are drained, blocked, killed and stopped while tasks arrive: who holds
+ * what, and whether anything was done twice (B1-B18).
+ */
 const flags = processFlags(
   {
     name: 'npm run example:fleet --',
@@ -31,8 +34,18 @@ const flags = processFlags(
     partitions: numberFlag(64, { text: 'partitions of the handler', min: 1, max: 1_024 }),
     minutes: numberFlag(2, { text: 'how long things happen, in minutes; 0: each kind of thing once', unit: 'min' }),
     'tasks-per-s': numberFlag(100, { text: 'tasks submitted a second', min: 1, max: 10_000 }),
-    'lease-ms': numberFlag(LEASE_MS, { text: 'lease of a partition, in milliseconds', min: 1_000, max: 15_000, unit: 'ms' }), // prettier-ignore
-    'block-ms': numberFlag(10_000, { text: 'how long a blocked node hangs, in milliseconds; below 30 s', min: 1, max: 25_000, unit: 'ms' }), // prettier-ignore
+    'lease-ms': numberFlag(LEASE_MS, {
+      text: 'lease of a partition, in milliseconds',
+      min: 1_000,
+      max: 15_000,
+      unit: 'ms',
+    }),
+    'block-ms': numberFlag(10_000, {
+      text: 'how long a blocked node hangs, in milliseconds; below 30 s',
+      min: 1,
+      max: 25_000,
+      unit: 'ms',
+    }),
     seed: seedFlag(1),
     json: switchFlag('one line of JSON on stdout in place of the tables'),
   },
@@ -45,13 +58,26 @@ async function run(cleanup: Cleanup): Promise<Result> {
   cleanup.add('watch', () => watch.stop());
   const startedAt = performance.now();
   const news: string[] = [];
-  const say = (line: string): void => void (news.length >= 8 && news.shift(), news.push(`${seconds(startedAt)} s  ${line}`), process.stderr.isTTY || process.stderr.write(`${news.at(-1)}\n`)); // prettier-ignore
+  const say = (line: string): void =>
+    void (
+      news.length >= 8 && news.shift(),
+      news.push(`${seconds(startedAt)} s  ${line}`),
+      process.stderr.isTTY || process.stderr.write(`${news.at(-1)}\n`)
+    );
   const feed = new Feed(client, seededRandom(flags.seed + 1));
   const screen = new Screen();
   const drawing = setInterval(
-    () => screen.show({ seconds: seconds(startedAt), members: crew.all, leases: watch.last.leases, moves: watch.moves, submitted: feed.ids.length, news }),
+    () =>
+      screen.show({
+        seconds: seconds(startedAt),
+        members: crew.all,
+        leases: watch.last.leases,
+        moves: watch.moves,
+        submitted: feed.ids.length,
+        news,
+      }),
     500,
-  ); // prettier-ignore
+  );
   cleanup.add('picture', async () => clearInterval(drawing));
   cleanup.add('tasks', () => feed.stop());
   const random = seededRandom(flags.seed);
@@ -73,7 +99,10 @@ async function run(cleanup: Cleanup): Promise<Result> {
 const seconds = (since: number): string => ((performance.now() - since) / 1_000).toFixed(1);
 
 const shuffled = <T>(items: readonly T[], random: () => number): T[] =>
-  items.map((item) => [random(), item] as const).sort(([a], [b]) => a - b).map(([, item]) => item); // prettier-ignore
+  items
+    .map((item) => [random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
 
 /** Twice a second some tasks, to sensors by chance; goes on until it is stopped. */
 class Feed {
@@ -97,7 +126,10 @@ class Feed {
     const each = Math.max(1, Math.round(flags['tasks-per-s'] / 2));
     while (!this.stopped) {
       const sensor = (): string => `sensor-${Math.floor(this.random() * flags.partitions * 4)}`;
-      const tasks = Array.from({ length: each }, (_, i) => ({ id: `task-${this.ids.length + i}`, payload: { sensor: sensor() } })); // prettier-ignore
+      const tasks = Array.from({ length: each }, (_, i) => ({
+        id: `task-${this.ids.length + i}`,
+        payload: { sensor: sensor() },
+      }));
       await this.client.submit(HANDLER, tasks);
       this.ids.push(...tasks.map(({ id }) => id));
       await new Promise((resolve) => setTimeout(resolve, 500));
@@ -113,7 +145,18 @@ async function startStack(cleanup: Cleanup) {
   const handlers = [fleetHandler({ url: gate.url, partitions, node: 'client', workMs: 0 })];
   const client = createClient({ databaseUrl, handlers, temporal: { address: temporal } });
   cleanup.add('client', () => client.close());
-  const args = ['--temporal', temporal, '--gate-url', gate.url, '--partitions', String(partitions), '--block-ms', String(flags['block-ms']), '--lease-ms', String(flags['lease-ms'])]; // prettier-ignore
+  const args = [
+    '--temporal',
+    temporal,
+    '--gate-url',
+    gate.url,
+    '--partitions',
+    String(partitions),
+    '--block-ms',
+    String(flags['block-ms']),
+    '--lease-ms',
+    String(flags['lease-ms']),
+  ];
   const crew = new Crew({ pool: client.pool, args, env: { MUSTER_DATABASE_URL: databaseUrl }, cleanup });
   return { client, crew, gate: gate.url };
 }
@@ -156,7 +199,12 @@ const resultOf = async (facts: {
     evenAfterLossMs: longestOf(scenes.changes, 'loss'),
     longestFreeMs: watch.longestFreeMs,
     longestUnservedMs: watch.longestUnservedMs,
-    isAccounted: status!.identityHolds === true && status!.accepted === ids.length && status!.counts.succeeded === ids.length && processed.size === ids.length && ids.every((id) => processed.has(id)), // prettier-ignore
+    isAccounted:
+      status!.identityHolds === true &&
+      status!.accepted === ids.length &&
+      status!.counts.succeeded === ids.length &&
+      processed.size === ids.length &&
+      ids.every((id) => processed.has(id)),
     isWhole: ok,
   };
 };

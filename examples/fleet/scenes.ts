@@ -21,7 +21,10 @@ const SETTLE_MS = 30_000;
 /** So long is waited at most until those that took partitions over have written there. */
 const WRITE_MS = 8_000;
 
-/** What happens to the nodes, one after the other; each change is waited for until partitions stand evenly again. */
+/**
+ * What happens to the nodes, one after the other; each change is waited for until partitions stand
+ * evenly again.
+ */
 export class Scenes {
   readonly changes: Change[] = [];
   readonly counts: Record<Scene, number> = { 'join and leave': 0, drain: 0, block: 0, kill: 0, pause: 0 };
@@ -94,7 +97,9 @@ export class Scenes {
   /** Until all that it had was written under newer epochs. */
   private async written({ id }: Member): Promise<void> {
     const { watch, epochs } = this.deps;
-    const had = [...watch.holders].filter(([, holder]) => holder === id).map(([key]) => key.slice(0, key.lastIndexOf('/'))); // prettier-ignore
+    const had = [...watch.holders]
+      .filter(([, holder]) => holder === id)
+      .map(([key]) => key.slice(0, key.lastIndexOf('/')));
     const now = new Map(watch.last.leases.map(({ partition, epoch }) => [partition, epoch]));
     const until = performance.now() + WRITE_MS;
     for (let seen = await epochs(); performance.now() < until; seen = await epochs()) {

@@ -2,7 +2,10 @@ import Table from 'cli-table3';
 import type { Account } from './book';
 import type { Change, Scene } from './scenes';
 
-/** What the gate accepted and must not have: an older epoch after a newer one of that partition, or of who did not hold it under that epoch. */
+/**
+ * What the gate accepted and must not have: an older epoch after a newer one of that partition, or
+ * of who did not hold it under that epoch.
+ */
 export const staleOf = (
   writes: Account['writes'],
   holderOf: (partition: string, epoch: number) => string | null,
@@ -33,7 +36,10 @@ export interface Result {
   staleRefused: number;
   staleAccepted: number;
   leaseMs: number;
-  /** Longest time until partitions stood evenly again: after a node joined (B14), after one was killed or stopped (B16). */
+  /**
+   * Longest time until partitions stood evenly again: after a node joined (B14), after one was
+   * killed or stopped (B16).
+   */
   evenAfterJoinMs: number;
   evenAfterLossMs: number;
   longestFreeMs: number;
@@ -61,8 +67,12 @@ export const isGood = (result: Result): boolean => invariantsOf(result).every(([
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
 export const describe = (result: Result): string => {
-  const changes = new Table({ head: ['change', 'moved', 'had to', 'even after'], style: { head: [], border: [], compact: true } }); // prettier-ignore
-  for (const { what, moves, fewest, settledMs, settled } of result.changes) changes.push([what, moves, fewest, settled ? seconds(settledMs) : 'never']); // prettier-ignore
+  const changes = new Table({
+    head: ['change', 'moved', 'had to', 'even after'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const { what, moves, fewest, settledMs, settled } of result.changes)
+    changes.push([what, moves, fewest, settled ? seconds(settledMs) : 'never']);
   const sums = new Table({ style: { head: [], border: [], compact: true } });
   sums.push(
     ['nodes, partitions, time', `${result.nodes}, ${result.partitions}, ${result.seconds} s`],

@@ -15,10 +15,16 @@ export interface Lease {
 
 const EVERY_MS = 100;
 
-/** Looks at the leases ten times a second, apart from Muster's own code: who held what under which epoch, and how long nobody did. */
+/**
+ * Looks at the leases ten times a second, apart from Muster's own code: who held what under which
+ * epoch, and how long nobody did.
+ */
 export class Watch {
   last: Look = { atMs: 0, leases: [] };
-  /** Longest time without a holder, as far as looks tell (100 ms), and the same with one that is dead or stopped counted as none. */
+  /**
+   * Longest time without a holder, as far as looks tell (100 ms), and the same with one that is
+   * dead or stopped counted as none.
+   */
   longestFreeMs = 0;
   longestUnservedMs = 0;
   /** Node ids by `partition/epoch`. */

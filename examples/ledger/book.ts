@@ -13,7 +13,10 @@ export interface Accepted {
 }
 export interface BookOptions {
   commitMs: number;
-  /** Share by which a commit may come earlier or later: without it batches are applied as they were accepted. */
+  /**
+   * Share by which a commit may come earlier or later: without it batches are applied as they were
+   * accepted.
+   */
   jitter: number;
   /** Applies a service's batches as they were accepted, whatever the jitter. */
   keepsOrder: boolean;
@@ -28,7 +31,10 @@ export interface Standing {
 export type Submitted =
   { kind: 'accepted'; reference: string; repeated: boolean } | { kind: 'ended'; entry: Entry } | { kind: 'full' };
 
-/** What the ledger knows: ended batches from its journal, accepted ones in memory only. Time is given in milliseconds. */
+/**
+ * What the ledger knows: ended batches from its journal, accepted ones in memory only. Time is
+ * given in milliseconds.
+ */
 export class Book {
   private readonly accepted = new Map<string, Accepted>();
   private readonly ended = new Map<string, Entry>();

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 /**
- * An edit of one price of a service (a purchase order): set it, or derive it from another price. What a batch does is decided here and
- * nowhere else: the ledger applies with it, and who checks the ledger computes the sequential result with it.
+ * An edit of one price of a service (a purchase order): set it, or derive it from another price.
+ * What a batch does is decided here and nowhere else: the ledger applies with it, and who checks
+ * the ledger computes the sequential result with it.
  */
 export const editSchema = z
   .strictObject({

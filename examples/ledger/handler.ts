@@ -3,7 +3,9 @@ import { defineHandler, LaterError } from '../../handlers';
 import type { Handler, ItemResult, LaneRules, ReferenceStatus } from '../../handlers';
 import { editSchema, readsOf, writesOf } from './edits';
 
-/** What is submitted: an edit of a service (a purchase order). The ledger knows it by the task's id. */
+/**
+ * What is submitted: an edit of a service (a purchase order). The ledger knows it by the task's id.
+ */
 export const orderEditSchema = z.strictObject({ service: z.string().min(1), edit: editSchema });
 export type OrderEdit = z.infer<typeof orderEditSchema>;
 
@@ -22,7 +24,10 @@ interface Answer {
   outcome?: 'done' | 'accepted' | 'absent';
 }
 
-/** Price edits in the order in which they were submitted, a lane a service; the ledger accepts, applies later, and may forget. */
+/**
+ * Price edits in the order in which they were submitted, a lane a service; the ledger accepts,
+ * applies later, and may forget.
+ */
 export const ledgerHandler = ({ url, approach, pollMs = 50 }: LedgerOptions): Handler => {
   const statusesOf = async (references: readonly string[], signal: AbortSignal) => {
     const { body } = await call(`${url}/status`, signal, { references });
@@ -44,7 +49,12 @@ export const ledgerHandler = ({ url, approach, pollMs = 50 }: LedgerOptions): Ha
     poll: { everyMs: pollMs, deadlineMs: 60_000 },
     submit: async ({ target, tasks }, { signal, idempotencyKey }) => {
       const items = tasks.map(({ payload }) => payload.edit);
-      const { status, body, retryAfterMs } = await call(`${url}/services/${encodeURIComponent(target)}/batches`, signal, { items }, idempotencyKey); // prettier-ignore
+      const { status, body, retryAfterMs } = await call(
+        `${url}/services/${encodeURIComponent(target)}/batches`,
+        signal,
+        { items },
+        idempotencyKey,
+      );
       if (status === 429) throw new LaterError('the ledger has too many pending', { retryAfterMs });
       const { reference, results } = body as Answer;
       return status === 202 ? { status: 'accepted', reference: reference! } : { results: results! };
@@ -74,7 +84,10 @@ const STATUSES: Readonly<Record<string, ReferenceStatus['status']>> = {
   lost: 'lost',
 };
 
-/** A refused connection was never a call: later. Anything that breaks off once it was sent is an unknown outcome, and thrown. */
+/**
+ * A refused connection was never a call: later. Anything that breaks off once it was sent is an
+ * unknown outcome, and thrown.
+ */
 const call = async (
   url: string,
   signal: AbortSignal,

@@ -11,7 +11,10 @@ export interface Entry {
   receipts: Receipt[];
 }
 
-/** An append-only file of what has ended, one JSON line each. What was appended has reached the disk; a kill loses none of it. */
+/**
+ * An append-only file of what has ended, one JSON line each. What was appended has reached the
+ * disk; a kill loses none of it.
+ */
 export class Journal {
   private constructor(private readonly file: number) {}
 

@@ -7,7 +7,10 @@ export interface Victim {
   start: () => Promise<ExampleProcess>;
 }
 
-/** Kills one victim after the other by SIGKILL, the next `everyMs` after the last one is ready again. */
+/**
+ * Kills one victim after the other by SIGKILL, the next `everyMs` after the last one is ready
+ * again.
+ */
 export class Killer {
   kills = 0;
   private stopped = false;

@@ -11,8 +11,9 @@ import { editSchema } from './edits';
 import { type Entry, Journal } from './journal';
 
 /**
- * A ledger as a process of its own. It accepts batches of edits and applies each, whole, some time later. What it accepted is in memory
- * only and lost when it dies; what it applied or refused is in `--file`, in order, on disk before anybody is told.
+ * A ledger as a process of its own. It accepts batches of edits and applies each, whole, some time
+ * later. What it accepted is in memory only and lost when it dies; what it applied or refused is in
+ * `--file`, in order, on disk before anybody is told.
  *
  *     POST /services/:service/batches   Idempotency-Key, {items, callback?}   202 {status: accepted, reference} · 200 ended · 429 full
  *     POST /status {references}         {statuses: {reference: {status, receipts?}}}   pending · valid · committed · invalid · lost

@@ -14,9 +14,10 @@ import type { PlannedBatch } from './workload';
 import { BATCHES_PER_CALL, compare, planBatches } from './workload';
 
 /**
- * Purchase orders edit prices in a ledger that forgets what it accepted when it dies (C16, C17): all real, started here. Batches of many
- * services go through few submitters while the ledger and the workers are killed in turns; then the ledger's own account is compared with
- * what one submitter alone would have come to. Ends with exit code 1 if they differ.
+ * Purchase orders edit prices in a ledger that forgets what it accepted when it dies (C16, C17):
+ * all real, started here. Batches of many services go through few submitters while the ledger and
+ * the workers are killed in turns; then the ledger's own account is compared with what one
+ * submitter alone would have come to. Ends with exit code 1 if they differ.
  */
 const STRATEGIES: readonly StrategyName[] = ['single', 'per-service', 'one-round', 'multi-round'];
 
@@ -63,7 +64,11 @@ async function run(cleanup: Cleanup) {
   cleanup.add('client', () => client.close());
   await client.setQueuer({ slots: flags.submitters, strategy: flags.strategy });
   const planned = planBatches(flags.services, flags.batches, flags.seed);
-  const killer = new Killer([stack.ledger, ...stack.workers].flatMap((victim, i) => (i === 0 ? [] : [stack.ledger, victim])), flags['kill-every'], say); // prettier-ignore
+  const killer = new Killer(
+    [stack.ledger, ...stack.workers].flatMap((victim, i) => (i === 0 ? [] : [stack.ledger, victim])),
+    flags['kill-every'],
+    say,
+  );
   const startedAt = performance.now();
   if (flags['kill-every'] > 0) killer.start();
   const ids = await submit(client, planned);
@@ -138,11 +143,20 @@ async function startStack(cleanup: Cleanup) {
   const { databaseUrl, temporal } = await startServers(cleanup);
   const file = join(mkdtempSync(join(tmpdir(), 'ledger-')), 'ledger.ndjson');
   const ledgerArgs = ['--file', file, '--commit-ms', String(flags['commit-ms']), '--seed', String(flags.seed)];
-  const ledger = await victim('ledger', cleanup, (port) => startChild(join(__dirname, 'ledger.js'), [...ledgerArgs, '--port', String(port)])); // prettier-ignore
+  const ledger = await victim('ledger', cleanup, (port) =>
+    startChild(join(__dirname, 'ledger.js'), [...ledgerArgs, '--port', String(port)]),
+  );
   const workerArgs = ['--temporal', temporal, '--ledger-url', ledger.current.url, '--approach', flags.approach];
   const workers: Victim[] = [];
   for (let i = 1; i <= flags.workers; i++)
-    workers.push(await victim(`worker ${i}`, cleanup, () => startChild(join(__dirname, 'worker.js'), workerArgs, { env: { MUSTER_DATABASE_URL: databaseUrl }, readyMs: 120_000 }))); // prettier-ignore
+    workers.push(
+      await victim(`worker ${i}`, cleanup, () =>
+        startChild(join(__dirname, 'worker.js'), workerArgs, {
+          env: { MUSTER_DATABASE_URL: databaseUrl },
+          readyMs: 120_000,
+        }),
+      ),
+    );
   say(`Postgres, Temporal at ${temporal}, ledger at ${ledger.current.url}, ${workers.length} workers`);
   return { databaseUrl, temporal, ledger, workers };
 }
@@ -163,7 +177,9 @@ const describe = (result: Awaited<ReturnType<typeof run>>): string => {
   const { isEqual, isWhole, lost, twice, inversions, wrongPrices, ends, kills, tookS, batchesPerS } = result;
   return [
     `${result.batches} batches of ${result.services} services, ${result.submitters} submitters, ${result.approach}, ${result.strategy}; ${kills} kills`,
-    `ended: ${Object.entries(ends).map(([name, n]) => `${n} ${name}`).join(', ')}; ${tookS} s, ${batchesPerS} batches/s`, // prettier-ignore
+    `ended: ${Object.entries(ends)
+      .map(([name, n]) => `${n} ${name}`)
+      .join(', ')}; ${tookS} s, ${batchesPerS} batches/s`,
     isEqual
       ? "the ledger's state and order are those of one submitter alone: nothing lost, twice, or overtaken"
       : `DIFFERENT: ${lost.length} lost, ${twice.length} twice, ${inversions.length} inversions, wrong prices in ${wrongPrices.join(', ') || 'none'}`,

@@ -15,7 +15,10 @@ const KEYS = 8;
 const INVALID = 0.02;
 const DEPENDENT = 0.02;
 
-/** Batches of all services in the order of their submission: prices that are set or derived from others, some of them invalid. */
+/**
+ * Batches of all services in the order of their submission: prices that are set or derived from
+ * others, some of them invalid.
+ */
 export const planBatches = (services: number, batches: number, seed: number): PlannedBatch[] => {
   const random = seededRandom(seed);
   const whole = (n: number): number => Math.floor(random() * n);
@@ -61,12 +64,18 @@ export interface Comparison {
   lost: number[];
   twice: number[];
   strangers: number;
-  /** Batches of one service that were applied in another order although the one reads or writes what the other writes. */
+  /**
+   * Batches of one service that were applied in another order although the one reads or writes what
+   * the other writes.
+   */
   inversions: [number, number][];
   wrongPrices: string[];
 }
 
-/** The ledger's own account against the sequential result; `applied`: places of the batches in the order in which it applied them. */
+/**
+ * The ledger's own account against the sequential result; `applied`: places of the batches in the
+ * order in which it applied them.
+ */
 export const compare = (
   batches: readonly PlannedBatch[],
   ledger: { state: Record<string, Prices>; applied: readonly (number | undefined)[] },
@@ -85,7 +94,8 @@ export const compare = (
   return { isEqual, lost, twice, strangers, inversions, wrongPrices };
 };
 
-const sorted = (prices: Prices | undefined): string => JSON.stringify(Object.entries(prices ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))); // prettier-ignore
+const sorted = (prices: Prices | undefined): string =>
+  JSON.stringify(Object.entries(prices ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 const findInversions = (
   batches: readonly PlannedBatch[],

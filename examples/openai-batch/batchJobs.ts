@@ -14,7 +14,10 @@ export interface JobOptions extends RunOptions, InputLimits {
 
 const FINAL: readonly BatchStatus[] = ['completed', 'failed', 'expired', 'cancelled'];
 
-/** All batches: small objects in memory, each also a JSON file in `dir`, so that a restarted server goes on with them. */
+/**
+ * All batches: small objects in memory, each also a JSON file in `dir`, so that a restarted server
+ * goes on with them.
+ */
 export class BatchJobs {
   private readonly batches = new Map<string, BatchObject>();
   private readonly cancels = new Map<string, AbortController>();
@@ -25,7 +28,9 @@ export class BatchJobs {
     private readonly options: JobOptions,
   ) {}
 
-  /** Reads what an earlier process left and runs again, from their start, those that had not ended. */
+  /**
+   * Reads what an earlier process left and runs again, from their start, those that had not ended.
+   */
   async load(): Promise<void> {
     await mkdir(this.dir, { recursive: true });
     const names = (await readdir(this.dir)).filter((name) => name.endsWith('.json')).sort();

@@ -13,12 +13,16 @@ export interface RunOptions {
   expireAfter: number;
 }
 
-/** Answers are written in blocks of this many, each block backwards: as in the real thing, nobody may count on their order. */
+/**
+ * Answers are written in blocks of this many, each block backwards: as in the real thing, nobody
+ * may count on their order.
+ */
 const BLOCK_LINES = 50;
 
 /**
- * Executes the requests of a batch one by one, from its input file to its output and error files, and answers how it ended.
- * Whoever sets the status to `cancelling` meanwhile stops it: what is done stays done.
+ * Executes the requests of a batch one by one, from its input file to its output and error files,
+ * and answers how it ended. Whoever sets the status to `cancelling` meanwhile stops it: what is
+ * done stays done.
  */
 export async function runBatch(
   batch: BatchObject,

@@ -1,4 +1,7 @@
-/** The shapes of the API, as far as the example uses them. Times are Unix seconds, as the API has them. */
+/**
+ * The shapes of the API, as far as the example uses them. Times are Unix seconds, as the API has
+ * them.
+ */
 
 export type BatchStatus =
   'validating' | 'in_progress' | 'finalizing' | 'completed' | 'failed' | 'expired' | 'cancelling' | 'cancelled';
@@ -35,7 +38,10 @@ export interface RequestLine {
   body: unknown;
 }
 
-/** A line of the output file (a status below 300) or of the error file (any other, or no response at all). */
+/**
+ * A line of the output file (a status below 300) or of the error file (any other, or no response at
+ * all).
+ */
 export interface ResponseLine {
   id: string;
   custom_id: string;

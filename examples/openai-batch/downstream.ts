@@ -12,8 +12,9 @@ import { FileStore } from './fileStore';
 import { readUpload } from './multipart';
 
 /**
- * An OpenAI-style batch server: files in, batches of requests, polled until they end, files out. Everything is on disk
- * (`--data-dir`; without it in a temporary folder that goes with the process) and streamed; memory stays flat.
+ * An OpenAI-style batch server: files in, batches of requests, polled until they end, files out.
+ * Everything is on disk (`--data-dir`; without it in a temporary folder that goes with the process)
+ * and streamed; memory stays flat.
  */
 const flags = processFlags(
   {

@@ -30,8 +30,9 @@ const LOOK_BACK_S = 48 * 3600;
 const POLLS_AT_ONCE = 8;
 
 /**
- * Chat completions through the batch API: half the price, answers within 24 h. Creating a batch takes no idempotency key,
- * so the key travels in the batch's metadata, and a create whose answer was lost is looked up by it (H3).
+ * Chat completions through the batch API: half the price, answers within 24 h. Creating a batch
+ * takes no idempotency key, so the key travels in the batch's metadata, and a create whose answer
+ * was lost is looked up by it (H3).
  */
 export function chatBatchHandler(
   options: OpenaiOptions & { absentAfterMs?: number; everyMs?: number },
@@ -59,7 +60,8 @@ export function chatBatchHandler(
     idempotency: 'none',
     onUnknown: 'park',
     poll: { everyMs: options.everyMs ?? 30_000, deadlineMs: 26 * 3600 * 1000 },
-    // A list may lag behind a create: a batch younger than this that is not listed may still appear.
+    // A list may lag behind a create: a batch younger than this that is not listed may still
+    // appear.
     absentAfterMs: options.absentAfterMs ?? 120_000,
     submit: (batch, context) => submitBatch(client, batch, context),
     status: (references, { signal }) => statuses(client, references, signal),
@@ -125,7 +127,10 @@ async function statuses(client: OpenaiClient, references: readonly string[], sig
   return answers;
 }
 
-/** Finished requests are in the output file, refused and unfinished ones in the error file; either may be missing. */
+/**
+ * Finished requests are in the output file, refused and unfinished ones in the error file; either
+ * may be missing.
+ */
 async function* results(client: OpenaiClient, reference: string, signal: AbortSignal): AsyncGenerator<ItemResult> {
   const batch = await client.getBatch(reference, signal);
   if (batch === undefined) {

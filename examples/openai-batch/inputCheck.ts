@@ -9,7 +9,10 @@ export interface InputLimits {
 type Problem = NonNullable<BatchObject['errors']>['data'][number];
 const MAX_PROBLEMS = 20;
 
-/** Reads an input file once: how many requests it has, and what is wrong with it (the first 20 problems). */
+/**
+ * Reads an input file once: how many requests it has, and what is wrong with it (the first 20
+ * problems).
+ */
 export async function checkInput(
   chunks: AsyncIterable<Buffer>,
   bytes: number,

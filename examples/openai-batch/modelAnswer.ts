@@ -8,8 +8,9 @@ const chatRequest = z.object({
 });
 
 /**
- * What the "model" says to one request: 400 to a malformed one, 500 to the share `errorRate` (drawn per batch and
- * request, so that it succeeds in another batch), else a chat completion that repeats the question.
+ * What the "model" says to one request: 400 to a malformed one, 500 to the share `errorRate` (drawn
+ * per batch and request, so that it succeeds in another batch), else a chat completion that repeats
+ * the question.
  */
 export function modelAnswer(line: RequestLine, batchId: string, errorRate: number): ResponseLine {
   const id = `batch_req_${batchId.slice(6)}_${Math.floor(fraction(line.custom_id) * 2 ** 32).toString(16)}`;

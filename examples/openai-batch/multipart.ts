@@ -10,9 +10,10 @@ interface Part {
 }
 
 /**
- * Reads a `multipart/form-data` body with one file, chunk by chunk: the file goes to `file` as it comes, small fields are
- * answered. Holds one chunk and a boundary's length at a time.
- * @throws Error on a body that is cut short, has no file or more than one, or a header or field above its limit.
+ * Reads a `multipart/form-data` body with one file, chunk by chunk: the file goes to `file` as it
+ * comes, small fields are answered. Holds one chunk and a boundary's length at a time.
+ * @throws Error on a body that is cut short, has no file or more than one, or a header or field
+ * above its limit.
  */
 export async function readUpload(
   chunks: AsyncIterable<Buffer>,

@@ -3,8 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import { numberFlag, processFlags } from '../support/flags';
 
 /**
- * Prints questions as NDJSON for `muster submit chat-batch --file -`: `--count` of them, each with `--bytes` of text, and with `--empty-every n`
- * an empty question in every nth, which the downstream refuses.
+ * Prints questions as NDJSON for `muster submit chat-batch --file -`: `--count` of them, each with
+ * `--bytes` of text, and with `--empty-every n` an empty question in every nth, which the
+ * downstream refuses.
  */
 const flags = processFlags(
   {

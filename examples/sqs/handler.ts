@@ -15,13 +15,17 @@ export interface SqsOptions {
   region: string;
   /** Of an SQS-compatible server; without it AWS itself, with the SDK's own credentials. */
   endpoint?: string;
-  /** What becomes of messages whose answer was lost: nobody can look them up on a standard queue (H3). */
+  /**
+   * What becomes of messages whose answer was lost: nobody can look them up on a standard queue
+   * (H3).
+   */
   onUnknown: 'park' | 'resend';
 }
 
 /**
- * Sends messages to standard SQS queues, ten a call. Standard queues know no idempotency key, so a lost answer is parked
- * for a person, or sent again where a message twice does less harm than a message late.
+ * Sends messages to standard SQS queues, ten a call. Standard queues know no idempotency key, so a
+ * lost answer is parked for a person, or sent again where a message twice does less harm than a
+ * message late.
  */
 export function sendMessageHandler(options: SqsOptions): Handler<MessagePayload> {
   const client = createSqsClient(options);
@@ -32,7 +36,8 @@ export function sendMessageHandler(options: SqsOptions): Handler<MessagePayload>
     schema: messagePayload,
     target: (message) => message.queue,
     bytesOf: messageBytes,
-    // 262,144 bytes is what every SQS account takes; SQS counts bodies and attributes, not the envelope around them.
+    // 262,144 bytes is what every SQS account takes; SQS counts bodies and attributes, not the
+    // envelope around them.
     limits: { maxItems: 10, maxBytes: 262_144, overheadBytes: 0 },
     linger: { lingerMs: 500 },
     timeoutMs: 10_000,
@@ -42,7 +47,10 @@ export function sendMessageHandler(options: SqsOptions): Handler<MessagePayload>
   });
 }
 
-/** The SDK neither retries (that would be a silent resend) nor follows the queue's URL away from the endpoint it was given. */
+/**
+ * The SDK neither retries (that would be a silent resend) nor follows the queue's URL away from the
+ * endpoint it was given.
+ */
 export function createSqsClient(options: Pick<SqsOptions, 'region' | 'endpoint'>): SQSClient {
   return new SQSClient({
     region: options.region,
@@ -75,7 +83,10 @@ async function sendMessages(
   }
 }
 
-/** Nothing has been sent yet, so whatever goes wrong here, but for a refusal, is a reason to wait and never an unknown outcome. */
+/**
+ * Nothing has been sent yet, so whatever goes wrong here, but for a refusal, is a reason to wait
+ * and never an unknown outcome.
+ */
 async function lookUpQueue(client: SQSClient, name: string, abortSignal: AbortSignal): Promise<string> {
   try {
     const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: name }), { abortSignal });

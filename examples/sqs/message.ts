@@ -3,7 +3,10 @@ import { z } from 'zod';
 export const messagePayload = z.object({
   queue: z.string().regex(/^[A-Za-z0-9_-]{1,80}$/, 'expected the name of a standard queue'),
   body: z.string().min(1),
-  /** No upper limit here on purpose: above 900 SQS refuses the one entry, which is what the example shows. */
+  /**
+   * No upper limit here on purpose: above 900 SQS refuses the one entry, which is what the example
+   * shows.
+   */
   delaySeconds: z.number().int().min(0).optional(),
   attributes: z.record(z.string().min(1), z.string().min(1)).optional(),
 });

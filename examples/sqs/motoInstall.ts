@@ -18,8 +18,9 @@ export interface Moto {
 }
 
 /**
- * The installed moto server: on first use `pip install --target` into the user's cache (about 115 MB, 15 s), later from there.
- * `--target` needs no venv, no root, and leaves the machine's own Python packages alone.
+ * The installed moto server: on first use `pip install --target` into the user's cache (about 115
+ * MB, 15 s), later from there. `--target` needs no venv, no root, and leaves the machine's own
+ * Python packages alone.
  * @throws Error naming what is missing: Python 3.10 or newer with pip, or the package registry.
  */
 export async function installMoto(cache = defaultCache()): Promise<Moto> {

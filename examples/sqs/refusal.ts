@@ -23,8 +23,9 @@ interface SdkError extends Error {
 }
 
 /**
- * What a failed SDK call says about the batch, or undefined where the outcome is unknown (a timeout, a reset, a 500).
- * The name decides before the status: SQS answers 403 to a throttled call and 400 to a missing queue.
+ * What a failed SDK call says about the batch, or undefined where the outcome is unknown (a
+ * timeout, a reset, a 500). The name decides before the status: SQS answers 403 to a throttled call
+ * and 400 to a missing queue.
  */
 export function refusal(error: unknown): HaltError | LaterError | RejectedError | undefined {
   if (error instanceof LaterError) {

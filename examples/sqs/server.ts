@@ -19,8 +19,8 @@ sys.stdin.read()
 `;
 
 /**
- * An SQS-compatible server on loopback: installs moto on first use, starts it (`--port 0` = any free one), creates
- * `--queues a,b` and prints `{"ready":true,"port":N}`.
+ * An SQS-compatible server on loopback: installs moto on first use, starts it (`--port 0` = any
+ * free one), creates `--queues a,b` and prints `{"ready":true,"port":N}`.
  */
 async function main(): Promise<void> {
   const flags = processFlags(

@@ -22,9 +22,11 @@ export interface ChildOptions {
 }
 
 /**
- * Starts one of the example servers (a compiled script) and waits for its line `{"ready":true,"port":N}`.
- * Other lines of its output go to our stderr. The child ends with us, even when we are killed.
- * @throws Error when the child ends or stays silent instead of getting ready, with the last of its stderr.
+ * Starts one of the example servers (a compiled script) and waits for its line
+ * `{"ready":true,"port":N}`. Other lines of its output go to our stderr. The child ends with us,
+ * even when we are killed.
+ * @throws Error when the child ends or stays silent instead of getting ready, with the last of its
+ * stderr.
  */
 export async function startChild(script: string, args: string[], options: ChildOptions = {}): Promise<ExampleProcess> {
   const child = spawn(process.execPath, [...(options.nodeArgs ?? []), script, ...args], {

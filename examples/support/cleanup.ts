@@ -1,4 +1,7 @@
-/** Ends what was started, the last first; what fails to end is told and stops nothing else from ending. */
+/**
+ * Ends what was started, the last first; what fails to end is told and stops nothing else from
+ * ending.
+ */
 export class Cleanup {
   private readonly steps: { what: string; end: () => Promise<void> }[] = [];
   add(what: string, end: () => Promise<void>): void {

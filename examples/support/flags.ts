@@ -13,7 +13,10 @@ export interface Script {
   readonly examples: readonly string[];
 }
 
-/** An option by its name, and what its value is made of: undefined where it was not given and has no default. */
+/**
+ * An option by its name, and what its value is made of: undefined where it was not given and has no
+ * default.
+ */
 export type Flag<T> = (name: string) => { readonly option: Option; readonly value: (given: unknown) => T };
 type Flags = Readonly<Record<string, Flag<unknown>>>;
 export type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never };
@@ -39,7 +42,11 @@ const otherwise = (unset: string | undefined): string => (unset === undefined ? 
 export const numberFlag = <T extends number | undefined>(fallback: T, whole: Whole): Flag<number | T> => {
   const { text, min = 0, max, unit = 'n', unset } = whole;
   const range = max !== undefined ? `; ${min} to ${max}` : min > 0 ? `; at least ${min}` : '';
-  return flag((name) => new Option(`--${name} <${unit}>`, `${text}${range}${otherwise(unset)}`).argParser(wholeOption(min, max)).default(fallback)); // prettier-ignore
+  return flag((name) =>
+    new Option(`--${name} <${unit}>`, `${text}${range}${otherwise(unset)}`)
+      .argParser(wholeOption(min, max))
+      .default(fallback),
+  );
 };
 
 /** Whole numbers with commas between them. */
@@ -48,11 +55,17 @@ export const numbersFlag = (fallback: readonly number[], { text, min = 0, max }:
   return flag((name) => new Option(`--${name} <n,n,...>`, text).argParser(parse).default(fallback, fallback.join(',')));
 };
 
-/** What chance depends on: the same number, the same run. Without a fallback another one each time. */
+/**
+ * What chance depends on: the same number, the same run. Without a fallback another one each time.
+ */
 export const seedFlag = (fallback?: number): Flag<number> => {
   const text = 'number that all chance comes from: the same one, the same choices';
   const value = fallback ?? Math.floor(Math.random() * 1e9);
-  return flag((name) => new Option(`--${name} <n>`, text).argParser(wholeOption(0)).default(value, fallback === undefined ? 'random' : String(fallback))); // prettier-ignore
+  return flag((name) =>
+    new Option(`--${name} <n>`, text)
+      .argParser(wholeOption(0))
+      .default(value, fallback === undefined ? 'random' : String(fallback)),
+  );
 };
 
 export const portFlag = (): Flag<number> =>
@@ -65,7 +78,8 @@ export const graceFlag = (fallbackMs: number): Flag<number> =>
 /** A part of 1, such as 0.05. */
 export const shareFlag = (fallback: number, text: string): Flag<number> => {
   const parse = (given: string): number => {
-    if (!/^(\d+|\d*\.\d+)$/.test(given) || Number(given) > 1) throw new InvalidArgumentError('Expected a number from 0 to 1.'); // prettier-ignore
+    if (!/^(\d+|\d*\.\d+)$/.test(given) || Number(given) > 1)
+      throw new InvalidArgumentError('Expected a number from 0 to 1.');
     return Number(given);
   };
   return flag((name) => new Option(`--${name} <share>`, `${text}; 0 to 1`).argParser(parse).default(fallback));
@@ -75,7 +89,9 @@ export const shareFlag = (fallback: number, text: string): Flag<number> => {
 export const durationFlag = (fallbackMs: number, text: string): Flag<number> => {
   const parse = (given: string): number => durationOption(/^[\d.]+$/.test(given) ? `${given}ms` : given);
   const help = `${text} (500ms, 2s, 1m; a bare number is milliseconds)`;
-  return flag((name) => new Option(`--${name} <duration>`, help).argParser(parse).default(fallbackMs, `${fallbackMs}ms`)); // prettier-ignore
+  return flag((name) =>
+    new Option(`--${name} <duration>`, help).argParser(parse).default(fallbackMs, `${fallbackMs}ms`),
+  );
 };
 
 interface Text {
@@ -116,13 +132,19 @@ export const listFlag = <const T extends string>(choices: readonly T[], text: st
   const parse = (given: string): T[] =>
     given.split(',').map((one) => {
       const found = choices.find((choice) => choice === one);
-      if (found === undefined) throw new InvalidArgumentError(`Expected some of ${choices.join(', ')}, with commas between, got '${one}'.`); // prettier-ignore
+      if (found === undefined)
+        throw new InvalidArgumentError(`Expected some of ${choices.join(', ')}, with commas between, got '${one}'.`);
       return found;
     });
-  return flag((name) => new Option(`--${name} <name,name,...>`, `${text}: ${choices.join(', ')}`).argParser(parse).default(choices, 'all')); // prettier-ignore
+  return flag((name) =>
+    new Option(`--${name} <name,name,...>`, `${text}: ${choices.join(', ')}`).argParser(parse).default(choices, 'all'),
+  );
 };
 
-/** Stands alone (`--keep`), without a value. Commander has its own mind about `--no-...`: true until it is given. */
+/**
+ * Stands alone (`--keep`), without a value. Commander has its own mind about `--no-...`: true until
+ * it is given.
+ */
 export const switchFlag =
   (text: string): Flag<boolean> =>
   (name) => {
@@ -143,19 +165,30 @@ const commandOf = ({ name, summary, result, examples }: Script): Command =>
     .exitOverride();
 
 /**
- * Reads the options of a script. `--help`, an unknown option, a value of the wrong kind and anything that is no option throw
- * commander's CommanderError after it was said (on stdout, on stderr, or as `output` has it).
+ * Reads the options of a script. `--help`, an unknown option, a value of the wrong kind and
+ * anything that is no option throw commander's CommanderError after it was said (on stdout, on
+ * stderr, or as `output` has it).
  */
-export const readFlags = <F extends Flags>(script: Script, flags: F, argv: readonly string[], output: OutputConfiguration = {}): Values<F> => {
+export const readFlags = <F extends Flags>(
+  script: Script,
+  flags: F,
+  argv: readonly string[],
+  output: OutputConfiguration = {},
+): Values<F> => {
   const made = Object.entries(flags).map(([name, make]) => [name, make(name)] as const);
   const program = commandOf(script).configureOutput(output);
   for (const [, { option }] of made) program.addOption(option);
   program.parse(argv, { from: 'user' });
   if (program.args.length > 0)
-    program.error(`error: expected options only, got '${program.args[0]}'${script.name.startsWith('npm') ? ' (npm takes for itself what comes before --)' : ''}`, { code: 'commander.excessArguments' });
+    program.error(
+      `error: expected options only, got '${program.args[0]}'${script.name.startsWith('npm') ? ' (npm takes for itself what comes before --)' : ''}`,
+      { code: 'commander.excessArguments' },
+    );
   const given = program.opts<Record<string, unknown>>();
-  return Object.fromEntries(made.map(([name, { option, value }]) => [name, value(given[option.attributeName()])])) as Values<F>;
-}; // prettier-ignore
+  return Object.fromEntries(
+    made.map(([name, { option, value }]) => [name, value(given[option.attributeName()])]),
+  ) as Values<F>;
+};
 
 /** `readFlags` of this process: help ends it with exit code 0, a wrong option with 2. */
 export const processFlags = <F extends Flags>(script: Script, flags: F): Values<F> => {

@@ -1,6 +1,8 @@
 /**
- * Splits a stream of bytes into its lines, holding one line and one chunk at a time. Empty lines are left out.
- * @throws Error when a line is longer than `maxLineLength` characters: a peer must not decide how much memory we use.
+ * Splits a stream of bytes into its lines, holding one line and one chunk at a time. Empty lines
+ * are left out.
+ * @throws Error when a line is longer than `maxLineLength` characters: a peer must not decide how
+ * much memory we use.
  */
 export async function* lines(chunks: AsyncIterable<Uint8Array>, maxLineLength = 16_000_000): AsyncGenerator<string> {
   const decoder = new TextDecoder();

@@ -4,10 +4,10 @@ import { neededTextFlag, numberFlag, portFlag, processFlags, textFlag } from './
 import { HttpProblem, runMain, sendJson, serve } from './server';
 
 /**
- * A proxy that loses answers: of every `--every`th matching call it forwards the request, waits for the whole answer, and
- * then resets the client's connection. The downstream has done the work, the client cannot know.
- * A call matches where `<X-Amz-Target> <method> <path>` contains `--match`; the default is all of them.
- * `GET /_proxy/stats` answers how many matched and how many were lost.
+ * A proxy that loses answers: of every `--every`th matching call it forwards the request, waits for
+ * the whole answer, and then resets the client's connection. The downstream has done the work, the
+ * client cannot know. A call matches where `<X-Amz-Target> <method> <path>` contains `--match`; the
+ * default is all of them. `GET /_proxy/stats` answers how many matched and how many were lost.
  */
 const flags = processFlags(
   {
@@ -28,7 +28,10 @@ const flags = processFlags(
 );
 const counters = { calls: 0, lost: 0 };
 
-/** The client's headers go on unchanged, Host too: an answer that names a URL then names the proxy's. */
+/**
+ * The client's headers go on unchanged, Host too: an answer that names a URL then names the
+ * proxy's.
+ */
 async function ask(origin: URL, request: IncomingMessage): Promise<IncomingMessage> {
   const { method, url, headers } = request;
   return new Promise((resolve, reject) => {

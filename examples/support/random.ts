@@ -11,7 +11,10 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A number in [0, 1) that depends on the text alone, for decisions that must not depend on the order of calls. */
+/**
+ * A number in [0, 1) that depends on the text alone, for decisions that must not depend on the
+ * order of calls.
+ */
 export function fraction(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32;
 }

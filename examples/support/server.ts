@@ -17,15 +17,17 @@ export class HttpProblem extends Error {
 export type Route = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
 
 /**
- * Serves `route` on loopback and prints the one line `{"ready":true,"port":N}` on stdout. SIGTERM, SIGINT and (where
- * stdin is a pipe) the end of the parent close it: a killed test run leaves no server behind.
+ * Serves `route` on loopback and prints the one line `{"ready":true,"port":N}` on stdout. SIGTERM,
+ * SIGINT and (where stdin is a pipe) the end of the parent close it: a killed test run leaves no
+ * server behind.
  */
 export async function serve(route: Route, port: number, stop: () => Promise<void> = () => Promise.resolve()) {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     route(request, response, url).catch((error: unknown) => answerProblem(response, error));
   });
-  // Longer than clients keep an idle connection: a request on one that we just closed has an unknown outcome.
+  // Longer than clients keep an idle connection: a request on one that we just closed has an
+  // unknown outcome.
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
   process.stdout.write(`${JSON.stringify({ ready: true, port: (server.address() as AddressInfo).port })}\n`);
@@ -36,7 +38,10 @@ export async function serve(route: Route, port: number, stop: () => Promise<void
   });
 }
 
-/** Runs an example process; what it cannot start with ends it with exit code 1 and the reason on stderr. */
+/**
+ * Runs an example process; what it cannot start with ends it with exit code 1 and the reason on
+ * stderr.
+ */
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -44,7 +49,10 @@ export function runMain(main: () => Promise<void>): void {
   });
 }
 
-/** Runs `stop` once, on the first of SIGTERM, SIGINT and the end of a parent that holds our stdin, then ends the process. */
+/**
+ * Runs `stop` once, on the first of SIGTERM, SIGINT and the end of a parent that holds our stdin,
+ * then ends the process.
+ */
 export function onEnd(stop: () => Promise<void>): void {
   let ending = false;
   const end = () => {
@@ -76,7 +84,10 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(text);
 }
 
-/** Reads a whole body. Above `maxBytes` the rest is read and dropped, so that the client sees the 413 and no reset. */
+/**
+ * Reads a whole body. Above `maxBytes` the rest is read and dropped, so that the client sees the
+ * 413 and no reset.
+ */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

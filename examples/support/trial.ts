@@ -3,7 +3,10 @@ import { Cleanup } from './cleanup';
 import { createStore } from './database';
 import { runMain } from './server';
 
-/** What an example tries out, on servers of its own: it ends by itself with its result, and says by its exit code whether that is as it should be. */
+/**
+ * What an example tries out, on servers of its own: it ends by itself with its result, and says by
+ * its exit code whether that is as it should be.
+ */
 export interface Trial<R> {
   run(cleanup: Cleanup): Promise<R>;
   isGood(result: R): boolean;

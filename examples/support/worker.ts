@@ -12,9 +12,10 @@ import { DEFAULT_PREFIX } from '../../workflows/naming';
 import { onEnd } from './server';
 
 /**
- * A worker process of an example: what `muster worker` runs, with every setting from the caller and none from the machine. The database's
- * address comes from the environment, since it holds a password. `graceMs`: on a stop, running calls may take this long. Without a handler it
- * runs executions only.
+ * A worker process of an example: what `muster worker` runs, with every setting from the caller and
+ * none from the machine. The database's address comes from the environment, since it holds a
+ * password. `graceMs`: on a stop, running calls may take this long. Without a handler it runs
+ * executions only.
  */
 export const runWorker = async (
   handler: Handler | null,

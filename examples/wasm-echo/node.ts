@@ -2,7 +2,10 @@ import { processFlags, temporalFlag, textFlag } from '../support/flags';
 import { runMain } from '../support/server';
 import { runWorker } from '../support/worker';
 
-/** A node process of the example: runs the modules of a function store, with every setting from `run.ts`. */
+/**
+ * A node process of the example: runs the modules of a function store, with every setting from
+ * `run.ts`.
+ */
 const flags = processFlags(
   {
     name: 'node dist/examples/wasm-echo/node.js',

@@ -12,8 +12,9 @@ import { runMain } from '../support/server';
 import { assemble, storeModule } from './build';
 
 /**
- * A WebAssembly module, made here from its text, run once for each of 20 URLs on 4 node processes, all real. The result document goes to stdout
- * (E13), what a person wants to know to stderr. Ends with exit code 1 unless every exit code is 0.
+ * A WebAssembly module, made here from its text, run once for each of 20 URLs on 4 node processes,
+ * all real. The result document goes to stdout (E13), what a person wants to know to stderr. Ends
+ * with exit code 1 unless every exit code is 0.
  */
 const flags = processFlags(
   {
@@ -37,7 +38,9 @@ async function main(): Promise<void> {
   try {
     const document = await run(cleanup);
     process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
-    const codes = Object.values(document.chunks).flatMap(({ results }) => Object.values(results).map(({ result }) => result.exit_code)); // prettier-ignore
+    const codes = Object.values(document.chunks).flatMap(({ results }) =>
+      Object.values(results).map(({ result }) => result.exit_code),
+    );
     say(`${codes.length} results in ${Object.keys(document.chunks).length} chunks`);
     process.exitCode = codes.length === flags.items && codes.every((code) => code === 0) ? 0 : 1;
   } finally {
@@ -51,9 +54,11 @@ async function run(cleanup: Cleanup): Promise<ResultDocument> {
   const functionId = storeModule(store, 'echo.wasm', await assemble('echo.wat', readFileSync(WAT, 'utf8')));
   say(`echo.wasm is ${functionId}`);
   const [postgres, temporal] = await Promise.all([
-    startPostgres({ settings: { fsync: 'off' } }).then((server) => (cleanup.add('Postgres', () => server.stop()), server)),
+    startPostgres({ settings: { fsync: 'off' } }).then(
+      (server) => (cleanup.add('Postgres', () => server.stop()), server),
+    ),
     startTemporalDev({ ui: false }).then((server) => (cleanup.add('Temporal', () => server.stop()), server)),
-  ]); // prettier-ignore
+  ]);
   const databaseUrl = await createStore(postgres.url, 'muster');
   const nodes = await Promise.all(
     Array.from({ length: flags.nodes }, () =>
@@ -66,9 +71,14 @@ async function run(cleanup: Cleanup): Promise<ResultDocument> {
   for (const node of nodes) cleanup.add(`node ${node.pid}`, () => node.stop());
   const client = createClient({ databaseUrl, temporal: { address: temporal.address } });
   cleanup.add('client', () => client.close());
-  const urls = Array.from({ length: flags.items }, (_, i) => [`https://example.com/dir1/dir2/resource/some-random-slug-${i}`]); // prettier-ignore
+  const urls = Array.from({ length: flags.items }, (_, i) => [
+    `https://example.com/dir1/dir2/resource/some-random-slug-${i}`,
+  ]);
   const begun = performance.now();
-  const execution = await client.execute({ functionId, method: 'echo.wasm', config: { numberOfNodes: flags.nodes } }, urls); // prettier-ignore
+  const execution = await client.execute(
+    { functionId, method: 'echo.wasm', config: { numberOfNodes: flags.nodes } },
+    urls,
+  );
   say(`execution ${execution.id}: accepted after ${Math.round(performance.now() - begun)} ms`);
   const view = await execution.wait({ timeoutMs: 120_000 });
   say(`${view.state} after ${Math.round(performance.now() - begun)} ms`);

@@ -4,12 +4,17 @@ import { didYouMean } from '../suggest';
 import { show } from '../text';
 import type { FunctionOptions, RegisteredFunction } from './types';
 
-/** Names that mean something else: `http` calls a URL, and ids of modules are made from their bytes. */
+/**
+ * Names that mean something else: `http` calls a URL, and ids of modules are made from their bytes.
+ */
 const RESERVED = ['http'];
 const NAME = /^[\w][\w./-]{0,127}$/;
 const FIELDS = ['name', 'run', 'kind'];
 
-/** Checks a function and makes it known to nodes whose config lists it. Throws a `ConfigError` with every problem. */
+/**
+ * Checks a function and makes it known to nodes whose config lists it. Throws a `ConfigError` with
+ * every problem.
+ */
 export const defineFunction = (options: FunctionOptions): RegisteredFunction => {
   const problems: Problem[] = [];
   if (typeof options !== 'object' || options === null)
@@ -29,13 +34,19 @@ export const defineFunction = (options: FunctionOptions): RegisteredFunction => 
   return { kind: 'muster-function', name, run: (args, call) => run.call(options, args, call) };
 };
 
-/** Of a WebAssembly module: sha256 of its bytes in hex, or the same digest as a CIDv1 (raw, sha2-256, base32). */
+/**
+ * Of a WebAssembly module: sha256 of its bytes in hex, or the same digest as a CIDv1 (raw,
+ * sha2-256, base32).
+ */
 export const isContentId = (id: string): boolean => /^[0-9a-f]{64}$/.test(id) || /^bafkrei[a-z2-7]{52}$/.test(id);
 
 const isFunction = (value: unknown): value is RegisteredFunction =>
   typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'muster-function';
 
-/** The functions of a configuration: made by `defineFunction`, or still options. Throws one `ConfigError` with the problems of all. */
+/**
+ * The functions of a configuration: made by `defineFunction`, or still options. Throws one
+ * `ConfigError` with the problems of all.
+ */
 export const checkFunctions = (value: unknown): RegisteredFunction[] => {
   if (!Array.isArray(value))
     throw new ConfigError('functions', [

@@ -13,7 +13,9 @@ export interface ReadBody {
 const tooLong = (maxBytes: number): string =>
   `the answer is longer than maxResponseBytes (${maxBytes.toLocaleString('en-US')})`;
 
-/** Reads at most `maxBytes` and then drops the connection; never throws: a broken body is evidence. */
+/**
+ * Reads at most `maxBytes` and then drops the connection; never throws: a broken body is evidence.
+ */
 export async function readBody(body: Readable, maxBytes: number): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -34,8 +36,8 @@ export async function readBody(body: Readable, maxBytes: number): Promise<ReadBo
 }
 
 /**
- * Enough of an error's body to be read by a person, waited for briefly: what the status said must not be lost to a
- * slow body.
+ * Enough of an error's body to be read by a person, waited for briefly: what the status said must
+ * not be lost to a slow body.
  */
 export async function readEvidence(body: Readable): Promise<Buffer> {
   const timer = setTimeout(() => body.destroy(), 2_000);
@@ -66,8 +68,8 @@ export function parseJson(bytes: Buffer): { value: unknown } | { problem: string
 }
 
 /**
- * The values of an NDJSON body, line by line, in memory bounded by the longest line. Throws on what `readBody` and
- * `parseJson` report.
+ * The values of an NDJSON body, line by line, in memory bounded by the longest line. Throws on what
+ * `readBody` and `parseJson` report.
  */
 export async function* readLines(body: Readable, maxBytes: number): AsyncGenerator<unknown> {
   let rest: Buffer[] = [];

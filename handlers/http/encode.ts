@@ -7,8 +7,8 @@ import { compileTemplate, MissingValue } from './template';
 /** How the tasks of a batch become a body. */
 export interface BodyPlan {
   /**
-   * Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and bisecting finds the
-   * task.
+   * Throws `RejectedError` for a payload that lacks what a template needs: nothing was sent, and
+   * bisecting finds the task.
    */
   encode(batch: Batch, idempotencyKey: string, callbackUrl?: string): string;
   /** Bytes of one encoded item, its separator included (H6). */
@@ -30,8 +30,8 @@ export interface BodySettings {
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
 const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbackUrl', 'count'];
 /**
- * Counted for what is not known before the batch is. Whatever is longer is caught before the call, which then is not
- * made.
+ * Counted for what is not known before the batch is. Whatever is longer is caught before the call,
+ * which then is not made.
  */
 const FILLERS = {
   batchId: 'x'.repeat(32),

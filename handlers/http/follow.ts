@@ -30,7 +30,9 @@ const send = async (follower: Follower, plan: FollowUp, values: Values, signal: 
     signal,
   });
 
-/** Credentials and redirects concern every call; what another status says of one reference does not. */
+/**
+ * Credentials and redirects concern every call; what another status says of one reference does not.
+ */
 async function failureOf(answer: IncomingAnswer, plan: FollowUp): Promise<Error> {
   const error = await errorOf(answer, plan.headers.secrets);
   const { statusCode } = answer;
@@ -50,8 +52,8 @@ const lookUp = <N extends string>(table: StatusTable<N>, said: unknown): N | und
 type StatusPlan = NonNullable<FollowUps['status']>;
 
 /**
- * Statuses of many references (H7). One that cannot be asked for is still pending, with why; a refused credential is
- * thrown as `HaltError`.
+ * Statuses of many references (H7). One that cannot be asked for is still pending, with why; a
+ * refused credential is thrown as `HaltError`.
  */
 export async function statuses(
   follower: Follower,
@@ -148,7 +150,10 @@ const waitOf = ({ headers }: IncomingAnswer): { retryAfterMs?: number } => {
   return ms === undefined ? {} : { retryAfterMs: ms };
 };
 
-/** What became of a call whose answer was lost (H3). Throws where the look-up itself fails, which is unsure. */
+/**
+ * What became of a call whose answer was lost (H3). Throws where the look-up itself fails, which is
+ * unsure.
+ */
 export async function reconcile(
   follower: Follower,
   plan: NonNullable<FollowUps['reconcile']>,

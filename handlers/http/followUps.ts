@@ -11,7 +11,9 @@ import { answerPath, compileResponse } from './response';
 import type { UrlTemplate } from './urlTemplate';
 import { compileUrl } from './urlTemplate';
 
-/** The calls that come after a batch was accepted, or after its outcome was lost (H3, H7), compiled. */
+/**
+ * The calls that come after a batch was accepted, or after its outcome was lost (H3, H7), compiled.
+ */
 export interface FollowUp {
   readonly url: UrlTemplate;
   readonly headers: Headers;
@@ -34,7 +36,9 @@ export interface FollowUps {
   };
 }
 
-/** Names in use by the batch APIs we know; a setting `statuses` adds to them and takes precedence. */
+/**
+ * Names in use by the batch APIs we know; a setting `statuses` adds to them and takes precedence.
+ */
 const POLL_NAMES: Record<PollStatus, string[]> = {
   pending: [
     'pending',

@@ -1,7 +1,10 @@
 import type { Findings } from '../configError';
 import { didYouMean } from '../suggest';
 
-/** Headers ready to send, and the same as they may be shown: without secrets. Names are in lower case. */
+/**
+ * Headers ready to send, and the same as they may be shown: without secrets. Names are in lower
+ * case.
+ */
 export interface Headers {
   readonly sent: Readonly<Record<string, string>>;
   readonly shown: Readonly<Record<string, string>>;
@@ -31,8 +34,8 @@ const RESERVED = new Set([
 ]);
 
 /**
- * Checks `{name: text | {env, prefix}}` and reads the secrets (H10). Messages never contain a value: it may be a
- * secret.
+ * Checks `{name: text | {env, prefix}}` and reads the secrets (H10). Messages never contain a
+ * value: it may be a secret.
  */
 export function compileHeaders(raw: unknown, env: Env, at: string, findings: Findings): Headers {
   const sent: Record<string, string> = {};

@@ -24,8 +24,8 @@ import { Transport } from './transport';
 
 export interface HttpHandlerOptions {
   /**
-   * Where `{env: NAME}` is looked up; default: nothing is set. `process.env` is handed in by whoever reads the
-   * configuration.
+   * Where `{env: NAME}` is looked up; default: nothing is set. `process.env` is handed in by
+   * whoever reads the configuration.
    */
   readonly env?: Env;
 }
@@ -37,13 +37,16 @@ interface Plan extends SubmitPlan {
 
 const DEFAULT_CONNECT_MS = 10_000;
 /**
- * Undici's own: shorter than the idle timeout of the servers we know, so that a call rarely meets a connection that is
- * just being closed.
+ * Undici's own: shorter than the idle timeout of the servers we know, so that a call rarely meets a
+ * connection that is just being closed.
  */
 const DEFAULT_KEEP_ALIVE_MS = 4_000;
 const DEFAULT_MAX_RESPONSE_BYTES = 16_777_216;
 
-/** Compiles what can be compiled of a configuration that may have any number of problems, and reports its own. */
+/**
+ * Compiles what can be compiled of a configuration that may have any number of problems, and
+ * reports its own.
+ */
 function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] } {
   const findings = new Findings();
   const request = compileRequest(config, env, findings);
@@ -78,9 +81,9 @@ function distinct(problems: readonly Problem[]): Problem[] {
 }
 
 /**
- * A handler from JSON alone (H10): templates for the request, paths for the answer, secrets from `options.env`. Throws
- * one `ConfigError` that lists every problem. The README's chapter on http handlers documents the settings;
- * `HttpHandlerConfig` is their type.
+ * A handler from JSON alone (H10): templates for the request, paths for the answer, secrets from
+ * `options.env`. Throws one `ConfigError` that lists every problem. The README's chapter on http
+ * handlers documents the settings; `HttpHandlerConfig` is their type.
  */
 export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Handler {
   const { plan, problems: own } = compile(json, options.env ?? {});

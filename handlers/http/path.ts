@@ -1,6 +1,6 @@
 /**
- * Where a value stands in JSON: keys and array places, from the outside in. `*` is the only key of an object, whatever
- * its name.
+ * Where a value stands in JSON: keys and array places, from the outside in. `*` is the only key of
+ * an object, whatever its name.
  */
 export type Path = readonly string[];
 
@@ -16,8 +16,9 @@ const pointerSegments = (pointer: string): string[] =>
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that has a dot). '' is the
- * whole value. `wildcard` allows `*`, for answers such as Elasticsearch's `{"index": {...}}`.
+ * `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that has a
+ * dot). '' is the whole value. `wildcard` allows `*`, for answers such as Elasticsearch's
+ * `{"index": {...}}`.
  */
 export function parsePath(text: string, wildcard = false): Path | BadPath {
   if (text === '') return [];
@@ -40,7 +41,10 @@ export const isBad = (path: Path | BadPath): path is BadPath => 'bad' in path;
 
 const ARRAY_PLACE = /^(0|[1-9]\d*)$/;
 
-/** The value at `path`, or undefined. Own properties only: `__proto__` and the like are never followed. */
+/**
+ * The value at `path`, or undefined. Own properties only: `__proto__` and the like are never
+ * followed.
+ */
 export function readPath(value: unknown, path: Path): unknown {
   let found = value;
   for (const segment of path) {

@@ -9,8 +9,8 @@ const CLASS = /^[1-9]xx$/i;
 const classOf = (status: string): string | undefined => (/^[1-9]\d\d$/.test(status) ? `${status[0]}xx` : undefined);
 
 /**
- * Compiles `{ok: ["2xx", "created"], retry: [429]}`. A pattern under two names is a problem. Reads `raw` tolerantly:
- * its shape is checked elsewhere.
+ * Compiles `{ok: ["2xx", "created"], retry: [429]}`. A pattern under two names is a problem. Reads
+ * `raw` tolerantly: its shape is checked elsewhere.
  */
 export function compileTable<N extends string>(
   raw: unknown,

@@ -8,7 +8,10 @@ import { compileOrder } from './stateKeys';
 import { isBad, member, parsePath, readPath } from './path';
 import type { Reference } from './template';
 
-/** What is taken from a payload: the batch key, weight, order key, and the schema that says that all of it is there. */
+/**
+ * What is taken from a payload: the batch key, weight, order key, and the schema that says that all
+ * of it is there.
+ */
 export interface PayloadPlan {
   readonly schema: z.ZodType;
   target(payload: unknown): string;
@@ -19,7 +22,10 @@ export interface PayloadPlan {
 
 const TARGET_BYTES_MAX = 512;
 
-/** Paths start inside the payload. `references` are the ones of the item template, whose values must be there too. */
+/**
+ * Paths start inside the payload. `references` are the ones of the item template, whose values must
+ * be there too.
+ */
 export function compilePayload(config: unknown, references: readonly Reference[], findings: Findings): PayloadPlan {
   const target = member(config, 'target');
   const constant = member(target, 'constant');
@@ -77,7 +83,10 @@ function readWeight(payload: unknown, path: Path): number {
   throw new Error(`payload ${path.join('.')}: expected a number of at least 0 (the weight), got ${show(weight)}`);
 }
 
-/** The user's JSON Schema, if any, and then: everything that the settings take from a payload is there. */
+/**
+ * The user's JSON Schema, if any, and then: everything that the settings take from a payload is
+ * there.
+ */
 function compileSchema(
   raw: unknown,
   used: readonly (readonly [string, Path | undefined])[],
@@ -124,7 +133,8 @@ function compileSchema(
 const OPENS = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'not', '$dynamicRef'];
 
 /**
- * A path that a schema, read strictly, does not know: a slip of the pen rather than a property on purpose undeclared.
+ * A path that a schema, read strictly, does not know: a slip of the pen rather than a property on
+ * purpose undeclared.
  */
 function undeclared(schema: unknown, path: Path): string | undefined {
   let node = schema;

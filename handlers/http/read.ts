@@ -7,7 +7,9 @@ import type { ResponsePlan } from './response';
 import { itemResult } from './response';
 import type { IncomingAnswer } from './transport';
 
-/** What reading an answer needs; all of it throws plain errors with evidence: an unknown outcome. */
+/**
+ * What reading an answer needs; all of it throws plain errors with evidence: an unknown outcome.
+ */
 export interface Reader {
   readonly response: ResponsePlan;
   readonly maxResponseBytes: number;
@@ -61,8 +63,8 @@ export async function readJson(reader: Omit<Reader, 'response'>, answer: Incomin
 }
 
 /**
- * The results of a 2xx answer. `members`: how many there must be if they are matched by position; undefined where that
- * is not known.
+ * The results of a 2xx answer. `members`: how many there must be if they are matched by position;
+ * undefined where that is not known.
  */
 export async function readItems(reader: Reader, answer: IncomingAnswer, members: number | undefined): Promise<Results> {
   if (!reader.response.perItem) {
@@ -88,7 +90,10 @@ export function itemsIn(reader: Reader, answer: IncomingAnswer, value: unknown, 
 const allOk = (members: number): ItemResult[] =>
   Array.from({ length: members }, (_, index) => ({ index, status: 'ok' }));
 
-/** By position, one result too few or too many puts all of them in doubt: nobody can tell whose is missing. */
+/**
+ * By position, one result too few or too many puts all of them in doubt: nobody can tell whose is
+ * missing.
+ */
 function checkCount(got: number, members: number): void {
   if (got !== members) throw new Error(`expected ${members} results, one per position, got ${got}`);
 }

@@ -57,7 +57,10 @@ export function compileRequest(config: unknown, env: Env, findings: Findings): R
   };
 }
 
-/** The key is sent when the downstream is idempotent, and when it is to be asked later what became of a key. */
+/**
+ * The key is sent when the downstream is idempotent, and when it is to be asked later what became
+ * of a key.
+ */
 function compileKeyHeader(config: unknown, headers: Headers, findings: Findings): string | undefined {
   const chosen = member(config, 'idempotencyHeader');
   const name = (typeof chosen === 'string' ? chosen : 'Idempotency-Key').toLowerCase();

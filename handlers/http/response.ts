@@ -62,8 +62,8 @@ export function compileResponse(raw: unknown, at: string, findings: Findings): R
 }
 
 /**
- * Items by number that no table lists: as HTTP means them, but a whole call's 5xx may have done the work while an
- * item's says that it was not done.
+ * Items by number that no table lists: as HTTP means them, but a whole call's 5xx may have done the
+ * work while an item's says that it was not done.
  */
 function byHttpStatus(status: string): ItemStatus {
   if (!/^[2-5]\d\d$/.test(status)) return 'unknown';

@@ -30,9 +30,10 @@ const single = (value: string | string[] | undefined): string | undefined =>
   (Array.isArray(value) ? value[0] : value)?.trim();
 
 /**
- * How long an answer asks to wait, in milliseconds (H5): `Retry-After` in seconds or as a date, or `retry-after-ms`,
- * which OpenAI and Azure send and which is the finer. A date counts from the answer's own `Date`, so that the clocks
- * need not agree. Undefined where there is none, or none that can be read.
+ * How long an answer asks to wait, in milliseconds (H5): `Retry-After` in seconds or as a date, or
+ * `retry-after-ms`, which OpenAI and Azure send and which is the finer. A date counts from the
+ * answer's own `Date`, so that the clocks need not agree. Undefined where there is none, or none
+ * that can be read.
  */
 export function retryAfterMs(headers: ResponseHeaders, now: number): number | undefined {
   const fine = single(headers['retry-after-ms']);

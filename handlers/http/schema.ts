@@ -4,8 +4,8 @@ import { commonShape } from '../settings';
 import { HOLD_SCOPES, ITEM_STATUSES } from '../types';
 
 /**
- * The shape of an http handler's JSON (H10). What needs the environment, templates or two settings at once is in the
- * `compile` functions.
+ * The shape of an http handler's JSON (H10). What needs the environment, templates or two settings
+ * at once is in the `compile` functions.
  */
 
 const path = () => text('a path such as customer.id or /customer/id', () => true);
@@ -75,7 +75,10 @@ export const httpSchema = settings({
     })
     .optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
-  /** Carries the URL at which the downstream may tell what became of the batch (H7); in the body it is {{callbackUrl}} of the envelope. */
+  /**
+   * Carries the URL at which the downstream may tell what became of the batch (H7); in the body it
+   * is {{callbackUrl}} of the envelope.
+   */
   callbackHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
   timeouts: settings({

@@ -4,7 +4,10 @@ import type { Path } from './path';
 import { isBad, member, parsePath, readPath } from './path';
 import { compileTemplate } from './template';
 
-/** What an ordered http handler takes from a payload: the service, and the state keys that a task reads and writes (C25). */
+/**
+ * What an ordered http handler takes from a payload: the service, and the state keys that a task
+ * reads and writes (C25).
+ */
 export interface OrderPlan {
   readonly service?: (target: string, payload: unknown) => string;
   readonly reads?: (payload: unknown) => string[];
@@ -42,7 +45,10 @@ function compileKeys(
   return { [setting]: (payload: unknown) => [...new Set(all.flatMap((read) => read(payload)))] };
 }
 
-/** A path inside the payload, or a template over `payload`. An array there stands for all of its members. */
+/**
+ * A path inside the payload, or a template over `payload`. An array there stands for all of its
+ * members.
+ */
 function compileOne(text: unknown, at: string, findings: Findings, paths: [string, Path][]): Read | undefined {
   if (typeof text !== 'string') return undefined;
   if (text.includes('{{')) {

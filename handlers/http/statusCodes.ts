@@ -9,20 +9,21 @@ const LATER = new Set([425, 429, 503]);
 /** Only these are content errors: only these are bisected (H4). */
 const REJECTED = new Set([400, 413, 422]);
 /**
- * 408 may come after the body was read; 409 may mean that an earlier attempt holds the key or was applied; 499 is a
- * proxy's own timeout.
+ * 408 may come after the body was read; 409 may mean that an earlier attempt holds the key or was
+ * applied; 499 is a proxy's own timeout.
  */
 const UNKNOWN = new Set([408, 409, 499]);
 /**
- * 5xx that are about the request as such, and repeat for every batch: not implemented, HTTP version, network
- * authentication.
+ * 5xx that are about the request as such, and repeat for every batch: not implemented, HTTP
+ * version, network authentication.
  */
 const HALT_5XX = new Set([501, 505, 511]);
 
 /**
- * 2xx: undefined, the body says. 3xx: halt, redirects are not followed. Every other 4xx halts: it refuses whatever is
- * sent (credentials, URL, method, media type), and to take it for a content error would fail a whole backlog. Other
- * 5xx are unknown: the work may have been done. `overrides` (the setting `answers`) come first for 4xx and 5xx.
+ * 2xx: undefined, the body says. 3xx: halt, redirects are not followed. Every other 4xx halts: it
+ * refuses whatever is sent (credentials, URL, method, media type), and to take it for a content
+ * error would fail a whole backlog. Other 5xx are unknown: the work may have been done. `overrides`
+ * (the setting `answers`) come first for 4xx and 5xx.
  */
 export function verdictOf(status: number, overrides: StatusTable<Verdict>): Verdict | undefined {
   if (status >= 200 && status <= 299) return undefined;

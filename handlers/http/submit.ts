@@ -25,8 +25,8 @@ export interface SubmitPlan {
 }
 
 /**
- * The call as it will be made, or `RejectedError`: nothing was sent then, and bisecting finds the task that does not
- * fit.
+ * The call as it will be made, or `RejectedError`: nothing was sent then, and bisecting finds the
+ * task that does not fit.
  */
 export function encodeCall(
   plan: SubmitPlan,
@@ -46,8 +46,8 @@ export function encodeCall(
 }
 
 /**
- * Makes the call and says what it answered (H1, H2, H10). What cannot be told is thrown as a plain error: an unknown
- * outcome.
+ * Makes the call and says what it answered (H1, H2, H10). What cannot be told is thrown as a plain
+ * error: an unknown outcome.
  */
 export async function submit(
   plan: SubmitPlan,
@@ -76,7 +76,10 @@ export async function submit(
   }
 }
 
-/** The header with the callback URL, where one is configured. Where there is no URL to give, nothing is sent: no task is at fault. */
+/**
+ * The header with the callback URL, where one is configured. Where there is no URL to give, nothing
+ * is sent: no task is at fault.
+ */
 function callbackOf({ callbackHeader, body }: RequestPlan, url: string | undefined): Record<string, string> {
   if (url !== undefined) return callbackHeader === undefined ? {} : { [callbackHeader]: url };
   if (callbackHeader === undefined && !body.needsCallback) return {};

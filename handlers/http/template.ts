@@ -6,7 +6,9 @@ import { isBad, parsePath, readPath } from './path';
 /** What a template's names stand for in one rendering: `{id: 'a', payload: {...}}`. */
 export type Scope = Readonly<Record<string, unknown>>;
 
-/** One `{{name.path?}}`. With `?` the value may be missing: a member of an object is then left out. */
+/**
+ * One `{{name.path?}}`. With `?` the value may be missing: a member of an object is then left out.
+ */
 export interface Reference {
   readonly root: string;
   readonly path: Path;
@@ -35,8 +37,8 @@ const DEEP = 'payload';
 const TOKEN = /\{\{([^{}]*)\}\}/g;
 
 /**
- * JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the value's JSON type, inside a
- * longer one it becomes text. What is put in is never looked at again.
+ * JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the value's JSON
+ * type, inside a longer one it becomes text. What is put in is never looked at again.
  */
 export function compileTemplate(json: unknown, roots: readonly string[], at: string, findings: Findings): Template {
   const references: Reference[] = [];
@@ -114,6 +116,8 @@ export function valueOf(reference: Reference, scope: Scope): unknown {
   return value;
 }
 
-/** As it reads inside a longer text: strings as they are, nothing as '', everything else as JSON. */
+/**
+ * As it reads inside a longer text: strings as they are, nothing as '', everything else as JSON.
+ */
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : (JSON.stringify(value) ?? '');

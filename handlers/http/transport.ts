@@ -23,7 +23,10 @@ export interface OutgoingCall {
 
 export type IncomingAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
-/** A connection on which nothing comes is asked for a sign of life after this, and given up 10 s later. */
+/**
+ * A connection on which nothing comes is asked for a sign of life after this, and given up 10 s
+ * later.
+ */
 const KEEP_ALIVE_MS = 10_000;
 
 /** Tells whether a request's first byte was handed to a socket. */
@@ -33,8 +36,9 @@ interface Mark {
 }
 
 /**
- * Undici calls `onRequestStart` right before it writes to a connected socket, and an aborted request is not written
- * then (`lib/dispatcher/client-h1.js`, `writeH1`): exact knowledge where error codes alone would be a guess.
+ * Undici calls `onRequestStart` right before it writes to a connected socket, and an aborted
+ * request is not written then (`lib/dispatcher/client-h1.js`, `writeH1`): exact knowledge where
+ * error codes alone would be a guess.
  */
 const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { opaque?: Mark }).opaque;
@@ -51,16 +55,18 @@ const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options,
   });
 };
 
-/** One handler's connections. Opened at the first call, kept alive, never keeping the process alive. */
+/**
+ * One handler's connections. Opened at the first call, kept alive, never keeping the process alive.
+ */
 export class Transport {
   private dispatcher: Dispatcher | undefined;
 
   constructor(private readonly options: TransportOptions) {}
 
   /**
-   * Sends one request; redirects are not followed. Throws `LaterError` if nothing of it can have been written
-   * (refused, DNS, connect timeout, aborted before), `HaltError` if it never can be (certificate, malformed request),
-   * any other error if its outcome is unknown.
+   * Sends one request; redirects are not followed. Throws `LaterError` if nothing of it can have
+   * been written (refused, DNS, connect timeout, aborted before), `HaltError` if it never can be
+   * (certificate, malformed request), any other error if its outcome is unknown.
    */
   async send({ method, url, headers, body, signal }: OutgoingCall): Promise<IncomingAnswer> {
     const mark: Mark = { signal, written: false };
@@ -123,6 +129,9 @@ export class Transport {
   }
 }
 
-/** A certificate that does not hold, or a request that undici refuses to write: waiting does not help. */
+/**
+ * A certificate that does not hold, or a request that undici refuses to write: waiting does not
+ * help.
+ */
 const NEVER_SENDABLE =
   /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_)/;

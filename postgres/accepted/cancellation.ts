@@ -1,11 +1,15 @@
 import type { Client, Queryable } from '../pool';
 
 /**
- * Accepted batches that were given up. A row is written in the transaction that gives the batch up, so that a crash loses none; the one that
- * is being called is leased by moving its `next_at` ahead, and `tries`, raised when it is taken, fences a caller whose lease has passed.
+ * Accepted batches that were given up. A row is written in the transaction that gives the batch up,
+ * so that a crash loses none; the one that is being called is leased by moving its `next_at` ahead,
+ * and `tries`, raised when it is taken, fences a caller whose lease has passed.
  */
 
-/** What stands in the row as long as the batch does; numbers as in `workflows/planning/calls/cancellation.ts`. */
+/**
+ * What stands in the row as long as the batch does; numbers as in
+ * `workflows/planning/calls/cancellation.ts`.
+ */
 export interface CancellationRow {
   reference: string;
   cause: number;
@@ -17,7 +21,10 @@ export interface CancellationRow {
   nextInMs: number | null;
 }
 
-/** Gives up these references, for no caller's sake; one that was given up before stays as it is. Locks nothing: the caller holds the batch. */
+/**
+ * Gives up these references, for no caller's sake; one that was given up before stays as it is.
+ * Locks nothing: the caller holds the batch.
+ */
 export const giveUp = async (client: Client, batchId: number, reference: string, cause: number): Promise<void> => {
   await client.query({
     name: 'give-up',
@@ -42,7 +49,10 @@ export interface CancelledAccepted {
   cancellation: number | null;
 }
 
-/** Asks for the cancellation of an accepted batch, once; null: there is no such batch. The batch's row is locked, as a settlement locks it. */
+/**
+ * Asks for the cancellation of an accepted batch, once; null: there is no such batch. The batch's
+ * row is locked, as a settlement locks it.
+ */
 export const cancelAccepted = async (client: Client, batchId: number): Promise<CancelledAccepted | null> => {
   const values = [batchId];
   await client.query({ name: 'lock-to-cancel', text: 'select from batch where id = $1 for no key update', values });
@@ -67,7 +77,10 @@ from found f`,
   return rows[0] ?? null;
 };
 
-/** A caller asked for the batch to be cancelled, so nothing of it is sent again. After its row was locked. */
+/**
+ * A caller asked for the batch to be cancelled, so nothing of it is sent again. After its row was
+ * locked.
+ */
 export const isCancelled = async (client: Client, batchId: number): Promise<boolean> => {
   const { rows } = await client.query<{ cancelled: boolean }>({
     name: 'is-cancelled',
@@ -77,7 +90,10 @@ export const isCancelled = async (client: Client, batchId: number): Promise<bool
   return rows[0]!.cancelled;
 };
 
-/** The cancellation follows the batch to a reference under which the downstream turned out to have it. */
+/**
+ * The cancellation follows the batch to a reference under which the downstream turned out to have
+ * it.
+ */
 export const cancelAs = async (client: Client, batchId: number, reference: string): Promise<void> =>
   giveUp(client, batchId, reference, 0);
 
@@ -94,7 +110,10 @@ export interface TakenCancellation {
   awaited: boolean;
 }
 
-/** Takes those of the handler that are due, oldest first, for `leaseMs`; skips what another process is taking. */
+/**
+ * Takes those of the handler that are due, oldest first, for `leaseMs`; skips what another process
+ * is taking.
+ */
 export const takeDueCancellations = async (
   db: Queryable,
   handler: string,
@@ -157,7 +176,10 @@ select h.name as handler from handler h where h.id in (select t.handler_id from 
   return rows.map((row) => row.handler);
 };
 
-/** In how many ms the next call of the handler is due, those under way counted by the end of their lease; 0: now, null: there is none. */
+/**
+ * In how many ms the next call of the handler is due, those under way counted by the end of their
+ * lease; 0: now, null: there is none.
+ */
 export const nextCancellationInMs = async (db: Queryable, handler: string): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number }>({
     name: 'next-cancellation',

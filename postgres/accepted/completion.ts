@@ -2,9 +2,15 @@ import type { CarriedBatch } from '../calls/batch';
 import { aheadOf, CARRIED } from '../calls/batch';
 import type { Queryable } from '../pool';
 
-/** Completion from outside (H7): somebody tells what became of a batch that the downstream has, and nobody need ask. */
+/**
+ * Completion from outside (H7): somebody tells what became of a batch that the downstream has, and
+ * nobody need ask.
+ */
 
-/** Kept with the batch that it settled: the same told again is known by its digest and answered the same. */
+/**
+ * Kept with the batch that it settled: the same told again is known by its digest and answered the
+ * same.
+ */
 export interface CompletionNote {
   digest: string;
   /** Results by status, missing ones as what they count for; null: told without results. */
@@ -48,7 +54,10 @@ export const findToldById = async (db: Queryable, handler: string, batchId: numb
   return aheadOf(rows)[0] ?? null;
 };
 
-/** The attempt number under which the results are read now; null: someone else has taken it, or it is over. Asked about again after the lease. */
+/**
+ * The attempt number under which the results are read now; null: someone else has taken it, or it
+ * is over. Asked about again after the lease.
+ */
 export const takeCompletion = async (
   db: Queryable,
   id: number,
@@ -74,7 +83,10 @@ export const noteCompletion = async (db: Queryable, id: number, note: Completion
   });
 };
 
-/** Calls of the handler are under way: one of them may yet be accepted under a reference that nobody knows here. */
+/**
+ * Calls of the handler are under way: one of them may yet be accepted under a reference that nobody
+ * knows here.
+ */
 export const isCalling = async (db: Queryable, handler: string): Promise<boolean> => {
   const { rows } = await db.query<{ calling: boolean }>({
     name: 'is-calling',

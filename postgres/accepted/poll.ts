@@ -2,12 +2,17 @@ import type { MemberTask } from '../calls/batch';
 import type { Queryable } from '../pool';
 
 /**
- * Batches that a downstream accepted and will finish later (H7). `poll_at` is both the time of the next question and, moved ahead, the
- * lease of whoever is reading the results. Each reading takes an attempt number of its own, not counted: the settlement is guarded by it
- * and result pages carry it, so that a reader that was paused and went on later neither settles nor mixes its pages into another's.
+ * Batches that a downstream accepted and will finish later (H7). `poll_at` is both the time of the
+ * next question and, moved ahead, the lease of whoever is reading the results. Each reading takes
+ * an attempt number of its own, not counted: the settlement is guarded by it and result pages carry
+ * it, so that a reader that was paused and went on later neither settles nor mixes its pages into
+ * another's.
  */
 
-/** The attempt number under which the results are read now; null: someone else has taken it, or the batch is over. */
+/**
+ * The attempt number under which the results are read now; null: someone else has taken it, or the
+ * batch is over.
+ */
 export const takeReading = async (
   db: Queryable,
   id: number,
@@ -24,7 +29,10 @@ where id = $1 and attempt = $2 and reference is not null and state in (1, 3) ret
   return rows[0]?.attempt ?? null;
 };
 
-/** The next question about these batches comes in `inMs`; `error` says what is wrong, null: nothing. Guarded like a settlement. */
+/**
+ * The next question about these batches comes in `inMs`; `error` says what is wrong, null: nothing.
+ * Guarded like a settlement.
+ */
 export const putOffPolls = async (
   db: Queryable,
   batches: readonly { id: number; attempt: number; error: string | null }[],
@@ -36,11 +44,19 @@ export const putOffPolls = async (
 update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error
 from unnest($1::bigint[], $2::int[], $3::text[]) p (id, attempt, error)
 where b.id = p.id and b.attempt = p.attempt and b.state = 1 and b.reference is not null`,
-    values: [batches.map((batch) => batch.id), batches.map((batch) => batch.attempt), batches.map((batch) => batch.error), inMs],
+    values: [
+      batches.map((batch) => batch.id),
+      batches.map((batch) => batch.attempt),
+      batches.map((batch) => batch.error),
+      inMs,
+    ],
   });
-}; // prettier-ignore
+};
 
-/** It is known what became of it downstream, and it waits for its other half (H4): nothing more to ask. */
+/**
+ * It is known what became of it downstream, and it waits for its other half (H4): nothing more to
+ * ask.
+ */
 export const stopPolling = async (db: Queryable, id: number, attempt: number): Promise<void> => {
   await db.query({
     name: 'stop-polling',
@@ -72,7 +88,9 @@ export const pastDeadline = async (db: Queryable, ids: readonly number[], graceM
   return new Set(rows.map((row) => row.id));
 };
 
-/** Pauses the handler (H4), unless it is paused already: whoever did that first keeps his reason. */
+/**
+ * Pauses the handler (H4), unless it is paused already: whoever did that first keeps his reason.
+ */
 export const haltHandler = async (db: Queryable, handler: string, reason: string): Promise<void> => {
   await db.query({
     name: 'halt-handler',
@@ -103,7 +121,10 @@ where b.id = $1 order by u.place`,
   return rows;
 };
 
-/** Handlers with accepted batches whose question, or with a cancellation whose call, has been due for this long: their monitor sleeps or is gone. For the sweeper. */
+/**
+ * Handlers with accepted batches whose question, or with a cancellation whose call, has been due
+ * for this long: their monitor sleeps or is gone. For the sweeper.
+ */
 export const overdueHandlers = async (db: Queryable, overdueMs: number): Promise<string[]> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'overdue-handlers',
@@ -118,7 +139,10 @@ union select h.name from handler h where exists (
   return rows.map((row) => row.handler);
 };
 
-/** No older batch of the handler is accepted and unfinished: its monitor may have ended for want of any. */
+/**
+ * No older batch of the handler is accepted and unfinished: its monitor may have ended for want of
+ * any.
+ */
 export const isFirstAccepted = async (db: Queryable, handler: string, batchId: number): Promise<boolean> => {
   const { rows } = await db.query<{ first: boolean }>({
     name: 'is-first-accepted',

@@ -1,8 +1,9 @@
 import type { Queryable } from '../pool';
 
 /**
- * The outbox (DESIGN section 4.6): rows come from settling transactions (`settle.ts`). One that is being delivered is leased by moving
- * its `next_at` ahead; `attempts`, raised when it is taken, fences the one whose lease has passed.
+ * The outbox (DESIGN section 4.6): rows come from settling transactions (`settle.ts`). One that is
+ * being delivered is leased by moving its `next_at` ahead; `attempts`, raised when it is taken,
+ * fences the one whose lease has passed.
  */
 export interface TakenNotification {
   id: number;
@@ -52,7 +53,10 @@ export const readBody = async (db: Queryable, id: number): Promise<unknown> => {
   return rows[0]?.body ?? null;
 };
 
-/** Over: delivered, or given up (`error` says why). Nothing is written where a later delivery has begun. */
+/**
+ * Over: delivered, or given up (`error` says why). Nothing is written where a later delivery has
+ * begun.
+ */
 export const endNotification = async (
   db: Queryable,
   id: number,
@@ -81,7 +85,10 @@ update notification set next_at = clock() + $3 * interval '1 ms', error = $4 whe
   });
 };
 
-/** In how many ms the next one is due, those in delivery counted by the end of their lease; 0: now, null: there is none. */
+/**
+ * In how many ms the next one is due, those in delivery counted by the end of their lease; 0: now,
+ * null: there is none.
+ */
 export const nextNotificationInMs = async (db: Queryable): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number }>({
     name: 'next-notification',

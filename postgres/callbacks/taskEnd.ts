@@ -1,6 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** How tasks ended, and the values that the downstream gave for them: for callbacks and for workflows that wait. */
+/**
+ * How tasks ended, and the values that the downstream gave for them: for callbacks and for
+ * workflows that wait.
+ */
 export interface StoredEnd {
   id: string;
   /** Number of `TASK_STATES`. */
@@ -8,7 +11,10 @@ export interface StoredEnd {
   error: string | null;
   /** Set by hand, or of a task with an end of its own; as JSON text. */
   result: string | null;
-  /** Where its value is, if the downstream gave one: in the pages of this batch's last attempt. Place from 0. */
+  /**
+   * Where its value is, if the downstream gave one: in the pages of this batch's last attempt.
+   * Place from 0.
+   */
   batchId: number | null;
   attempt: number | null;
   place: number | null;
@@ -43,8 +49,9 @@ export interface StoredValue {
 }
 
 /**
- * The values at these places, until they are `maxBytes` of JSON in all; null: there are more than that. Read page by page, so that a
- * few tasks of a large batch cost a few pages, never the whole answer at once (H8).
+ * The values at these places, until they are `maxBytes` of JSON in all; null: there are more than
+ * that. Read page by page, so that a few tasks of a large batch cost a few pages, never the whole
+ * answer at once (H8).
  */
 export const readValues = async (
   db: Queryable,

@@ -2,14 +2,15 @@ import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
 
 /**
- * In a lane no more than its queuer's slots are ever in flight: a limit above them is halved from there, and is whole again there. Null for
- * a target that feeds no lane; least() passes over it.
+ * In a lane no more than its queuer's slots are ever in flight: a limit above them is halved from
+ * there, and is whole again there. Null for a target that feeds no lane; least() passes over it.
  */
 const SLOTS = `(select q.slots from lane l join queuer q on q.id = l.queuer_id where l.id = t.lane_id)`;
 
 /**
- * The limits that a call was made under: how often those of its target and of its handler had been reduced, as far as its sender knew. What
- * it came to says nothing of limits that were reduced since: many calls that are refused together are one refusal.
+ * The limits that a call was made under: how often those of its target and of its handler had been
+ * reduced, as far as its sender knew. What it came to says nothing of limits that were reduced
+ * since: many calls that are refused together are one refusal.
  */
 export interface Under {
   targetId: number;
@@ -42,8 +43,9 @@ from target t where t.id = $1 and h.id = t.handler_id`,
 };
 
 /**
- * The same of a target that feeds a lane, without a time: that is the lane's (`holdLane`). Nothing where the lane sends one after the other,
- * so one at once. After the lane's row was locked, as a grant that takes of a target's rate.
+ * The same of a target that feeds a lane, without a time: that is the lane's (`holdLane`). Nothing
+ * where the lane sends one after the other, so one at once. After the lane's row was locked, as a
+ * grant that takes of a target's rate.
  */
 export const reduceTargetInLane = async (db: Queryable, under: Under): Promise<void> => {
   await db.query({
@@ -56,7 +58,10 @@ from handler h, lane l, queuer q where t.id = $1 and t.reductions = $2 and h.id 
   });
 };
 
-/** A success after back pressure: one call more at once, until the limit is the configured one again. */
+/**
+ * A success after back pressure: one call more at once, until the limit is the configured one
+ * again.
+ */
 export const recoverAllowed = async (db: Queryable, under: Under): Promise<void> => {
   await db.query({
     name: 'recover-target',
@@ -88,7 +93,10 @@ export interface Pressure {
   holdInMs: number | null;
   /** Another leader waits for slots. */
   wanted: boolean;
-  /** Those that back pressure holds or has left fewer calls, and those reduced since they were `known`. */
+  /**
+   * Those that back pressure holds or has left fewer calls, and those reduced since they were
+   * `known`.
+   */
   targets: {
     id: number;
     calls: number;

@@ -15,7 +15,10 @@ export interface CarriedBatch {
   refusals: number;
   depth: number;
   parentId: number | null;
-  /** The batch whose idempotency key the downstream may know: its own id, or that of the one it was split from. */
+  /**
+   * The batch whose idempotency key the downstream may know: its own id, or that of the one it was
+   * split from.
+   */
   sentAs: number;
   /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
   unconcluded: boolean;
@@ -28,14 +31,20 @@ export interface CarriedBatch {
   /** The database's clock when it was read, before this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
-  /** Back pressure left its target or its handler fewer calls; how often it had reduced each (`Under`). */
+  /**
+   * Back pressure left its target or its handler fewer calls; how often it had reduced each
+   * (`Under`).
+   */
   reduced: boolean;
   targetReductions: number;
   handlerReductions: number;
   handler: string;
   /** It stands in a lane: no leader formed it. */
   inLane: boolean;
-  /** That its lane is in; null: any node may send it. Of a batch outside of lanes its submission says. */
+  /**
+   * That its lane is in; null: any node may send it. Of a batch outside of lanes its submission
+   * says.
+   */
   partition: string | null;
 }
 
@@ -96,7 +105,10 @@ export interface MemberTask {
   initiatorId: number | null;
 }
 
-/** The tasks of some batches, in member order (A15). While all are there, and none was tried before, their member rows say nothing new. */
+/**
+ * The tasks of some batches, in member order (A15). While all are there, and none was tried before,
+ * their member rows say nothing new.
+ */
 export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
   const { rows } = await db.query<MemberTask>({
     name: 'read-members',
@@ -113,7 +125,10 @@ where b.id = any($1::bigint[]) order by b.id, u.place`,
   return rows;
 };
 
-/** A call about to be made: `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+/**
+ * A call about to be made: `attempt` is the last one so far, `timeoutMs` when this one is over at
+ * the latest.
+ */
 export interface Mark {
   id: number;
   attempt: number;
@@ -135,9 +150,10 @@ const columnsOf = (marks: readonly Mark[]): number[][] => [
 ];
 
 /**
- * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt, and nobody paused it. Answers the
- * batches that may be called. The submission number stands for the leader's epoch: whoever adopts the batch clears it on this row.
- * `state + 0`: hides the partial indexes of open batches, of which a plan made on a small table would read all.
+ * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt,
+ * and nobody paused it. Answers the batches that may be called. The submission number stands for
+ * the leader's epoch: whoever adopts the batch clears it on this row. `state + 0`: hides the
+ * partial indexes of open batches, of which a plan made on a small table would read all.
  */
 export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: string): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
@@ -153,7 +169,10 @@ returning b.id`,
   return new Set(rows.map((row) => row.id));
 };
 
-/** The same in a partition: this node holds it, under that epoch, until the mark is written (store.md section 3). */
+/**
+ * The same in a partition: this node holds it, under that epoch, until the mark is written
+ * (store.md section 3).
+ */
 export const markFenced = async (
   db: Queryable,
   marks: readonly (Mark & { fence: Fence })[],
@@ -173,7 +192,10 @@ returning b.id`,
   return new Set(rows.map((row) => row.id));
 };
 
-/** $5 holds the partitions $6 under the epochs $7; in one order, so that two such never wait for each other. */
+/**
+ * $5 holds the partitions $6 under the epochs $7; in one order, so that two such never wait for
+ * each other.
+ */
 export const HELD_FOR_SHARE = `
   select l.resource from lease l where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock()
     and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource and p.epoch = l.epoch) order by l.resource for share`;
@@ -190,8 +212,9 @@ update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 
 };
 
 /**
- * A sign of life of a submission, and what it may still hold. Answers whether another leader waits for slots; `known`: not where the last sign
- * is so long ago that its slots may be another's (`reviveDispatch`).
+ * A sign of life of a submission, and what it may still hold. Answers whether another leader waits
+ * for slots; `known`: not where the last sign is so long ago that its slots may be another's
+ * (`reviveDispatch`).
  */
 export const touchDispatch = async (
   db: Queryable,
@@ -221,7 +244,9 @@ export const endDispatch = async (db: Queryable, leaderId: number, no: number): 
   return rows[0]?.handlerId ?? null;
 };
 
-/** Targets that this submission no longer holds back take part again; answers those that were held. */
+/**
+ * Targets that this submission no longer holds back take part again; answers those that were held.
+ */
 export const releaseTargets = async (db: Queryable, targetIds: readonly number[]): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'release-targets',
@@ -232,8 +257,9 @@ export const releaseTargets = async (db: Queryable, targetIds: readonly number[]
 };
 
 /**
- * A submission that was the leader's only one ends and nothing is left: the leader steps down, without a turn of its own.
- * Guarded: no turn was taken since the claim that started this submission, and nobody woke the leader.
+ * A submission that was the leader's only one ends and nothing is left: the leader steps down,
+ * without a turn of its own. Guarded: no turn was taken since the claim that started this
+ * submission, and nobody woke the leader.
  */
 export const releaseLeader = async (db: Queryable, leaderId: number, epoch: number, turn: number): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -249,7 +275,10 @@ where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 and not exists 
   return rowCount === 1;
 };
 
-/** Looked up too early to be believed: the attempt stays unconcluded, and the next submission looks again. */
+/**
+ * Looked up too early to be believed: the attempt stays unconcluded, and the next submission looks
+ * again.
+ */
 export const postponeLookUp = async (db: Queryable, id: number, attempt: number, inMs: number): Promise<void> => {
   await db.query({
     name: 'postpone-look-up',

@@ -34,11 +34,17 @@ export interface Pair {
   attempt: number;
   state: number;
   refused: boolean;
-  /** The one that asks comes first of its pair, and of all that their batch was split from, and its lane does not halt on it. */
+  /**
+   * The one that asks comes first of its pair, and of all that their batch was split from, and its
+   * lane does not halt on it.
+   */
   leads: boolean;
 }
 
-/** The other half of a batch of a lane that was halved down to one task each; their parent locked first. */
+/**
+ * The other half of a batch of a lane that was halved down to one task each; their parent locked
+ * first.
+ */
 export const lockPair = async (client: Client, parentId: number, id: number): Promise<Pair | null> => {
   await client.query({
     name: 'lock-parent',

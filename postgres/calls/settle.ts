@@ -1,6 +1,9 @@
 import type { Client, Queryable } from '../pool';
 
-/** What a call came to, written. Every statement is guarded by (batch, attempt): a true answer counts unless a newer attempt exists (store.md section 3). */
+/**
+ * What a call came to, written. Every statement is guarded by (batch, attempt): a true answer
+ * counts unless a newer attempt exists (store.md section 3).
+ */
 
 export interface ResultPage {
   batch_id: number;
@@ -9,11 +12,17 @@ export interface ResultPage {
   /** Lowest and highest place in the batch. */
   first: number;
   last: number;
-  /** JSON text: place and value of each member that has one, and what of the value could not be kept, if anything. */
+  /**
+   * JSON text: place and value of each member that has one, and what of the value could not be
+   * kept, if anything.
+   */
   results: string;
 }
 
-/** Pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already and are not read and written once more. */
+/**
+ * Pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already and are not read and written
+ * once more.
+ */
 export const pagesJson = (pages: readonly ResultPage[]): string =>
   `[${pages.map(({ results, ...page }) => `${JSON.stringify(page).slice(0, -1)},"results":${results}}`).join()}]`;
 
@@ -24,7 +33,10 @@ export interface Notice {
   body: unknown;
 }
 
-/** Results ($2) and notices ($3) of those that `done` names: the parts of a statement that settles many. */
+/**
+ * Results ($2) and notices ($3) of those that `done` names: the parts of a statement that settles
+ * many.
+ */
 export const WRITTEN_DOWN = `
 paged as (
   insert into result_page (batch_id, attempt, no, first, last, results)
@@ -36,7 +48,10 @@ noted as (
   select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, initiator_id int, body jsonb)
   join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
-/** Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that were still waiting for this attempt. */
+/**
+ * Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that
+ * were still waiting for this attempt.
+ */
 export const settleSucceeded = async (
   db: Queryable,
   batches: readonly { id: number; attempt: number; counts: boolean; keyed?: boolean }[],
@@ -56,13 +71,17 @@ freed as (
     select m.seq from json_to_recordset($1) g (id bigint, keyed bool) join done d on d.id = g.id join batch b on b.id = d.id
       cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where g.keyed)))
 select id from done`,
-    // The ids once more, as an array: a join with the recordset alone, planned on a small table, reads all of it from then on.
+    // The ids once more, as an array: a join with the recordset alone, planned on a small table,
+    // reads all of it from then on.
     values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
   });
   return new Set(rows.map((row) => row.id));
 };
 
-/** Pages of a large answer, written while it is read; only the settled attempt's pages are ever shown. */
+/**
+ * Pages of a large answer, written while it is read; only the settled attempt's pages are ever
+ * shown.
+ */
 export const insertResultPage = async (db: Queryable, page: ResultPage): Promise<void> => {
   await db.query({
     name: 'insert-result-page',
@@ -75,7 +94,10 @@ on conflict (batch_id, attempt, no) do update set first = excluded.first, last =
 
 export interface GuardedBatch {
   state: number;
-  /** This attempt's outcome was written already (as unknown, when it was adopted): only its true answer may still be added. */
+  /**
+   * This attempt's outcome was written already (as unknown, when it was adopted): only its true
+   * answer may still be added.
+   */
   concluded: boolean;
   /** The downstream accepted it under this name (H7). */
   reference: string | null;
@@ -99,7 +121,10 @@ where id = $1 and attempt = $2 and state in (1, 3) for no key update`,
   return rows[0] ?? null;
 };
 
-/** Ends a batch whose remaining members share `state`; members with an end of their own have left by then. */
+/**
+ * Ends a batch whose remaining members share `state`; members with an end of their own have left by
+ * then.
+ */
 export const finishBatch = async (
   client: Client,
   id: number,
@@ -117,7 +142,10 @@ update batch set state = case when n_left + $4 = n then 7 else $2 end, counted =
   });
 };
 
-/** Members with an end of their own: failed, dead, cancelled, or succeeded by hand. They leave their batch. */
+/**
+ * Members with an end of their own: failed, dead, cancelled, or succeeded by hand. They leave their
+ * batch.
+ */
 export const insertOutcomes = async (
   client: Client,
   batchId: number | null,
@@ -136,7 +164,10 @@ select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock() f
   });
 };
 
-/** Members that go back to the queue after their backoff, with the attempts they have had (G2). Their distinctBy keys stay theirs. */
+/**
+ * Members that go back to the queue after their backoff, with the attempts they have had (G2).
+ * Their distinctBy keys stay theirs.
+ */
 export const delayMembers = async (
   client: Client,
   members: readonly { seq: number; attempts: number; in_ms: number }[],
@@ -152,7 +183,10 @@ select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.by
   });
 };
 
-/** The whole batch back to the queue as if it had not been cut: created again, order kept, `countIt` more attempts (H4). */
+/**
+ * The whole batch back to the queue as if it had not been cut: created again, order kept, `countIt`
+ * more attempts (H4).
+ */
 export const dissolveBatch = async (client: Client, id: number, counts: boolean, error: string): Promise<void> => {
   await client.query({
     name: 'dissolve-batch',
@@ -173,7 +207,9 @@ export interface ChildBatch {
   members: number[];
   state: number;
   reason: number;
-  /** An attempt stands open: the next submission treats it as an unknown outcome (reconciles it). */
+  /**
+   * An attempt stands open: the next submission treats it as an unknown outcome (reconciles it).
+   */
   unconcluded: boolean;
   depth: number;
   error: string | null;
@@ -181,7 +217,10 @@ export interface ChildBatch {
   inMs?: number | undefined;
 }
 
-/** A part of a batch as a batch of its own: the half of a bisect, or the members whose outcome is unknown. */
+/**
+ * A part of a batch as a batch of its own: the half of a bisect, or the members whose outcome is
+ * unknown.
+ */
 export const insertChild = async (client: Client, parentId: number, child: ChildBatch): Promise<number> => {
   const { rows } = await client.query<{ id: number }>({
     name: 'insert-child',
@@ -216,7 +255,10 @@ update member m set batch_id = $2, attempts = m.attempts + p.counted + 1 from ba
   return id;
 };
 
-/** The same batch later: refused for now (nothing counted), or sent again after an unknown outcome (counted). */
+/**
+ * The same batch later: refused for now (nothing counted), or sent again after an unknown outcome
+ * (counted).
+ */
 export const deferBatch = async (
   db: Queryable,
   id: number,

@@ -3,7 +3,10 @@ import { withRetries } from '../errors';
 import { cancelExecution } from './execution';
 import type { Pool } from '../pool';
 
-/** Cancels an execution and takes back what its nodes hold of it. Answers its state before; null: there is none. */
+/**
+ * Cancels an execution and takes back what its nodes hold of it. Answers its state before; null:
+ * there is none.
+ */
 export const cancelWithChunks = async (pool: Pool, executionId: string): Promise<number | null> => {
   const before = await withRetries(() => cancelExecution(pool, executionId));
   if (before === null) return null;

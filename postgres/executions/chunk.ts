@@ -1,8 +1,9 @@
 import type { Queryable } from '../pool';
 
 /**
- * Chunks: what one node was given in one round, and its lease (E5). A chunk is `ready` until its node takes it, and open until it is done or
- * closed; closing it fences the node out. Locks are taken in the order chunk, items, execution.
+ * Chunks: what one node was given in one round, and its lease (E5). A chunk is `ready` until its
+ * node takes it, and open until it is done or closed; closing it fences the node out. Locks are
+ * taken in the order chunk, items, execution.
  */
 
 export interface TakenChunk {
@@ -35,7 +36,10 @@ returning e.id as "executionId", e.function_id as "functionId", e.method, e.conf
   return rows[0] ?? null;
 };
 
-/** The node holds it for `leaseMs` more. False: it was closed (or is done). An expired lease that nobody acted on is kept. */
+/**
+ * The node holds it for `leaseMs` more. False: it was closed (or is done). An expired lease that
+ * nobody acted on is kept.
+ */
 export const renewChunk = async (
   db: Queryable,
   chunkId: string,
@@ -55,9 +59,10 @@ export const CLOSE_REASONS = ['undelivered', 'expired', 'returned', 'cancelled']
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
 /**
- * Closes a chunk, so that no result of it counts from here on; its items are given back next (`giveBackItems`). `undelivered`: only while its
- * node has not taken it. `expired`: only past its lease. `returned`: by its node itself, which runs nothing of it any more. `cancelled`:
- * with its execution. False: it did not come to that.
+ * Closes a chunk, so that no result of it counts from here on; its items are given back next
+ * (`giveBackItems`). `undelivered`: only while its node has not taken it. `expired`: only past its
+ * lease. `returned`: by its node itself, which runs nothing of it any more. `cancelled`: with its
+ * execution. False: it did not come to that.
  */
 export const closeChunk = async (
   db: Queryable,
@@ -80,7 +85,10 @@ where c.id = $1 and e.id = c.execution_id and case $2
   return rowCount === 1;
 };
 
-/** Items of a closed chunk that its node did not process are created again, no attempt counted: at most 10,000 a call. Answers how many are left. */
+/**
+ * Items of a closed chunk that its node did not process are created again, no attempt counted: at
+ * most 10,000 a call. Answers how many are left.
+ */
 export const giveBackItems = async (db: Queryable, chunkId: string): Promise<number> => {
   const { rows } = await db.query<{ left: number }>({
     name: 'give-back-items',
@@ -107,7 +115,10 @@ export interface OpenChunk {
   expiresInMs: number | null;
 }
 
-/** Chunks that are not done and hold items, or hold nothing yet. Closed ones among them have items to give back. */
+/**
+ * Chunks that are not done and hold items, or hold nothing yet. Closed ones among them have items
+ * to give back.
+ */
 export const openChunks = async (db: Queryable, executionId: string): Promise<OpenChunk[]> => {
   const { rows } = await db.query<OpenChunk>({
     name: 'open-chunks',

@@ -10,12 +10,21 @@ export interface NewExecution {
   maxAttempts: number;
 }
 
-/** How long the client may take for the next part of a list before the sweeper takes the rest for lost; renewed by each part. */
+/**
+ * How long the client may take for the next part of a list before the sweeper takes the rest for
+ * lost; renewed by each part.
+ */
 const STAGING_MS = 3_600_000;
-/** After this the sweeper starts the workflow, should the client that accepted it have died before it could. */
+/**
+ * After this the sweeper starts the workflow, should the client that accepted it have died before
+ * it could.
+ */
 const START_MS = 5_000;
 
-/** Writes an execution whose list is not there yet: nothing runs before `acceptExecution`. False: the id is taken. */
+/**
+ * Writes an execution whose list is not there yet: nothing runs before `acceptExecution`. False:
+ * the id is taken.
+ */
 export const insertExecution = async (db: Queryable, execution: NewExecution): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'insert-execution',
@@ -36,8 +45,9 @@ values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conf
 };
 
 /**
- * The next part of a list, at most 10,000: only at the place where the list ends now, so that a part that is sent again, its first answer
- * lost, is not there twice. Answers how many items there are now.
+ * The next part of a list, at most 10,000: only at the place where the list ends now, so that a
+ * part that is sent again, its first answer lost, is not there twice. Answers how many items there
+ * are now.
  */
 export const appendItems = async (
   db: Queryable,
@@ -64,7 +74,10 @@ select items from e`,
   return rows[0]?.items ?? null;
 };
 
-/** The list is complete: accepted. Idempotent; false: there is no such execution, or it has no items. */
+/**
+ * The list is complete: accepted. Idempotent; false: there is no such execution, or it has no
+ * items.
+ */
 export const acceptExecution = async (db: Queryable, executionId: string, items: number): Promise<boolean> => {
   const { rows } = await db.query<{ accepted: boolean }>({
     name: 'accept-execution',
@@ -76,7 +89,10 @@ select exists (select from a) or exists (select from execution where id = $1 and
   return rows[0]!.accepted;
 };
 
-/** Nothing more of it runs. Answers its state before; null: there is none. An execution that is over stays as it is. */
+/**
+ * Nothing more of it runs. Answers its state before; null: there is none. An execution that is over
+ * stays as it is.
+ */
 export const cancelExecution = async (db: Queryable, executionId: string): Promise<number | null> => {
   const { rows } = await db.query<{ state: number }>({
     name: 'cancel-execution',
@@ -91,8 +107,9 @@ select state from before`,
 };
 
 /**
- * Executions whose workflow should have looked by now, oldest first; each is given `againMs` to do so. The first time its wake is noted
- * (`woken_at`), as of `startMs` from now, when its next run begins; only a turn takes that back.
+ * Executions whose workflow should have looked by now, oldest first; each is given `againMs` to do
+ * so. The first time its wake is noted (`woken_at`), as of `startMs` from now, when its next run
+ * begins; only a turn takes that back.
  */
 export const dueExecutions = async (db: Queryable, limit: number, againMs: number, startMs = 0): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
@@ -115,7 +132,10 @@ export const executionsWantingNodes = async (db: Queryable, limit: number): Prom
   return rows.map((row) => row.id);
 };
 
-/** Lists that nobody completed; their items go with them, at most `limit` a call. Answers how many items and executions went. */
+/**
+ * Lists that nobody completed; their items go with them, at most `limit` a call. Answers how many
+ * items and executions went.
+ */
 export const deleteAbandonedStaging = async (db: Queryable, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'delete-abandoned-staging',

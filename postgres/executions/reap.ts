@@ -1,8 +1,14 @@
 import type { Pool, Queryable } from '../pool';
 
-/** Executions that ended long ago (retention): first nobody sees them any more, then their rows go, in bounded statements that each commit. */
+/**
+ * Executions that ended long ago (retention): first nobody sees them any more, then their rows go,
+ * in bounded statements that each commit.
+ */
 
-/** Those that ended `endedMs` ago, the oldest first, at most `limit`: from here on there is no such execution. Never an open one. */
+/**
+ * Those that ended `endedMs` ago, the oldest first, at most `limit`: from here on there is no such
+ * execution. Never an open one.
+ */
 export const discardExecutions = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'discard-executions',

@@ -1,7 +1,10 @@
 import type { ItemCounts } from '../../workflows/planning/executions/states';
 import type { Queryable } from '../pool';
 
-/** A turn of an execution's workflow: one transaction, guarded by (run, turn) as a leader's (store.md section 1). */
+/**
+ * A turn of an execution's workflow: one transaction, guarded by (run, turn) as a leader's
+ * (store.md section 1).
+ */
 
 export interface ExecutionFacts {
   state: number;
@@ -17,8 +20,9 @@ const FACTS = `e.state, e.function_id as "functionId", e.config, e.items, e.roun
   'inProgress', e.n_running, 'done', e.n_done, 'failed', e.n_failed, 'permanentlyFailed', e.n_dead) as counts`;
 
 /**
- * Takes the turn: the run is this execution's from now on (a later run raises the epoch), and this turn the last. Locks the row to the end of
- * the transaction. Null: another run has it, or the turn was taken before; `readExecution` says which.
+ * Takes the turn: the run is this execution's from now on (a later run raises the epoch), and this
+ * turn the last. Locks the row to the end of the transaction. Null: another run has it, or the turn
+ * was taken before; `readExecution` says which.
  */
 export const takeTurn = async (
   db: Queryable,
@@ -71,8 +75,9 @@ select u.id, $1, $2, u.i - 1, $3, u.node, clock() from unnest($4::uuid[], $5::te
 };
 
 /**
- * Hands the next pending items, at most 10,000 from a position on, to the chunks of a round that is being filled: item i of the round to place
- * i mod n (E4). In a turn's transaction. Answers how many, and the last position.
+ * Hands the next pending items, at most 10,000 from a position on, to the chunks of a round that is
+ * being filled: item i of the round to place i mod n (E4). In a turn's transaction. Answers how
+ * many, and the last position.
  */
 export const fillChunks = async (
   db: Queryable,
@@ -109,7 +114,9 @@ update chunk set state = 0 where execution_id = $1 and round = $2 and state = 2 
   });
 };
 
-/** What the workflow waits for, and when the sweeper should wake it if it did not look by itself. */
+/**
+ * What the workflow waits for, and when the sweeper should wake it if it did not look by itself.
+ */
 export const publishExecution = async (
   db: Queryable,
   executionId: string,

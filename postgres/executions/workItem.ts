@@ -44,12 +44,14 @@ export interface Recorded {
 }
 
 /**
- * Writes results (E5): only from the chunk's node, only of items in that chunk that are in progress. Whatever else comes, a repeat, a late
- * result of a closed chunk, a foreign item, changes nothing and counts no attempt. The write that leaves nothing to do completes the execution
- * in the same statement (E9). At the attempts limit a failed item is permanently so (E10).
+ * Writes results (E5): only from the chunk's node, only of items in that chunk that are in
+ * progress. Whatever else comes, a repeat, a late result of a closed chunk, a foreign item, changes
+ * nothing and counts no attempt. The write that leaves nothing to do completes the execution in the
+ * same statement (E9). At the attempts limit a failed item is permanently so (E10).
  *
- * Items are looked up one by one by their key and written by their place on disk: a plan that was made while the table was small would else
- * read the whole chunk for each (2.2 s a write in place of 20 ms). The lock on the chunk keeps every other writer of its items out meanwhile.
+ * Items are looked up one by one by their key and written by their place on disk: a plan that was
+ * made while the table was small would else read the whole chunk for each (2.2 s a write in place
+ * of 20 ms). The lock on the chunk keeps every other writer of its items out meanwhile.
  */
 export const recordResults = async (
   db: Queryable,
@@ -109,7 +111,10 @@ export interface ItemRow {
   stderr: string | null;
 }
 
-/** Items that have a result, chunk by chunk in the order of the rounds: a page after (round, place, position). For the result document (E13). */
+/**
+ * Items that have a result, chunk by chunk in the order of the rounds: a page after (round, place,
+ * position). For the result document (E13).
+ */
 export const readChunkResults = async (
   db: Queryable,
   chunkId: string,

@@ -2,9 +2,15 @@ import type { SegmentWant } from '../../workflows/planning/fanouts/acks';
 import type { CompletedRow } from './fanout';
 import type { Queryable } from '../pool';
 
-/** Bits of segments: acked (cleared), opened again (set), read. Each is one statement, whole or not at all (D10, D11). */
+/**
+ * Bits of segments: acked (cleared), opened again (set), read. Each is one statement, whole or not
+ * at all (D10, D11).
+ */
 
-/** `why`: no such fan-out, an expired one, a complete one (to open items again), no such segment, an index past the segment's size. */
+/**
+ * `why`: no such fan-out, an expired one, a complete one (to open items again), no such segment, an
+ * index past the segment's size.
+ */
 export interface BadWant {
   /** Place among the wants. */
   at: number;
@@ -21,12 +27,18 @@ export interface AckAnswer {
   completed: CompletedRow[];
 }
 
-/** SQLSTATE of `refuse`: the fan-out ended between the statement's snapshot and its lock. Asked again, the statement says so by itself. */
+/**
+ * SQLSTATE of `refuse`: the fan-out ended between the statement's snapshot and its lock. Asked
+ * again, the statement says so by itself.
+ */
 export const REFUSED = 'MU001';
 
 const NONE: AckAnswer = { bad: [], changed: 0, completed: [] };
 
-/** How both statements begin: the wants with their fan-outs (`wanted`), and their segments, locked in (fanout_id, no) order (`locked`). */
+/**
+ * How both statements begin: the wants with their fan-outs (`wanted`), and their segments, locked
+ * in (fanout_id, no) order (`locked`).
+ */
 const WANTED = `wanted as materialized (
   select w.at::int, f.id as fanout_id, f.state, w.no, w.indexes::int[] as indexes, w.highest
   from unnest($1::uuid[], $2::int[], $3::text[], $4::int[]) with ordinality w (fanout, no, indexes, highest, at) left join fanout f on f.public_id = w.fanout and f.state < 4),
@@ -43,10 +55,12 @@ const valuesOf = (wants: readonly SegmentWant[]): unknown[] => [
 ];
 
 /**
- * Clears the bits of these items. The segments are locked in (fanout_id, no) order, then the rows of fan-outs whose segment this empties (or
- * that saw no activity for a minute) in id order; `open_segments` goes down in the same transaction, so of two last acks the second one sees the first.
- * All that is written comes from the locked rows (`locked`, `turn`), which are the newest: an update's own first look at its row may be older, and
- * the table's checks judge what comes of that look too, before the row is read again.
+ * Clears the bits of these items. The segments are locked in (fanout_id, no) order, then the rows
+ * of fan-outs whose segment this empties (or that saw no activity for a minute) in id order;
+ * `open_segments` goes down in the same transaction, so of two last acks the second one sees the
+ * first. All that is written comes from the locked rows (`locked`, `turn`), which are the newest:
+ * an update's own first look at its row may be older, and the table's checks judge what comes of
+ * that look too, before the row is read again.
  */
 export const ackItems = async (db: Queryable, wants: readonly SegmentWant[]): Promise<AckAnswer> => {
   const { rows } = await db.query<AckAnswer>({
@@ -83,7 +97,10 @@ where not exists (select from done where case when state > 2 then refuse('a fan-
   return rows[0] ?? NONE;
 };
 
-/** Sets the bits again (D12): for an ack that was a mistake, as long as its fan-out is not complete. Locks as `ackItems`. */
+/**
+ * Sets the bits again (D12): for an ack that was a mistake, as long as its fan-out is not complete.
+ * Locks as `ackItems`.
+ */
 export const reopenItems = async (db: Queryable, wants: readonly SegmentWant[]): Promise<AckAnswer> => {
   const { rows } = await db.query<AckAnswer>({
     name: 'reopen-items',

@@ -1,6 +1,8 @@
 import type { Queryable } from '../pool';
 
-/** Rows of `fanout`: opened, added to, sealed, read. Acks: `ack.ts`; what became idle: `reap.ts`. */
+/**
+ * Rows of `fanout`: opened, added to, sealed, read. Acks: `ack.ts`; what became idle: `reap.ts`.
+ */
 
 export interface FanoutRow {
   id: string;
@@ -52,15 +54,19 @@ select user_key as "userKey", segment_size as "segmentSize", initiator_id as "in
   return rows[0] ?? null;
 };
 
-/** Null: it is not open, or there is none. With a key that was used before: 23505, and nothing is added. */
+/**
+ * Null: it is not open, or there is none. With a key that was used before: 23505, and nothing is
+ * added.
+ */
 export const insertSegments = async (
   db: Queryable,
   id: string,
   items: number,
   key: string | null,
 ): Promise<{ first: number; segmentSize: number } | null> => {
-  // `$2::int` throughout: beside a smallint the parameter would be one, and end at 32,767.
-  // The guarded update comes first: an add that locked the row to look and then wrote it would deadlock with another (store.md section 5).
+  // `$2::int` throughout: beside a smallint the parameter would be one, and end at 32,767. The
+  // guarded update comes first: an add that locked the row to look and then wrote it would deadlock
+  // with another (store.md section 5).
   const { rows } = await db.query<{ first: number; segmentSize: number }>({
     name: 'insert-segments',
     text: `
@@ -104,7 +110,10 @@ export interface CompletedRow {
   told: boolean;
 }
 
-/** Null: it is not open, or there is none. `completed`: nothing was left, so this seal completed it (D3). */
+/**
+ * Null: it is not open, or there is none. `completed`: nothing was left, so this seal completed it
+ * (D3).
+ */
 export const sealFanout = async (
   db: Queryable,
   id: string,

@@ -1,6 +1,9 @@
 import type { Pool, Queryable } from '../pool';
 
-/** Fan-outs that nobody touches any more (D14): first an explicit state with its event, then, later, their rows. */
+/**
+ * Fan-outs that nobody touches any more (D14): first an explicit state with its event, then, later,
+ * their rows.
+ */
 
 export interface ExpiredFanouts {
   fanouts: number;
@@ -11,8 +14,9 @@ export interface ExpiredFanouts {
 }
 
 /**
- * Fan-outs in this state (0 open, 1 sealed) without activity for `idleMs` expire, the longest idle first, with their event in the same
- * statement. Judged again under the row's lock: whoever adds or acks meanwhile has touched it.
+ * Fan-outs in this state (0 open, 1 sealed) without activity for `idleMs` expire, the longest idle
+ * first, with their event in the same statement. Judged again under the row's lock: whoever adds or
+ * acks meanwhile has touched it.
  */
 export const expireFanouts = async (
   db: Queryable,
@@ -36,7 +40,10 @@ select count(*)::int as fanouts, coalesce(sum(items), 0)::bigint as items, (coun
   return rows[0]!;
 };
 
-/** Those that ended so long ago, and whose event, if they have one, is delivered or given up: nobody sees them from here on. */
+/**
+ * Those that ended so long ago, and whose event, if they have one, is delivered or given up: nobody
+ * sees them from here on.
+ */
 export const discardFanouts = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'discard-fanouts',
@@ -51,7 +58,10 @@ update fanout f set state = 4 from over o where f.id = o.id`,
   return rowCount ?? 0;
 };
 
-/** Some segments of what was discarded: a fan-out of a billion items goes in many small transactions. */
+/**
+ * Some segments of what was discarded: a fan-out of a billion items goes in many small
+ * transactions.
+ */
 export const deleteSegments = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-segments',
@@ -93,7 +103,10 @@ const FANOUTS = 500;
 const SEGMENTS = 2_000;
 const NOTHING: ExpiredFanouts = { fanouts: 0, items: 0, told: 0 };
 
-/** One bounded step of everything there is to reap; `more`: another would find something. Each statement commits by itself. */
+/**
+ * One bounded step of everything there is to reap; `more`: another would find something. Each
+ * statement commits by itself.
+ */
 export const reapRound = async (pool: Pool, { openIdleMs, sealedIdleMs, keepEndedMs }: ReapIntervals) => {
   const open = openIdleMs === null ? NOTHING : await expireFanouts(pool, 0, openIdleMs, FANOUTS);
   const sealed = sealedIdleMs === null ? NOTHING : await expireFanouts(pool, 1, sealedIdleMs, FANOUTS);

@@ -1,11 +1,15 @@
 import type { WaitingTask } from '../../workflows/planning/calls/plans';
 import type { Queryable } from '../pool';
 
-/** The statements of one claim, in their order; `activities/grouping/claim.ts` runs them in one transaction under the leader's lock. */
+/**
+ * The statements of one claim, in their order; `activities/grouping/claim.ts` runs them in one
+ * transaction under the leader's lock.
+ */
 
 /**
- * Batches in the hands of submissions that the workflow does not know come back to the store; answers their targets, for the ring.
- * One whose call was marked waits until that call's deadline: nobody takes the next attempt before (store.md section 3).
+ * Batches in the hands of submissions that the workflow does not know come back to the store;
+ * answers their targets, for the ring. One whose call was marked waits until that call's deadline:
+ * nobody takes the next attempt before (store.md section 3).
  */
 export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
   const { rows } = await db.query<{ targetId: number }>({
@@ -21,7 +25,10 @@ from (select target_id, min(coalesce(retry_at, clock())) as at from back group b
   return rows.map((row) => row.targetId);
 };
 
-/** Targets of this leader whose calls in flight fell below the limit take part again. Answers those that may be due. */
+/**
+ * Targets of this leader whose calls in flight fell below the limit take part again. Answers those
+ * that may be due.
+ */
 export const releaseBusyTargets = async (db: Queryable, leaderId: number): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'release-busy-targets',
@@ -51,8 +58,9 @@ export interface DueTarget {
 }
 
 /**
- * The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one waits for the claim. Locked in id order,
- * as everywhere: two statements that take many targets in different orders would wait for each other.
+ * The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one
+ * waits for the claim. Locked in id order, as everywhere: two statements that take many targets in
+ * different orders would wait for each other.
  */
 export const lockDueTargets = async (db: Queryable, leaderId: number, limit: number): Promise<DueTarget[]> => {
   const { rows } = await db.query<DueTarget>({
@@ -77,7 +85,10 @@ export interface WaitingBatch {
   weight: number;
 }
 
-/** Open batches that wait in the store and may go now: handed back, retried, halves of a split. They go before new ones. */
+/**
+ * Open batches that wait in the store and may go now: handed back, retried, halves of a split. They
+ * go before new ones.
+ */
 export const findReadyBatches = async (
   db: Queryable,
   targetIds: readonly number[],
@@ -112,12 +123,18 @@ select target_id, priority, seq, not_before, bytes, attempts, weight, key from d
 
 /** A queue row as the claim reads it. */
 export interface HeadTask extends WaitingTask {
-  /** Where the row is (ctid): good until the end of the claim's transaction, whose lock on the target keeps others from deleting it. */
+  /**
+   * Where the row is (ctid): good until the end of the claim's transaction, whose lock on the
+   * target keeps others from deleting it.
+   */
   place: string;
   attempts: number;
 }
 
-/** The heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order, `total` in all. Rows as arrays: many of them. */
+/**
+ * The heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order, `total` in
+ * all. Rows as arrays: many of them.
+ */
 export const readQueueHeads = async (
   db: Queryable,
   targetIds: readonly number[],
@@ -153,7 +170,10 @@ from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join la
   select q.ctid as at, q.* from queue q where q.target_id = t.id order by q.priority, q.seq limit t.n) q
 order by t.place, q.priority, q.seq limit $3`,
 };
-/** distinctBy: the first task of every key that no live task holds. The same window as `lowerDue` reads. */
+/**
+ * distinctBy: the first task of every key that no live task holds. The same window as `lowerDue`
+ * reads.
+ */
 const KEYED_HEAD = {
   name: 'read-keyed-queue-heads',
   text: `
@@ -176,9 +196,10 @@ export interface NewBatch {
 }
 
 /**
- * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place. Throws when a task was not there.
- * The queue rows are taken where the claim has just read them: looking each up again is a quarter of the statement. `seq + 0`: hides the
- * index, by which a plan made on a small table would read a target's whole queue for every task.
+ * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place.
+ * Throws when a task was not there. The queue rows are taken where the claim has just read them:
+ * looking each up again is a quarter of the statement. `seq + 0`: hides the index, by which a plan
+ * made on a small table would read a target's whole queue for every task.
  */
 export const insertBatches = async (
   db: Queryable,
@@ -250,7 +271,10 @@ export interface TargetPlan {
   hold_ms: number | null;
 }
 
-/** What the plan leaves of each target: when it is due next, counting delayed tasks and waiting batches too. */
+/**
+ * What the plan leaves of each target: when it is due next, counting delayed tasks and waiting
+ * batches too.
+ */
 export const updateTargets = async (db: Queryable, plans: readonly TargetPlan[]): Promise<void> => {
   await db.query({
     name: 'update-targets',
@@ -265,7 +289,10 @@ from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[
   });
 };
 
-/** The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead) when to look again. */
+/**
+ * The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead)
+ * when to look again.
+ */
 export const updateHandlerPaces = async (db: Queryable, handlerId: number, paces: readonly number[]): Promise<void> => {
   await db.query({
     name: 'update-handler-paces',
@@ -274,7 +301,10 @@ export const updateHandlerPaces = async (db: Queryable, handlerId: number, paces
   });
 };
 
-/** When the leader has to look next (Unix ms; null: never), and whether anything of it is open in a call or waits for one. */
+/**
+ * When the leader has to look next (Unix ms; null: never), and whether anything of it is open in a
+ * call or waits for one.
+ */
 export const readNextDue = async (
   db: Queryable,
   leaderId: number,

@@ -14,7 +14,10 @@ export const AUTO_LEADERS = 4;
 export const leaderCount = (leaders: Handler['leaders']): number =>
   leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
 
-/** Writes the handler's settings where the ring, the claim and other processes read them; writes nothing when nothing changed. */
+/**
+ * Writes the handler's settings where the ring, the claim and other processes read them; writes
+ * nothing when nothing changed.
+ */
 export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
   const settings = {
     leaders: handler.affinity?.partitions ?? leaderCount(handler.leaders),
@@ -77,7 +80,10 @@ export const findHandler = async (db: Queryable, name: string): Promise<HandlerR
   return rows[0] ?? null;
 };
 
-/** Stops claims of all its targets; batches already in a call finish. False: there is no such handler. */
+/**
+ * Stops claims of all its targets; batches already in a call finish. False: there is no such
+ * handler.
+ */
 export const pauseHandler = async (db: Queryable, name: string, reason: string): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'pause-handler',

@@ -4,7 +4,10 @@ import type { Queryable } from '../pool';
 import type { WokenLeader } from './ring';
 import { SLOTS_TAKEN } from './slots';
 
-/** A leader and its handler, locked for the length of the transaction. Times are Unix ms of the database's clock. */
+/**
+ * A leader and its handler, locked for the length of the transaction. Times are Unix ms of the
+ * database's clock.
+ */
 export interface LockedLeader {
   handlerId: number;
   handler: string;
@@ -60,7 +63,10 @@ export const lockLeader = async (db: Queryable, leaderId: number): Promise<Locke
   return rows[0] ?? null;
 };
 
-/** Locks the leader's row, then its handler's: those of one handler take its tokens one after another. */
+/**
+ * Locks the leader's row, then its handler's: those of one handler take its tokens one after
+ * another.
+ */
 export const lockLeaderAndHandler = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
   const { rows } = await db.query<LockedLeader>({
     name: 'lock-leader-and-handler',
@@ -85,7 +91,10 @@ export interface Publication {
   lastReason: number | null;
 }
 
-/** Ends a turn: what the leader does next, and the answer that a repeat of this turn gets. Its row is locked by `lockLeader`. */
+/**
+ * Ends a turn: what the leader does next, and the answer that a repeat of this turn gets. Its row
+ * is locked by `lockLeader`.
+ */
 export const publishTurn = async (db: Queryable, p: Publication): Promise<void> => {
   await db.query({
     name: 'publish-turn',
@@ -112,7 +121,10 @@ where id = $1`,
   });
 };
 
-/** After the publication's commit, in a new snapshot: is something due earlier than what the leader now waits for? */
+/**
+ * After the publication's commit, in a new snapshot: is something due earlier than what the leader
+ * now waits for?
+ */
 export const isDueEarlier = async (db: Queryable, leaderId: number): Promise<boolean> => {
   const { rows } = await db.query<{ earlier: boolean }>({
     name: 'is-due-earlier',
@@ -135,8 +147,9 @@ export interface LastTurn {
 export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
 
 /**
- * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it is free. `except`: who hears of it otherwise,
- * the leader whose submission it was; not a later run of that leader.
+ * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it
+ * is free. `except`: who hears of it otherwise, the leader whose submission it was; not a later run
+ * of that leader.
  */
 export const wakeBlockedLeaders = async (
   db: Queryable,
@@ -175,8 +188,9 @@ where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = 
 };
 
 /**
- * Leaders that wait for slots, if one is free: after every turn, whose claim may have left some that it had reserved, or forgotten a dead
- * submission's. Only those: two leaders that wait for a rate would wake each other without end.
+ * Leaders that wait for slots, if one is free: after every turn, whose claim may have left some
+ * that it had reserved, or forgotten a dead submission's. Only those: two leaders that wait for a
+ * rate would wake each other without end.
  */
 export const wakeForFreeSlots = async (
   db: Queryable,
@@ -196,7 +210,10 @@ from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blo
   return rows;
 };
 
-/** A leader that has due work and waits for its own submissions to end: to be woken when one of them gives up slots. */
+/**
+ * A leader that has due work and waits for its own submissions to end: to be woken when one of them
+ * gives up slots.
+ */
 export const findStarvedLeader = async (db: Queryable, leaderId: number): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'find-starved-leader',
@@ -208,7 +225,10 @@ where l.id = $1 and l.state = 1 and exists (select from target t where t.leader_
   return rows;
 };
 
-/** After a resume: every leader of the handler (or of one target) that has work looks again, idle or waiting. */
+/**
+ * After a resume: every leader of the handler (or of one target) that has work looks again, idle or
+ * waiting.
+ */
 export const wakeResumedLeaders = async (
   db: Queryable,
   handler: string,
@@ -228,7 +248,10 @@ from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and ex
   return rows;
 };
 
-/** Leaders whose lease has passed without a sign of life: their run died, or their wake was lost. For the sweeper. */
+/**
+ * Leaders whose lease has passed without a sign of life: their run died, or their wake was lost.
+ * For the sweeper.
+ */
 export const wakeExpiredLeaders = async (
   db: Queryable,
   limit: number,
@@ -246,7 +269,10 @@ from handler h where h.id = l.handler_id and l.id in (
   return rows;
 };
 
-/** All leaders that work or wait: a new version of the workers became the current one, and they are to look. */
+/**
+ * All leaders that work or wait: a new version of the workers became the current one, and they are
+ * to look.
+ */
 export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'open-leaders',
@@ -261,8 +287,9 @@ where l.state <> 0 order by l.id`,
 const KEEP_AFTER_MS = 2_000;
 
 /**
- * A submission at work is a sign of life of the leader that waits for its slots: the sweeper need not wake it. Not where a wake was written
- * (its lease is shorter, and a lost one must be repeated), nor for an earlier leader's submission.
+ * A submission at work is a sign of life of the leader that waits for its slots: the sweeper need
+ * not wake it. Not where a wake was written (its lease is shorter, and a lost one must be
+ * repeated), nor for an earlier leader's submission.
  */
 export const keepLeader = async (db: Queryable, leaderId: number, epoch: number, leaseMs: number): Promise<void> => {
   await db.query({

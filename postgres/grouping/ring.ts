@@ -2,8 +2,9 @@ import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
 
 /**
- * How soon a woken leader must take its turn, before the sweeper wakes it again: the wake itself may be lost (a client died, Temporal was
- * away). Short: the promise is 5 s (G14). A leader that is only slow gets one signal too many.
+ * How soon a woken leader must take its turn, before the sweeper wakes it again: the wake itself
+ * may be lost (a client died, Temporal was away). Short: the promise is 5 s (G14). A leader that is
+ * only slow gets one signal too many.
  */
 export const WAKE_LEASE_MS = 3_000;
 
@@ -19,10 +20,11 @@ export interface WokenLeader {
 }
 
 /**
- * R1: recomputes when the targets are due, from the queue, and only lowers it; one that is due already is not read again (under a backlog
- * that was a seventh of the database's work). Fullness is read (at most maxItems rows), never
- * counted by writing. Must agree with `cutBatches`, or a leader would wake for nothing without end.
- * One autocommit statement after the commit that made the work; then `wakeLeaders`, another one (store.md section 1).
+ * R1: recomputes when the targets are due, from the queue, and only lowers it; one that is due
+ * already is not read again (under a backlog that was a seventh of the database's work). Fullness
+ * is read (at most maxItems rows), never counted by writing. Must agree with `cutBatches`, or a
+ * leader would wake for nothing without end. One autocommit statement after the commit that made
+ * the work; then `wakeLeaders`, another one (store.md section 1).
  */
 export const lowerDue = async (db: Queryable, targetIds: readonly number[]): Promise<void> => {
   await db.query({
@@ -63,9 +65,10 @@ where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.h
 };
 
 /**
- * R2: the election. Takes every leader of these targets that is idle, or waits for later than they are due, and answers it for waking.
- * A leader that is idle and whose work lies ahead is written as waiting for it: the run that the wake starts sleeps till then.
- * `leaseMs`: how long after its wake time a leader may be silent before the sweeper wakes it again.
+ * R2: the election. Takes every leader of these targets that is idle, or waits for later than they
+ * are due, and answers it for waking. A leader that is idle and whose work lies ahead is written as
+ * waiting for it: the run that the wake starts sleeps till then. `leaseMs`: how long after its wake
+ * time a leader may be silent before the sweeper wakes it again.
  */
 export const wakeLeaders = async (
   db: Queryable,

@@ -1,10 +1,14 @@
 import type { Queryable } from '../pool';
 
-/** The calls in flight of a handler (H5, A18): every live submission holds some of its slots, as a row of `dispatch`. And the weight of its open batches. */
+/**
+ * The calls in flight of a handler (H5, A18): every live submission holds some of its slots, as a
+ * row of `dispatch`. And the weight of its open batches.
+ */
 
 /**
- * A row of `dispatch` counts by its own sign of life, never by its leader's lease: a leader may be late with its turn while its calls are in
- * flight. A submission gives a sign every second and makes no call without a recent one; a dead one's slots are free after this long.
+ * A row of `dispatch` counts by its own sign of life, never by its leader's lease: a leader may be
+ * late with its turn while its calls are in flight. A submission gives a sign every second and
+ * makes no call without a recent one; a dead one's slots are free after this long.
  */
 export const DISPATCH_LIFE_MS = 15_000;
 const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
@@ -13,8 +17,9 @@ const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
 export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch d where d.handler_id = h.id and ${ALIVE})`;
 
 /**
- * Slots of the run's own submissions that it does not know (never started, died) are free again; `from` is the first number of its epoch. The
- * calls of a run that is gone are not broken off, so its submissions hold theirs like everybody's: by their own sign of life.
+ * Slots of the run's own submissions that it does not know (never started, died) are free again;
+ * `from` is the first number of its epoch. The calls of a run that is gone are not broken off, so
+ * its submissions hold theirs like everybody's: by their own sign of life.
  */
 export const forgetDispatches = async (
   db: Queryable,
@@ -34,12 +39,15 @@ export interface SlotTokens {
   slots: { leader: number; no: number; slots: number }[];
   blocked: number;
   active: number;
-  /** Something of this leader is due, or comes back from a submission that ended badly: a claim may find work. */
+  /**
+   * Something of this leader is due, or comes back from a submission that ended badly: a claim may
+   * find work.
+   */
   due: boolean;
 }
 /**
- * `active` counts leaders that were woken, or whose time has come, too: or the first of those that come together takes all slots,
- * and the others wait for the whole of its submission.
+ * `active` counts leaders that were woken, or whose time has come, too: or the first of those that
+ * come together takes all slots, and the others wait for the whole of its submission.
  */
 export const readSlotTokens = async (
   db: Queryable,
@@ -63,7 +71,10 @@ select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'no', 
   return rows[0]!;
 };
 
-/** Whether a slot of the handler is free: read again, in a new snapshot, by whoever has published that it waits for one. */
+/**
+ * Whether a slot of the handler is free: read again, in a new snapshot, by whoever has published
+ * that it waits for one.
+ */
 export const hasFreeSlot = async (db: Queryable, leaderId: number): Promise<boolean> => {
   const { rows } = await db.query<{ free: boolean }>({
     name: 'has-free-slot',
@@ -75,7 +86,10 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1 and l.blocke
   return rows[0]?.free ?? false;
 };
 
-/** Reserves slots for a submission that the same turn is to start. A turn that runs again finds its own reservation gone (`forgetDispatches`). */
+/**
+ * Reserves slots for a submission that the same turn is to start. A turn that runs again finds its
+ * own reservation gone (`forgetDispatches`).
+ */
 export const insertDispatch = async (
   db: Queryable,
   d: { leaderId: number; no: number; handlerId: number; slots: number },
@@ -87,7 +101,9 @@ export const insertDispatch = async (
   });
 };
 
-/** What of the reservation was used; none: there is no submission. False: the reservation is gone. */
+/**
+ * What of the reservation was used; none: there is no submission. False: the reservation is gone.
+ */
 export const useDispatch = async (db: Queryable, leaderId: number, no: number, slots: number): Promise<boolean> => {
   const { rowCount } = await db.query(
     slots === 0
@@ -101,7 +117,10 @@ export const useDispatch = async (db: Queryable, leaderId: number, no: number, s
   return rowCount === 1;
 };
 
-/** A handler's limit of calls in flight, locked: whoever holds it may give slots to a submission, or take some from it. */
+/**
+ * A handler's limit of calls in flight, locked: whoever holds it may give slots to a submission, or
+ * take some from it.
+ */
 export const lockHandlerLimit = async (db: Queryable, handlerId: number): Promise<number> => {
   const { rows } = await db.query<{ limit: number }>({
     name: 'lock-handler-limit',
@@ -129,7 +148,10 @@ where d.leader_id = s.leader_id and d.no = s.no`,
   });
 };
 
-/** A submission without a recent sign of life gives one, with the slots that were free for it: under the handler's lock. False: it is not known. */
+/**
+ * A submission without a recent sign of life gives one, with the slots that were free for it: under
+ * the handler's lock. False: it is not known.
+ */
 export const reviveDispatch = async (db: Queryable, leaderId: number, no: number, slots: number): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'revive-dispatch',

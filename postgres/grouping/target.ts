@@ -8,8 +8,9 @@ export interface TargetRow {
 }
 
 /**
- * Registers the targets' leaders, then the targets; both `on conflict do nothing`. Runs in a commit of its own before the tasks are
- * inserted (store.md R: register + insert in one transaction loses wakes). The caller caches what comes back.
+ * Registers the targets' leaders, then the targets; both `on conflict do nothing`. Runs in a commit
+ * of its own before the tasks are inserted (store.md R: register + insert in one transaction loses
+ * wakes). The caller caches what comes back.
  */
 export const registerTargets = async (
   db: Queryable,
@@ -88,7 +89,10 @@ export const setTargetOverrides = async (
   });
 };
 
-/** `flushTargets` for what waits in lanes: it is put into a batch as soon as its lane may send one, without waiting for more. Ring the lanes. */
+/**
+ * `flushTargets` for what waits in lanes: it is put into a batch as soon as its lane may send one,
+ * without waiting for more. Ring the lanes.
+ */
 export const flushLanes = async (
   db: Queryable,
   handler: string,
@@ -110,8 +114,9 @@ from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.l
 };
 
 /**
- * Makes everything that waits ready now due at once (G6); answers how many tasks of how many targets. The caller rings, which
- * then finds them due already (with `distinctBy` only it can tell whether a task may go). Targets are locked in id order, as everywhere.
+ * Makes everything that waits ready now due at once (G6); answers how many tasks of how many
+ * targets. The caller rings, which then finds them due already (with `distinctBy` only it can tell
+ * whether a task may go). Targets are locked in id order, as everywhere.
  */
 export const flushTargets = async (
   db: Queryable,

@@ -29,8 +29,8 @@ export interface StoredTask {
 }
 
 /**
- * Inserts in one statement and leaves out ids that are there already; answers the ids that it inserted.
- * For a few tasks, or inside a caller's transaction (COPY cannot skip a repeated id).
+ * Inserts in one statement and leaves out ids that are there already; answers the ids that it
+ * inserted. For a few tasks, or inside a caller's transaction (COPY cannot skip a repeated id).
  */
 export const insertTasks = async (db: Queryable, tasks: readonly NewTask[]): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
@@ -69,8 +69,9 @@ select id from stored`,
 };
 
 /**
- * The fast way for many (store.md section 4: 6.3-7.5 microseconds a task): COPY into `task`, `queue` and `delayed`; seq is known
- * beforehand, so no round trip between them. A repeated id throws 23505 and the caller's transaction must be rolled back.
+ * The fast way for many (store.md section 4: 6.3-7.5 microseconds a task): COPY into `task`,
+ * `queue` and `delayed`; seq is known beforehand, so no round trip between them. A repeated id
+ * throws 23505 and the caller's transaction must be rolled back.
  */
 export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Promise<void> => {
   const { rows } = await client.query<{ base: number; now: string; nowMs: number }>({
@@ -137,7 +138,10 @@ const copy = async (
   await pipeline(Readable.from(chunks()), client.query(copyFrom(statement)));
 };
 
-/** The stored content of those of the ids that exist, for telling "the same task again" from "another task with that id" (A1). */
+/**
+ * The stored content of those of the ids that exist, for telling "the same task again" from
+ * "another task with that id" (A1).
+ */
 export const findTasks = async (db: Queryable, ids: readonly string[]): Promise<StoredTask[]> => {
   const { rows } = await db.query<StoredTask>({
     name: 'find-tasks',
@@ -152,7 +156,10 @@ from task t join target g on g.id = t.target_id join handler h on h.id = g.handl
 /** Who is told about a task's end; the same address is one row. */
 export const INITIATOR_MS = 300_000;
 
-/** To be registered again before it is used after `INITIATOR_MS`: one that nothing refers to is deleted some time later (`deleteUnusedInitiators`). */
+/**
+ * To be registered again before it is used after `INITIATOR_MS`: one that nothing refers to is
+ * deleted some time later (`deleteUnusedInitiators`).
+ */
 export const registerInitiator = async (
   db: Queryable,
   kind: 'workflow' | 'webhook',
@@ -174,7 +181,10 @@ on conflict (address) do update set used_at = clock()`,
   return rows[0]!.id;
 };
 
-/** `::int`: a caller's own client reads int8 as text. How many tasks wait, counted up to `limit + 1`: of one handler, or of each of the targets. */
+/**
+ * `::int`: a caller's own client reads int8 as text. How many tasks wait, counted up to `limit +
+ * 1`: of one handler, or of each of the targets.
+ */
 export const countQueued = async (db: Queryable, handlerId: number, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'count-queued',

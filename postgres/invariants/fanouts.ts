@@ -1,7 +1,10 @@
 import type { Invariant } from './invariant';
 import { ofTable } from './invariant';
 
-/** Fan-outs: what their row says is what their segments say, and whoever asked is told of the end, once (spec/fanout.md). */
+/**
+ * Fan-outs: what their row says is what their segments say, and whoever asked is told of the end,
+ * once (spec/fanout.md).
+ */
 export const fanouts: readonly Invariant[] = [
   {
     name: 'the open segments of a fan-out are those with bits',

@@ -2,8 +2,9 @@ import type { Invariant } from './invariant';
 import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invariant';
 
 /**
- * Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14; store.md R). What only a worker can keep up
- * (its sweeper mends lost rings, its leaders look) is asked for where one has been alive for a while: with none, waiting is no fault.
+ * Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14;
+ * store.md R). What only a worker can keep up (its sweeper mends lost rings, its leaders look) is
+ * asked for where one has been alive for a while: with none, waiting is no fault.
  */
 
 const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;

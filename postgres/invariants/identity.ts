@@ -1,9 +1,15 @@
 import type { Invariant } from './invariant';
 import { ofTable } from './invariant';
 
-/** Ids and places are given once: what the indexes and the sequences keep, asked without trusting them. */
+/**
+ * Ids and places are given once: what the indexes and the sequences keep, asked without trusting
+ * them.
+ */
 
-/** Of each sequence: its table, the column that it fills, and how many of its values one number of the sequence stands for. */
+/**
+ * Of each sequence: its table, the column that it fills, and how many of its values one number of
+ * the sequence stands for.
+ */
 const SEQUENCES = [
   ['submit_seq', 'task', 'seq', 16_384],
   ['batch_id_seq', 'batch', 'id', 1],
@@ -42,7 +48,9 @@ const UNIQUE_INDEXES = [
   'work_item_pkey',
 ] as const;
 
-/** Grouped by an expression that no index has: one that is broken would answer as if all were well. */
+/**
+ * Grouped by an expression that no index has: one that is broken would answer as if all were well.
+ */
 const SAME_ID = `
 select min(t.id) as id, array_agg(t.seq order by t.seq) as seqs from looked t group by t.id || '' having count(*) > 1`;
 const whole = ofTable('task', `${SAME_ID} order by 1 limit 20`);

@@ -1,18 +1,23 @@
 import { OVERDUE_CALL_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 
 /**
- * What must hold in the store at every instant, as a statement that answers the rows which break it: none, or a bug (or somebody's hand).
- * Static text; at most 20 rows, each naming what a person would look for.
+ * What must hold in the store at every instant, as a statement that answers the rows which break
+ * it: none, or a bug (or somebody's hand). Static text; at most 20 rows, each naming what a person
+ * would look for.
  */
 export interface Invariant {
   name: string;
   /** Looks at everything. */
   text: string;
-  /** Where that grows with the history or the backlog: how a part of it is looked at. Left out: it reads little, by indexes. */
+  /**
+   * Where that grows with the history or the backlog: how a part of it is looked at. Left out: it
+   * reads little, by indexes.
+   */
   sample?: Sample;
   /**
-   * May be broken for the moment between two commits of a running system (a ring on its way): only rows found twice, `verifyStore` apart,
-   * count. Such a statement answers nothing that changes with the time, and in a fixed order.
+   * May be broken for the moment between two commits of a running system (a ring on its way): only
+   * rows found twice, `verifyStore` apart, count. Such a statement answers nothing that changes
+   * with the time, and in a fixed order.
    */
   passing?: boolean;
 }
@@ -20,18 +25,27 @@ export interface Invariant {
 export interface Sample {
   /** The table whose rows are looked at, each with everything that it refers to. */
   of: SampledTable;
-  /** The same statement for some windows of its keys: $1 and $2 are their first and last keys, $3 the most rows. Null: only as a whole. */
+  /**
+   * The same statement for some windows of its keys: $1 and $2 are their first and last keys, $3
+   * the most rows. Null: only as a whole.
+   */
   text: string | null;
 }
 
 interface Key {
   column: string;
   type: 'bigint' | 'uuid';
-  /** What a row stands for where it is not one row: the windows hold about as much of it as rows of other tables. */
+  /**
+   * What a row stands for where it is not one row: the windows hold about as much of it as rows of
+   * other tables.
+   */
   weight?: string;
 }
 
-/** The tables that may be larger than one look, and the leading column of an index of each: by it the windows are cut. */
+/**
+ * The tables that may be larger than one look, and the leading column of an index of each: by it
+ * the windows are cut.
+ */
 export const SAMPLED = {
   task: { column: 'seq', type: 'bigint' },
   member: { column: 'seq', type: 'bigint' },
@@ -57,7 +71,10 @@ export type SampledTable = keyof typeof SAMPLED;
 
 export const keyOf = (table: SampledTable): Key => SAMPLED[table];
 
-/** An invariant of one table's rows: `select` reads them as `looked`, all of them or those of the windows. */
+/**
+ * An invariant of one table's rows: `select` reads them as `looked`, all of them or those of the
+ * windows.
+ */
 export const ofTable = (of: SampledTable, select: string): Pick<Invariant, 'text' | 'sample'> => {
   const { column, type } = keyOf(of);
   const key = `x.${column} between w.a::${type} and w.b::${type}`;
@@ -81,5 +98,8 @@ export const SILENT = `interval '30 s'`;
 /** A wake that was not answered for so long, and a call so long past its deadline. */
 export const UNANSWERED = `${UNANSWERED_MS} * interval '1 ms'`;
 export const OVERDUE = `${OVERDUE_CALL_MS} * interval '1 ms'`;
-/** What only a worker can keep up is asked for where one has been alive for a while: with none, waiting is no fault. */
+/**
+ * What only a worker can keep up is asked for where one has been alive for a while: with none,
+ * waiting is no fault.
+ */
 export const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT} and n.started_at < clock() - interval '10 s')`;

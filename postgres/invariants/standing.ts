@@ -1,7 +1,9 @@
 import { STANDING_EXECUTIONS, STANDING_MONITORS, STANDING_NOTIFIER, STANDING_PARTITIONS } from '../sweeper/overdueWork';
 import type { Invariant } from './invariant';
 
-/** Whoever has due work moves: each reads what is overdue, by an index, and names what stands still. */
+/**
+ * Whoever has due work moves: each reads what is overdue, by an index, and names what stands still.
+ */
 export const standing: readonly Invariant[] = [
   {
     name: 'a monitor with overdue batches looks',

@@ -1,9 +1,10 @@
 import type { Client, Queryable } from '../pool';
 
 /**
- * Cancelling of a batch in a lane (G9): the statements of one transaction, in their order. The lane's row first, as a grant takes it, which
- * so comes before or after; then the batch's, which a mark and a settlement take first and the lane's after it. So the batch is not waited
- * for: whoever holds it is about to say more of it, and the cancel lets go and looks again.
+ * Cancelling of a batch in a lane (G9): the statements of one transaction, in their order. The
+ * lane's row first, as a grant takes it, which so comes before or after; then the batch's, which a
+ * mark and a settlement take first and the lane's after it. So the batch is not waited for: whoever
+ * holds it is about to say more of it, and the cancel lets go and looks again.
  */
 
 export interface BatchInLane {
@@ -44,7 +45,10 @@ export interface CancelledMember {
   batchId: number;
 }
 
-/** What is left of it ends, each task by itself: a batch has no such end, all its members went elsewhere. Their keys are free. */
+/**
+ * What is left of it ends, each task by itself: a batch has no such end, all its members went
+ * elsewhere. Their keys are free.
+ */
 export const cancelMembers = async (client: Client, batchId: number): Promise<CancelledMember[]> => {
   const { rows } = await client.query<CancelledMember>({
     name: 'cancel-members',
@@ -66,7 +70,10 @@ from gone g join task k on k.seq = g.seq cross join over o join target t on t.id
   return rows;
 };
 
-/** Lanes with batches that depend on it: after its end was written, so that a dependency that was written meanwhile is seen (C18). */
+/**
+ * Lanes with batches that depend on it: after its end was written, so that a dependency that was
+ * written meanwhile is seen (C18).
+ */
 export const findDependentLanes = async (db: Queryable, batchId: number): Promise<number[]> => {
   const { rows } = await db.query<{ laneId: number }>({
     name: 'find-dependent-lanes',
@@ -77,7 +84,10 @@ select distinct s.lane_id as "laneId" from dependency d join submission s on s.b
   return rows.map(({ laneId }) => laneId);
 };
 
-/** A batch that stands open in a lane, or that the downstream has accepted, with those of its tasks that were named and how many it has. */
+/**
+ * A batch that stands open in a lane, or that the downstream has accepted, with those of its tasks
+ * that were named and how many it has.
+ */
 export interface NamedBatch {
   batchId: number;
   service: string | null;

@@ -2,7 +2,10 @@ import type { Client, Queryable } from '../pool';
 
 /** What an operator sets about lanes. Each rings nothing: that is for after the commit. */
 
-/** Every lane, or the one of a service; answers those that there are. Pausing again keeps the first time and takes the new reason. */
+/**
+ * Every lane, or the one of a service; answers those that there are. Pausing again keeps the first
+ * time and takes the new reason.
+ */
 export const pauseLanes = async (db: Queryable, service: string, reason: string): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'pause-lanes',
@@ -72,7 +75,10 @@ export interface HaltedLane {
   writes: string[] | null;
 }
 
-/** The lane with what halts it, locked: batch first, as a settlement does. Null: there is no such lane. */
+/**
+ * The lane with what halts it, locked: batch first, as a settlement does. Null: there is no such
+ * lane.
+ */
 export const lockHalted = async (client: Client, service: string): Promise<HaltedLane | null> => {
   const values = [service];
   await client.query({
@@ -101,7 +107,10 @@ export const unhaltLane = async (client: Client, laneId: number): Promise<void> 
   });
 };
 
-/** An operator had it sent again, knowing that it may have been applied: under the same key, at its place, with all its members. */
+/**
+ * An operator had it sent again, knowing that it may have been applied: under the same key, at its
+ * place, with all its members.
+ */
 export const reopenParked = async (client: Client, batchId: number): Promise<void> => {
   await client.query({
     name: 'reopen-parked',
@@ -112,7 +121,10 @@ where id = $1 and state = 3`,
   });
 };
 
-/** The lane in which some tasks, or a batch, stand open; null: in none. Their outcome is decided there (`lane fix`, `lane skip`). */
+/**
+ * The lane in which some tasks, or a batch, stand open; null: in none. Their outcome is decided
+ * there (`lane fix`, `lane skip`).
+ */
 export const laneOfParked = async (
   db: Queryable,
   ids: readonly string[] | null,

@@ -1,9 +1,15 @@
 import { UNLIMITED_CALLS as UNLIMITED } from '../../workflows/planning/lanes/tokens';
 import type { Client, Queryable } from '../pool';
 
-/** The statements of one grant, in their order; `activities/lanes/grant.ts` runs them in one transaction under the queuer's lock. */
+/**
+ * The statements of one grant, in their order; `activities/lanes/grant.ts` runs them in one
+ * transaction under the queuer's lock.
+ */
 
-/** A queuer, locked for the length of a grant: so grants of a partition come one after another, and no lane need be locked for them. */
+/**
+ * A queuer, locked for the length of a grant: so grants of a partition come one after another, and
+ * no lane need be locked for them.
+ */
 export interface LockedQueuer {
   holder: string | null;
   runStartedAtMs: number | null;
@@ -44,9 +50,10 @@ from queuer q where q.id = $1`,
 };
 
 /**
- * Submitters that the workflow does not know, or that gave no sign of life for their lease, are gone, and their batches come back: one whose
- * call was marked is unknown (nobody takes it up before that call's deadline; its true answer still counts), any other is as it was. This is
- * also the takeover of a dead run's. Answers the slots that live ones hold.
+ * Submitters that the workflow does not know, or that gave no sign of life for their lease, are
+ * gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
+ * before that call's deadline; its true answer still counts), any other is as it was. This is also
+ * the takeover of a dead run's. Answers the slots that live ones hold.
  */
 export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
   const { rows: gone } = await client.query<{ no: number }>({
@@ -54,7 +61,11 @@ export const recoverSubmitters = async (client: Client, queuerId: number, live: 
     text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
     values: [queuerId, live],
   });
-  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+  if (gone.length > 0)
+    await recoverBatches(
+      client,
+      gone.map(({ no }) => no),
+    );
   const { rows } = await client.query<{ slots: number }>({
     name: 'slots-taken',
     text: 'select coalesce(sum(slots), 0)::int as slots from submitter where queuer_id = $1',
@@ -63,14 +74,21 @@ export const recoverSubmitters = async (client: Client, queuerId: number, live: 
   return rows[0]!.slots;
 };
 
-/** The same for those alone whose lease has passed: for a submitter that grants itself, which does not know who else is live. */
+/**
+ * The same for those alone whose lease has passed: for a submitter that grants itself, which does
+ * not know who else is live.
+ */
 export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
   const { rows: gone } = await client.query<{ no: number }>({
     name: 'forget-expired-submitters',
     text: 'delete from submitter where queuer_id = $1 and expires_at <= clock() returning no',
     values: [queuerId],
   });
-  if (gone.length > 0) await recoverBatches(client, gone.map(({ no }) => no)); // prettier-ignore
+  if (gone.length > 0)
+    await recoverBatches(
+      client,
+      gone.map(({ no }) => no),
+    );
 };
 
 export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
@@ -110,9 +128,10 @@ export interface LaneFacts {
 }
 
 /**
- * The lanes to choose from, locked in id order: by the round in which they are due, or by the place of their first batch (`single`). From
- * the index of ready lanes: those with nothing to do cost nothing. Whether they are stopped is asked again of the locked rows: one that was
- * halted or paused while this waited for its lock is left out.
+ * The lanes to choose from, locked in id order: by the round in which they are due, or by the place
+ * of their first batch (`single`). From the index of ready lanes: those with nothing to do cost
+ * nothing. Whether they are stopped is asked again of the locked rows: one that was halted or
+ * paused while this waited for its lock is left out.
  */
 export const lockReadyLanes = async (
   client: Client,
@@ -171,7 +190,10 @@ export interface OpenBatch {
   targetId: number;
   /** As its tasks weigh; `weight` is its cost in the shares. */
   load: number;
-  /** Its handler has limits of calls, rates or weight in flight, or back pressure left it or its target fewer calls. */
+  /**
+   * Its handler has limits of calls, rates or weight in flight, or back pressure left it or its
+   * target fewer calls.
+   */
   limited: boolean;
   /** Its handler or its target is; a resume rings the lane. */
   paused: boolean;
@@ -180,7 +202,10 @@ export interface OpenBatch {
   ageMs: number;
 }
 
-/** The first open batches of each lane, in their order and without a gap (but those of status refused, which block nothing): after the lock, in a snapshot of its own. */
+/**
+ * The first open batches of each lane, in their order and without a gap (but those of status
+ * refused, which block nothing): after the lock, in a snapshot of its own.
+ */
 export const readOpenBatches = async (
   db: Queryable,
   laneIds: readonly number[],
@@ -203,7 +228,10 @@ join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join tar
   return rows;
 };
 
-/** In flight from here on, in the hands of these submitters. Throws when one of them was not as the plan saw it. */
+/**
+ * In flight from here on, in the hands of these submitters. Throws when one of them was not as the
+ * plan saw it.
+ */
 export const grantBatches = async (
   client: Client,
   grants: readonly { id: number; from: number; submitter: number; startInMs: number }[],
@@ -216,7 +244,12 @@ given as (
   update submission s set status = 3, resolving = g.was = 2, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
 carried as (update batch b set dispatch = g.submitter, retry_at = case when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
 select count(*)::int as n from carried`,
-    values: [grants.map((grant) => grant.id), grants.map((grant) => grant.from), grants.map((grant) => grant.submitter), grants.map((grant) => grant.startInMs)], // prettier-ignore
+    values: [
+      grants.map((grant) => grant.id),
+      grants.map((grant) => grant.from),
+      grants.map((grant) => grant.submitter),
+      grants.map((grant) => grant.startInMs),
+    ],
   });
   if (rows[0]?.n !== grants.length)
     throw new Error(`grant: expected to grant ${grants.length} batches, granted ${rows[0]?.n}; rolled back`);
@@ -274,7 +307,10 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
   return rows[0]!;
 };
 
-/** Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a lane waits for one that is on its way. */
+/**
+ * Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a
+ * lane waits for one that is on its way.
+ */
 export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ ready: boolean; soon: boolean }> => {
   const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
     name: 'look-for-ready',

@@ -3,7 +3,10 @@ import { ROUND } from '../../workflows/planning/lanes/strategies';
 import { APPROACHES, LANE_KINDS, ON_INVALID } from '../../workflows/planning/lanes/types';
 import type { Client, Queryable } from '../pool';
 
-/** Lanes as submitters know them: registered, bound to targets, locked for the length of an acceptance. */
+/**
+ * Lanes as submitters know them: registered, bound to targets, locked for the length of an
+ * acceptance.
+ */
 
 export interface LaneRow {
   id: number;
@@ -12,8 +15,9 @@ export interface LaneRow {
 }
 
 /**
- * Registers services, then the targets that feed them; in commits of their own, before anything is submitted to them. The first handler that
- * uses a service gives its lane the rules, and may change them (`changeRules`); another one's are not taken.
+ * Registers services, then the targets that feed them; in commits of their own, before anything is
+ * submitted to them. The first handler that uses a service gives its lane the rules, and may change
+ * them (`changeRules`); another one's are not taken.
  */
 export const registerLanes = async (
   db: Queryable,
@@ -55,7 +59,10 @@ const numbersOf = (rules: LaneRules): (number | null)[] => [
   rules.pendingLimit ?? null,
 ];
 
-/** Lanes of this handler whose rules are others: how many batches of each are in flight, and whether more than its pending limit changes. */
+/**
+ * Lanes of this handler whose rules are others: how many batches of each are in flight, and whether
+ * more than its pending limit changes.
+ */
 export interface ChangedLane {
   id: number;
   service: string;
@@ -79,7 +86,10 @@ from lane l join lane_state s on s.lane_id = l.id where l.service = any($1::text
   return rows;
 };
 
-/** After `lockLaneStates`, under which no grant is made and nothing ends, and a look at what is in flight. They are worth a look. */
+/**
+ * After `lockLaneStates`, under which no grant is made and nothing ends, and a look at what is in
+ * flight. They are worth a look.
+ */
 export const changeRules = async (client: Client, laneIds: readonly number[], rules: LaneRules): Promise<void> => {
   await client.query({
     name: 'change-rules',
@@ -103,8 +113,8 @@ export const findLanes = async (db: Queryable, services: readonly string[]): Pro
 };
 
 /**
- * Binds targets that feed no lane yet and have no work outside of one, which the lane could overtake (C7); answers which lane each of them
- * feeds now (C4: a target feeds one lane, for good).
+ * Binds targets that feed no lane yet and have no work outside of one, which the lane could
+ * overtake (C7); answers which lane each of them feeds now (C4: a target feeds one lane, for good).
  */
 export const bindTargets = async (
   db: Queryable,
@@ -133,7 +143,8 @@ export const findLanesOfTargets = async (db: Queryable, targetIds: readonly numb
 };
 
 /**
- * The lock under which sequences are drawn (C27): in id order, held to the caller's commit, so that a number drawn later is committed later.
+ * The lock under which sequences are drawn (C27): in id order, held to the caller's commit, so that
+ * a number drawn later is committed later.
  */
 export const lockLanes = async (client: Queryable, laneIds: readonly number[]): Promise<void> => {
   await client.query({
@@ -167,8 +178,8 @@ where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
 };
 
 /**
- * R1 of lanes: worth a look. Without a condition, so that it waits for a grant that holds the row and is about to clear what it read before
- * this caller's commit.
+ * R1 of lanes: worth a look. Without a condition, so that it waits for a grant that holds the row
+ * and is about to clear what it read before this caller's commit.
  */
 export const markReady = async (db: Queryable, laneIds: readonly number[]): Promise<void> => {
   await db.query({

@@ -22,7 +22,10 @@ export interface InsertedSubmission {
   seq: number;
 }
 
-/** Draws the sequence and stores tasks, batch, members and place in the lane: one statement, so that a task is in one place at any instant. */
+/**
+ * Draws the sequence and stores tasks, batch, members and place in the lane: one statement, so that
+ * a task is in one place at any instant.
+ */
 export const insertSubmission = async (db: Queryable, s: NewSubmission): Promise<InsertedSubmission> => {
   const { rows } = await db.query<InsertedSubmission>({
     name: 'insert-submission',
@@ -70,8 +73,8 @@ export interface DependedOn {
 }
 
 /**
- * What the named batches came to so far, locked until this transaction ends: one that ends meanwhile waits, and then finds the dependency
- * that is about to be written (C18).
+ * What the named batches came to so far, locked until this transaction ends: one that ends
+ * meanwhile waits, and then finds the dependency that is about to be written (C18).
  */
 export const lockDependedOn = async (db: Queryable, batchIds: readonly number[]): Promise<DependedOn[]> => {
   const { rows } = await db.query<DependedOn>({
@@ -95,7 +98,9 @@ export const insertDependencies = async (
   });
 };
 
-/** The batch that some stored tasks were given in, each with its place; for a call that is repeated. */
+/**
+ * The batch that some stored tasks were given in, each with its place; for a call that is repeated.
+ */
 export const findGiven = async (
   db: Queryable,
   ids: readonly string[],

@@ -1,10 +1,11 @@
 import type { Client } from '../pool';
 
 /**
- * Lanes whose time has come are worth a look; and the first of those that wait for a limit of a handler: under the queuer's lock, by whoever
- * comes after something has ended, so that no end is missed between a look and what it writes. Of these no more than calls of their handler
- * are free, and at most `most` in all, fewer than are looked at: where none may go they would be looked at again and again in place of
- * lanes of others (C3).
+ * Lanes whose time has come are worth a look; and the first of those that wait for a limit of a
+ * handler: under the queuer's lock, by whoever comes after something has ended, so that no end is
+ * missed between a look and what it writes. Of these no more than calls of their handler are free,
+ * and at most `most` in all, fewer than are looked at: where none may go they would be looked at
+ * again and again in place of lanes of others (C3).
  */
 export const promoteDueLanes = async (client: Client, queuerId: number, most: number): Promise<void> => {
   await client.query({

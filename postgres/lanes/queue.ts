@@ -1,7 +1,10 @@
 import { SEQ_STRIDE } from '../grouping/task';
 import type { Client, Queryable } from '../pool';
 
-/** Tasks of ordered handlers that are in no batch yet: one order a lane, across the targets that feed it. */
+/**
+ * Tasks of ordered handlers that are in no batch yet: one order a lane, across the targets that
+ * feed it.
+ */
 
 export interface NewLaneTask {
   id: string;
@@ -17,7 +20,10 @@ export interface NewLaneTask {
   writes: readonly string[];
 }
 
-/** After `lockLanes`, in the same transaction (C27). Leaves out ids that are there already; answers those that it inserted. */
+/**
+ * After `lockLanes`, in the same transaction (C27). Leaves out ids that are there already; answers
+ * those that it inserted.
+ */
 export const insertLaneTasks = async (db: Queryable, tasks: readonly NewLaneTask[]): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-lane-tasks',
@@ -122,8 +128,9 @@ where lane_id = $1 and ($2::bigint is null or seq < $2) order by seq limit $3`,
 };
 
 /**
- * A contiguous prefix out of the lane's queue, into a batch at the same place: one statement, so a task is in one place. It reads and writes what its
- * tasks do; where one of them declared nothing, neither did the batch: it conflicts with every other (C25).
+ * A contiguous prefix out of the lane's queue, into a batch at the same place: one statement, so a
+ * task is in one place. It reads and writes what its tasks do; where one of them declared nothing,
+ * neither did the batch: it conflicts with every other (C25).
  */
 export const formLaneBatch = async (
   client: Client,
@@ -153,7 +160,16 @@ placed as (
     array(select distinct k from taken t cross join lateral unnest(t.writes) k where not u.undeclared order by k)
   from formed f, (select bool_or(cardinality(reads) + cardinality(writes) = 0) as undeclared from taken) u)
 select count(*)::int as n from joined`,
-    values: [batch.laneId, batch.targetId, batch.handlerId, batch.reason, batch.seqs, batch.bytes, batch.weight, batch.seqs[0]], // prettier-ignore
+    values: [
+      batch.laneId,
+      batch.targetId,
+      batch.handlerId,
+      batch.reason,
+      batch.seqs,
+      batch.bytes,
+      batch.weight,
+      batch.seqs[0],
+    ],
   });
   if (rows[0]?.n !== batch.seqs.length)
     throw new Error(
@@ -161,7 +177,10 @@ select count(*)::int as n from joined`,
     );
 };
 
-/** Tasks of a handler that wait in lanes: in their queues, and in batches that the downstream does not have. Counted to the end, lane by lane. */
+/**
+ * Tasks of a handler that wait in lanes: in their queues, and in batches that the downstream does
+ * not have. Counted to the end, lane by lane.
+ */
 export const countQueuedInLanes = async (db: Queryable, handlerId: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'count-queued-in-lanes',
@@ -207,7 +226,10 @@ from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id w
   return rows[0] ?? null;
 };
 
-/** Lanes that have something to send and that nobody marked: a ring was lost, or a caller's transaction committed and nobody rang. For the sweeper. */
+/**
+ * Lanes that have something to send and that nobody marked: a ring was lost, or a caller's
+ * transaction committed and nobody rang. For the sweeper.
+ */
 export const markForgottenLanes = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'mark-forgotten-lanes',

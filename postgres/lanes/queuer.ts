@@ -1,13 +1,18 @@
 import type { LastTurn } from '../grouping/leader';
 import type { Client, Queryable } from '../pool';
 
-/** The ring state of queuers: a row as a leader's, woken by the same protocol (store.md section 1). */
+/**
+ * The ring state of queuers: a row as a leader's, woken by the same protocol (store.md section 1).
+ */
 
 export interface WokenQueuer {
   queuerId: number;
 }
 
-/** A submitter is free, and something may go now, or sooner than the queuer knows; or one is dead, and what it held is to be recovered. */
+/**
+ * A submitter is free, and something may go now, or sooner than the queuer knows; or one is dead,
+ * and what it held is to be recovered.
+ */
 const HAS_WORK = `
   (exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock())
     or exists (select from lane_state s where s.queuer_id = q.id and s.ready and s.paused_at is null and s.halted_by is null)
@@ -15,8 +20,8 @@ const HAS_WORK = `
   and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0) < q.slots`;
 
 /**
- * R2: the election, after R1's commit. A queuer whose submitters are all at work is not woken: each of them looks for the next batch itself,
- * and looks once more after it gave up its slot.
+ * R2: the election, after R1's commit. A queuer whose submitters are all at work is not woken: each
+ * of them looks for the next batch itself, and looks once more after it gave up its slot.
  */
 export const wakeQueuers = async (
   db: Queryable,
@@ -34,7 +39,10 @@ returning q.id as "queuerId"`,
   return rows;
 };
 
-/** Queuers that were silent past their lease, and those whose lanes became due while nobody waited for them. For the sweeper. */
+/**
+ * Queuers that were silent past their lease, and those whose lanes became due while nobody waited
+ * for them. For the sweeper.
+ */
 export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promise<(WokenQueuer & LastTurn)[]> => {
   const { rows } = await db.query<WokenQueuer & LastTurn>({
     name: 'wake-expired-queuers',
@@ -59,8 +67,8 @@ export const queuersOf = async (db: Queryable, laneIds: readonly number[]): Prom
 };
 
 /**
- * A submitter that was the last one ends and nothing is left: the queuer steps down, without a turn of its own. Nobody may have woken it, and
- * there must be nothing that waits for its time.
+ * A submitter that was the last one ends and nothing is left: the queuer steps down, without a turn
+ * of its own. Nobody may have woken it, and there must be nothing that waits for its time.
  */
 export const releaseQueuer = async (db: Queryable, queuerId: number, epoch: number): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -95,11 +103,24 @@ update queuer set state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000
   acquired_at = case when epoch = $6 then acquired_at else clock() end, epoch = $6, turn = $7, answer = $8,
   expires_at = case when $2::smallint <> 0 then greatest(clock(), to_timestamp($3::float8 / 1000)) + $9 * interval '1 ms' end, woken_at = null
 where id = $1`,
-    values: [p.queuerId, p.state, p.wakeAtMs, p.runId, p.runStartedAtMs, p.epoch, p.turn, JSON.stringify(p.answer), p.leaseMs], // prettier-ignore
+    values: [
+      p.queuerId,
+      p.state,
+      p.wakeAtMs,
+      p.runId,
+      p.runStartedAtMs,
+      p.epoch,
+      p.turn,
+      JSON.stringify(p.answer),
+      p.leaseMs,
+    ],
   });
 };
 
-/** After the publication's commit, in a new snapshot: is there something to grant that it did not see? */
+/**
+ * After the publication's commit, in a new snapshot: is there something to grant that it did not
+ * see?
+ */
 export const hasUnseenWork = async (db: Queryable, queuerId: number): Promise<boolean> => {
   const { rows } = await db.query<{ work: boolean }>({
     name: 'has-unseen-work',

@@ -1,6 +1,9 @@
 import type { Client, Queryable } from '../pool';
 
-/** What an answer means for a lane; in the transaction that settles the batch, after its row was locked. */
+/**
+ * What an answer means for a lane; in the transaction that settles the batch, after its row was
+ * locked.
+ */
 
 export interface Moved {
   laneId: number;
@@ -8,15 +11,18 @@ export interface Moved {
   onInvalid: number;
 }
 
-/** What a move counts: a look-up without a clear answer (C28), a deadline passed while pending (C9). */
+/**
+ * What a move counts: a look-up without a clear answer (C28), a deadline passed while pending (C9).
+ */
 export interface Troubles {
   lookUps?: number;
   overdue?: number;
 }
 
 /**
- * The batch's new status in its lane, and the lane worth a look. Null: it stands in no lane any more. Not before: in so many ms. Look-ups are
- * counted while it stays unknown; deadlines as long as it is open.
+ * The batch's new status in its lane, and the lane worth a look. Null: it stands in no lane any
+ * more. Not before: in so many ms. Look-ups are counted while it stays unknown; deadlines as long
+ * as it is open.
  */
 export const moveSubmission = async (
   db: Queryable,
@@ -40,7 +46,10 @@ returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
   return rows[0] ?? null;
 };
 
-/** Its call ended without an outcome and is looked up right away: nothing else of its lane goes meanwhile. */
+/**
+ * Its call ended without an outcome and is looked up right away: nothing else of its lane goes
+ * meanwhile.
+ */
 export const markResolving = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
     name: 'mark-resolving',
@@ -62,7 +71,10 @@ export const readLookUps = async (
   return rows[0] ?? { lookUps: 0, error: null };
 };
 
-/** It stays unknown and is looked up again: nobody sends it or asks for its status meanwhile. False: a newer attempt exists, or it is over. */
+/**
+ * It stays unknown and is looked up again: nobody sends it or asks for its status meanwhile. False:
+ * a newer attempt exists, or it is over.
+ */
 export const postponeInLane = async (
   client: Client,
   look: { id: number; attempt: number; inMs: number; error: string },
@@ -77,7 +89,10 @@ where id = $1 and attempt = $2 and state = 1`,
   return rowCount === 1;
 };
 
-/** What halted the lane came to its end after all (a true answer came late, or from outside): nothing is left for an operator to decide. */
+/**
+ * What halted the lane came to its end after all (a true answer came late, or from outside):
+ * nothing is left for an operator to decide.
+ */
 export const endHaltBy = async (db: Queryable, laneId: number, batchId: number): Promise<void> => {
   await db.query({
     name: 'end-halt-by',
@@ -121,8 +136,9 @@ where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
 };
 
 /**
- * A part of a batch takes a place in the lane: within its batch's range, so before everything later (its sequence is that of its first task,
- * counted from its batch's). It reads and writes what the batch did, and whoever needed the batch needs the part as well.
+ * A part of a batch takes a place in the lane: within its batch's range, so before everything later
+ * (its sequence is that of its first task, counted from its batch's). It reads and writes what the
+ * batch did, and whoever needed the batch needs the part as well.
  */
 export const insertPart = async (
   db: Queryable,
@@ -146,7 +162,10 @@ union all select $1, d.needs from dependency d where d.batch_id = $2 on conflict
   });
 };
 
-/** Whose members all went into parts: it stands in the lane no more. First the parts, or nobody would wait for them. */
+/**
+ * Whose members all went into parts: it stands in the lane no more. First the parts, or nobody
+ * would wait for them.
+ */
 export const deleteSubmission = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
     name: 'delete-submission',
@@ -157,7 +176,10 @@ update lane_state l set ready = true, pending = l.pending - (g.status in (3, 4, 
   });
 };
 
-/** C18: fails without being sent, since a batch on which it depends was not applied. Its own dependents are worth a look then. */
+/**
+ * C18: fails without being sent, since a batch on which it depends was not applied. Its own
+ * dependents are worth a look then.
+ */
 export const failDependents = async (client: Client, batchId: number, on: number): Promise<void> => {
   const error = `not sent: batch ${on}, on which it depends, was not applied`;
   await client.query({

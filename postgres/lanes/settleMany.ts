@@ -2,11 +2,15 @@ import type { Client, Queryable } from '../pool';
 import type { Notice, ResultPage } from '../calls/settle';
 import { pagesJson, WRITTEN_DOWN } from '../calls/settle';
 
-/** Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted": a statement for all of them. */
+/**
+ * Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted":
+ * a statement for all of them.
+ */
 
 /**
- * Every member succeeded: the batch is finished and its submission committed, their lanes are worth a look. Guarded by (batch, attempt) as
- * every settlement. Answers those that were written, with their lanes. Lane rows are locked in id order, as a grant does.
+ * Every member succeeded: the batch is finished and its submission committed, their lanes are worth
+ * a look. Guarded by (batch, attempt) as every settlement. Answers those that were written, with
+ * their lanes. Lane rows are locked in id order, as a grant does.
  */
 export const settleLanesSucceeded = async (
   client: Client,
@@ -41,8 +45,8 @@ select d.id, w.lane_id as "laneId" from done d join was w on w.batch_id = d.id`,
 };
 
 /**
- * Lanes whose batches waited for these (C18): worth a look now. A statement of its own, after those batches were locked: its snapshot sees
- * the dependencies that were written meanwhile.
+ * Lanes whose batches waited for these (C18): worth a look now. A statement of its own, after those
+ * batches were locked: its snapshot sees the dependencies that were written meanwhile.
  */
 export const readyAllDependents = async (client: Client, batchIds: readonly number[]): Promise<number[]> => {
   const { rows } = await client.query<{ laneId: number }>({
@@ -66,8 +70,9 @@ export interface AcceptedInLane {
 }
 
 /**
- * The downstream took them and will say later what became of them (H7): pending. Only where the downstream keeps the order does that let
- * the next one of the lane go (C14); elsewhere the lane is not touched. Answers those that were written.
+ * The downstream took them and will say later what became of them (H7): pending. Only where the
+ * downstream keeps the order does that let the next one of the lane go (C14); elsewhere the lane is
+ * not touched. Answers those that were written.
  */
 export const acceptInLanes = async (db: Queryable, batches: readonly AcceptedInLane[]): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({

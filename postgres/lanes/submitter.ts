@@ -24,7 +24,10 @@ export const readCarried = async (db: Queryable, ids: readonly number[]): Promis
   return aheadOf(rows);
 };
 
-/** A call about to be made; `attempt` is the last one so far, `timeoutMs` when this one is over at the latest. */
+/**
+ * A call about to be made; `attempt` is the last one so far, `timeoutMs` when this one is over at
+ * the latest.
+ */
 export interface GrantedMark {
   id: number;
   attempt: number;
@@ -40,8 +43,9 @@ const columnsOf = (marks: readonly GrantedMark[]): number[][] => [
 ];
 
 /**
- * Marks calls right before they are made (C29): granted to their submitter, which is not taken for dead, by a queuer that still rules; nobody
- * paused anything, and the batch stands in the lane that its target feeds. Answers those that may be sent; no other must be.
+ * Marks calls right before they are made (C29): granted to their submitter, which is not taken for
+ * dead, by a queuer that still rules; nobody paused anything, and the batch stands in the lane that
+ * its target feeds. Answers those that may be sent; no other must be.
  */
 export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], node: string): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
@@ -85,8 +89,8 @@ returning b.id`,
 };
 
 /**
- * One that its submitter will not send, its partition being another's, goes back to its lane at once; as `recoverBatches` does it for all of a
- * dead submitter. Null: it was not held any more.
+ * One that its submitter will not send, its partition being another's, goes back to its lane at
+ * once; as `recoverBatches` does it for all of a dead submitter. Null: it was not held any more.
  */
 export const returnGranted = async (db: Queryable, batchId: number, submitter: number): Promise<number | null> => {
   const { rows } = await db.query<{ laneId: number }>({
@@ -135,7 +139,9 @@ insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values (
   return rows[0]!.no;
 };
 
-/** A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end. */
+/**
+ * A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end.
+ */
 export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> =>
   (await keepSubmitters(db, [{ no, epoch }], leaseMs)).has(no);
 

@@ -2,7 +2,10 @@ import { UNLIMITED_CALLS } from '../../workflows/planning/lanes/tokens';
 import type { HandlerTokens } from '../../workflows/planning/lanes/types';
 import type { Client } from '../pool';
 
-/** Limits of handlers over their batches in lanes (G1, G4, H6), with what back pressure left of them (H5), and what of them is taken: under the queuer's lock, by which all of it is granted. */
+/**
+ * Limits of handlers over their batches in lanes (G1, G4, H6), with what back pressure left of them
+ * (H5), and what of them is taken: under the queuer's lock, by which all of it is granted.
+ */
 export const readTokens = async (
   client: Client,
   handlerIds: readonly number[],

@@ -16,7 +16,10 @@ export interface MigrationSource {
   down: string | null;
 }
 
-/** The two halves of a migration's file, split at the line that the library that runs them splits it at. */
+/**
+ * The two halves of a migration's file, split at the line that the library that runs them splits it
+ * at.
+ */
 export const readMigration = (name: string): MigrationSource => {
   const text = readFileSync(path.join(MIGRATIONS_DIR, `${name}.sql`), 'utf8');
   const at = text.search(/^\s*--[\s-]*down\s+migration/im);

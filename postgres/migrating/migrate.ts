@@ -25,14 +25,18 @@ type Log = (line: string) => void;
 type What = { direction: 'up' } | { direction: 'down'; count: number };
 
 /**
- * A change of a table waits for the statements that run on it, and everything that comes later waits behind the change: it gives up after this
- * long and is tried again, so that an installation that runs is held up no longer at a time.
+ * A change of a table waits for the statements that run on it, and everything that comes later
+ * waits behind the change: it gives up after this long and is tried again, so that an installation
+ * that runs is held up no longer at a time.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_TRIES = 60;
 const LOCK_PAUSE_MS = 1_000;
 
-/** Brings the schema up to this program's version; safe to run from many processes at once (advisory lock). Returns what it ran. */
+/**
+ * Brings the schema up to this program's version; safe to run from many processes at once (advisory
+ * lock). Returns what it ran.
+ */
 export const migrate = async (databaseUrl: string, schema = 'muster', log: Log = () => undefined): Promise<string[]> =>
   withMigrator(databaseUrl, schema, async (client) => {
     await lockMigrations(client, schema);
@@ -40,7 +44,10 @@ export const migrate = async (databaseUrl: string, schema = 'muster', log: Log =
     return runMigrations(client, schema, { direction: 'up' }, log);
   });
 
-/** Undoes the newest migration, or all after `to`. Throws, with nothing undone, where one of them cannot be. Returns what it undid. */
+/**
+ * Undoes the newest migration, or all after `to`. Throws, with nothing undone, where one of them
+ * cannot be. Returns what it undid.
+ */
 export const migrateDown = async (
   databaseUrl: string,
   schema: string,
@@ -76,7 +83,8 @@ const withMigrator = async <T>(
     throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
   const { url, isPooler } = readUrl(databaseUrl);
   if (isPooler) throw new NeedsSessionError();
-  // No limit on its statements: an index over a large table takes what it takes. A server that is gone is noticed by the keep-alive.
+  // No limit on its statements: an index over a large table takes what it takes. A server that is
+  // gone is noticed by the keep-alive.
   const client = new Session({
     connectionString: url,
     application_name: 'muster migrate',
@@ -145,8 +153,8 @@ const changed = (before: readonly string[], after: readonly string[]): string[] 
 ];
 
 /**
- * Throws where this program cannot run on the tables: a worker or client checks this before anything else. Returns the migrations of newer
- * programs that are applied and no obstacle.
+ * Throws where this program cannot run on the tables: a worker or client checks this before
+ * anything else. Returns the migrations of newer programs that are applied and no obstacle.
  */
 export const checkSchema = async (db: Queryable): Promise<string[]> => {
   let done: string[];

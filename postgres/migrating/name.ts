@@ -1,13 +1,17 @@
 /**
- * What a migration's name says, which is all that a program finds in the database about a migration that it does not know itself.
- * `000013_due_index` is additive: every older program runs on the tables that it leaves. `000015_drop_due.needs_000014` is not: it is for
- * programs that know migration 000014 at least, and an older one must not touch the tables any more.
+ * What a migration's name says, which is all that a program finds in the database about a migration
+ * that it does not know itself. `000013_due_index` is additive: every older program runs on the
+ * tables that it leaves. `000015_drop_due.needs_000014` is not: it is for programs that know
+ * migration 000014 at least, and an older one must not touch the tables any more.
  */
 const NAME = /^(\d{6})_\w+?(?:\.needs_(\d{6}))?$/;
 
 export interface MigrationName {
   number: number;
-  /** The newest migration that a program must know to run on the tables after this one; null: additive, none. */
+  /**
+   * The newest migration that a program must know to run on the tables after this one; null:
+   * additive, none.
+   */
   needs: number | null;
 }
 
@@ -20,7 +24,10 @@ export const parseMigrationName = (name: string): MigrationName | null => {
 export interface UnknownMigrations {
   /** Applied, not known to this program, and no obstacle to it. */
   compatible: string[];
-  /** The same that this program is too old for; also names whose form it does not know, since they may say so in another way. */
+  /**
+   * The same that this program is too old for; also names whose form it does not know, since they
+   * may say so in another way.
+   */
   breaking: string[];
 }
 

@@ -3,16 +3,25 @@ import { parseMigrationName } from './name';
 
 export const MIGRATIONS_TABLE = 'migration';
 
-/** One migration to be run or undone, as SQL for any tool: a transaction of its own that also writes down that it was run. */
+/**
+ * One migration to be run or undone, as SQL for any tool: a transaction of its own that also writes
+ * down that it was run.
+ */
 export interface PlannedMigration {
   name: string;
   direction: 'up' | 'down';
-  /** The newest migration that a program must know to run on the tables after this one; null: every program can. */
+  /**
+   * The newest migration that a program must know to run on the tables after this one; null: every
+   * program can.
+   */
   needs: string | null;
   sql: string;
 }
 
-/** The migrations that bring tables with `applied` up to date, oldest first; `applied` null: there is not even a schema. */
+/**
+ * The migrations that bring tables with `applied` up to date, oldest first; `applied` null: there
+ * is not even a schema.
+ */
 export const planUp = (schema: string, applied: readonly string[] | null): PlannedMigration[] => {
   const pending = knownMigrations().filter((name) => applied?.includes(name) !== true);
   return pending.map((name, index) => {
@@ -24,8 +33,8 @@ export const planUp = (schema: string, applied: readonly string[] | null): Plann
 };
 
 /**
- * The migrations to undo, newest first: the newest that was applied, or, with `to`, all after that one. Throws where one cannot be undone by
- * this program, before anything is.
+ * The migrations to undo, newest first: the newest that was applied, or, with `to`, all after that
+ * one. Throws where one cannot be undone by this program, before anything is.
  */
 export const planDown = (schema: string, applied: readonly string[], to?: string): PlannedMigration[] => {
   const names = [...applied].sort();
@@ -78,5 +87,8 @@ const planned = (
   };
 };
 
-/** A file may end without a semicolon, or with a comment behind it: an empty statement more does no harm. */
+/**
+ * A file may end without a semicolon, or with a comment behind it: an empty statement more does no
+ * harm.
+ */
 const ended = (statement: string): string => (statement.endsWith(';') ? statement : `${statement}\n;`);

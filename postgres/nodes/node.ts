@@ -1,13 +1,19 @@
 import type { Queryable } from '../pool';
 
-/** One live worker process. `seen_at` is the database's clock: whoever reads it needs no clock of its own. */
+/**
+ * One live worker process. `seen_at` is the database's clock: whoever reads it needs no clock of
+ * its own.
+ */
 export interface NodeRow {
   id: string;
   taskQueue: string;
   handlers: readonly string[];
   version: string;
   draining: boolean;
-  /** Whether it answers roll calls of executions (`batch_support`, E3), with what attributes, and which functions it has. */
+  /**
+   * Whether it answers roll calls of executions (`batch_support`, E3), with what attributes, and
+   * which functions it has.
+   */
   batch?: boolean;
   attributes?: Readonly<Record<string, string>>;
   functions?: readonly string[];
@@ -16,9 +22,10 @@ export interface NodeRow {
 }
 
 /**
- * A sign of life; who stops does so for good. Inserts the row where it is not there: at the start, and after a sweeper took the process for
- * dead. An admin's drain is not the row's but the table's of that name: it counts for a row that is there again, too. One that came in the middle
- * of this statement is seen by the next one.
+ * A sign of life; who stops does so for good. Inserts the row where it is not there: at the start,
+ * and after a sweeper took the process for dead. An admin's drain is not the row's but the table's
+ * of that name: it counts for a row that is there again, too. One that came in the middle of this
+ * statement is seen by the next one.
  */
 export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
   await db.query({
@@ -56,7 +63,9 @@ export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Prom
   return rowCount ?? 0;
 };
 
-/** A node that was not seen for this long is not counted on: many of its signs of life are missing. */
+/**
+ * A node that was not seen for this long is not counted on: many of its signs of life are missing.
+ */
 export const NODE_LIVE_MS = 30_000;
 
 /** Handlers that a live worker serves: seen within the last `withinMs`, not draining. */
@@ -71,7 +80,10 @@ where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' order by 1`,
   return rows.map((row) => row.handler);
 };
 
-/** Who answers a roll call (E3): live nodes with `batch_support` and these attributes; those without are not considered. */
+/**
+ * Who answers a roll call (E3): live nodes with `batch_support` and these attributes; those without
+ * are not considered.
+ */
 export const answerRollCall = async (
   db: Queryable,
   call: { functionId: string; attributes: object; withinMs: number },
@@ -102,7 +114,9 @@ export interface NodeFactsRow {
   startedMs: number;
 }
 
-/** All nodes with a sign of life within `withinMs`, and those without that the store still knows. */
+/**
+ * All nodes with a sign of life within `withinMs`, and those without that the store still knows.
+ */
 export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<NodeFactsRow[]> => {
   const { rows } = await db.query<NodeFactsRow>({
     name: 'read-node-facts',
@@ -115,8 +129,9 @@ select id, name, handlers, attributes, drained, draining as stopping, seen_at > 
 };
 
 /**
- * An admin's word: it is to have no partitions and no chunks. By id: this process, whenever it is there. By name: those of that name, also those that
- * start later. Answers the ids of those there are; none: there is no such node, and nothing was written.
+ * An admin's word: it is to have no partitions and no chunks. By id: this process, whenever it is
+ * there. By name: those of that name, also those that start later. Answers the ids of those there
+ * are; none: there is no such node, and nothing was written.
  */
 export const drainNode = async (db: Queryable, idOrName: string): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
@@ -130,7 +145,10 @@ update node n set drained = true from meant m where n.id = m.id returning n.id`,
   return rows.map(({ id }) => id);
 };
 
-/** It may have some again, whichever word kept it from that. Answers the ids of those there are, and whether there was a word. */
+/**
+ * It may have some again, whichever word kept it from that. Answers the ids of those there are, and
+ * whether there was a word.
+ */
 export const undrainNode = async (db: Queryable, idOrName: string): Promise<{ ids: string[]; wasDrained: boolean }> => {
   const { rows } = await db.query<{ ids: string[]; wasDrained: boolean }>({
     name: 'undrain-node',
@@ -144,7 +162,10 @@ select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select 
   return rows[0]!;
 };
 
-/** Words about processes whose rows have been gone for so long that they do not come back; those about names stay. */
+/**
+ * Words about processes whose rows have been gone for so long that they do not come back; those
+ * about names stay.
+ */
 export const forgetDrains = async (db: Queryable, olderThanMs: number): Promise<void> => {
   await db.query({
     name: 'forget-drains',

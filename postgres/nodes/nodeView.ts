@@ -1,6 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** Nodes as people look at them. Who holds a partition and who makes calls are two facts, read apart (B5). */
+/**
+ * Nodes as people look at them. Who holds a partition and who makes calls are two facts, read apart
+ * (B5).
+ */
 
 export interface NodeViewRow {
   id: string;
@@ -20,7 +23,10 @@ export interface NodeViewRow {
   processing: number;
 }
 
-/** All nodes that the store knows, those with the latest sign of life first; load: batches whose last call it made, ended within `overMs`. */
+/**
+ * All nodes that the store knows, those with the latest sign of life first; load: batches whose
+ * last call it made, ended within `overMs`.
+ */
 export const readNodeViews = async (db: Queryable, overMs: number): Promise<NodeViewRow[]> => {
   const { rows } = await db.query<NodeViewRow>({
     name: 'read-node-views',

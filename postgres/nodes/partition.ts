@@ -1,9 +1,10 @@
 import type { Queryable } from '../pool';
 
 /**
- * Partitions and their leases (B1-B18): `lease.holder` may serve it until `expires_at`, under an epoch that rises with every change of
- * holder; whoever writes names the epoch (store.md section 3). Here: registration, and what the balancer writes. What a node writes of its
- * own ones is in `partitionLease.ts`.
+ * Partitions and their leases (B1-B18): `lease.holder` may serve it until `expires_at`, under an
+ * epoch that rises with every change of holder; whoever writes names the epoch (store.md section
+ * 3). Here: registration, and what the balancer writes. What a node writes of its own ones is in
+ * `partitionLease.ts`.
  */
 
 export const partitionResource = (handler: string, no: number): string => `partition/${handler}/${no}`;
@@ -11,7 +12,10 @@ export const partitionResource = (handler: string, no: number): string => `parti
 /** As people and downstreams know it: `<handler>/<no>`. */
 export const partitionName = (resource: string): string => resource.slice('partition/'.length);
 
-/** Partitions of a handler, as many as it has had at most: fewer are asked for later, and what stands in the others still goes. */
+/**
+ * Partitions of a handler, as many as it has had at most: fewer are asked for later, and what
+ * stands in the others still goes.
+ */
 export const registerPartitions = async (
   db: Queryable,
   handlerId: number,
@@ -52,7 +56,10 @@ export interface PartitionRow {
   pinnedTo: string | null;
 }
 
-/** The assignor's own lease, locked to the end of the transaction: so rounds come one after another, whoever runs them (B1). */
+/**
+ * The assignor's own lease, locked to the end of the transaction: so rounds come one after another,
+ * whoever runs them (B1).
+ */
 export const lockAssignor = async (db: Queryable, holder: string): Promise<number> => {
   const { rows } = await db.query<{ epoch: number }>({
     name: 'lock-assignor',
@@ -66,8 +73,8 @@ returning epoch`,
 };
 
 /**
- * All partitions, by name. For one lease after the server started nothing counts as expired: while it was away nobody could renew, and what
- * everyone missed is no sign of anyone's death.
+ * All partitions, by name. For one lease after the server started nothing counts as expired: while
+ * it was away nobody could renew, and what everyone missed is no sign of anyone's death.
  */
 export const readPartitions = async (db: Queryable, leaseMs: number): Promise<PartitionRow[]> => {
   const { rows } = await db.query<PartitionRow>({
@@ -83,7 +90,10 @@ from partition p join lease l on l.resource = p.resource join handler h on h.id 
   return rows;
 };
 
-/** Batches that ended in the last minute, a partition; those without any are left out. The measure of load (B17). */
+/**
+ * Batches that ended in the last minute, a partition; those without any are left out. The measure
+ * of load (B17).
+ */
 export const readPartitionLoads = async (db: Queryable, overMs: number): Promise<{ id: string; batches: number }[]> => {
   const { rows } = await db.query<{ id: string; batches: number }>({
     name: 'read-partition-loads',
@@ -97,7 +107,10 @@ where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not nul
   return rows;
 };
 
-/** Of $1, those that nobody has locked just now: a process that is stopped in the middle of a grant must not hold up the others. */
+/**
+ * Of $1, those that nobody has locked just now: a process that is stopped in the middle of a grant
+ * must not hold up the others.
+ */
 const UNLOCKED = `(select o.resource from lease o where o.resource = any($1::text[]) order by o.resource for no key update skip locked) u`;
 
 export interface Revocation {
@@ -108,7 +121,10 @@ export interface Revocation {
   reason: string;
 }
 
-/** Asks holders to give up what they hold; a lease that changed since the plan was made is left alone. Answers those that were asked. */
+/**
+ * Asks holders to give up what they hold; a lease that changed since the plan was made is left
+ * alone. Answers those that were asked.
+ */
 export const revokePartitions = async (db: Queryable, revocations: readonly Revocation[]): Promise<string[]> => {
   const { rows } = await db.query<{ resource: string }>({
     name: 'revoke-partitions',
@@ -134,7 +150,10 @@ export interface Assignment {
   reason: string;
 }
 
-/** Gives partitions to nodes, under a new epoch each: whatever another one still writes under an older is refused. Answers those given. */
+/**
+ * Gives partitions to nodes, under a new epoch each: whatever another one still writes under an
+ * older is refused. Answers those given.
+ */
 export const assignPartitions = async (
   db: Queryable,
   assignments: readonly Assignment[],
@@ -170,7 +189,10 @@ where resource like 'partition/%' and reason is not null and coalesce(revoked_at
   return rows.map(({ at, reason }) => `${at.toISOString()} ${reason}`);
 };
 
-/** Which node serves this one, for whoever sends work there: null while none does, or while the one that does is to give it up. */
+/**
+ * Which node serves this one, for whoever sends work there: null while none does, or while the one
+ * that does is to give it up.
+ */
 export interface Serving {
   id: string;
   node: string | null;
@@ -190,8 +212,8 @@ from partition p join lease l on l.resource = p.resource where p.handler_id = $1
 };
 
 /**
- * The same of several, locked until the transaction ends: a grant is made under the epoch that it names (store.md section 3). In their own
- * order, so that two of them never wait for each other.
+ * The same of several, locked until the transaction ends: a grant is made under the epoch that it
+ * names (store.md section 3). In their own order, so that two of them never wait for each other.
  */
 export const lockServing = async (db: Queryable, ids: readonly string[]): Promise<Map<string, Serving>> => {
   const { rows } = await db.query<Serving>({
@@ -205,8 +227,10 @@ from lease l where l.resource = any($1::text[]) order by l.resource for share`,
 };
 
 /**
- * Whether the balancer has something to do that nobody told it: a partition whose lease passed a second ago or that was to be given up
- * `overdueMs` ago, or that an admin drained or pinned away from its holder, while a live node is able to have it. As `readPartitions`, nothing has passed just after the server started.
+ * Whether the balancer has something to do that nobody told it: a partition whose lease passed a
+ * second ago or that was to be given up `overdueMs` ago, or that an admin drained or pinned away
+ * from its holder, while a live node is able to have it. As `readPartitions`, nothing has passed
+ * just after the server started.
  */
 export const hasLostPartitions = async (db: Queryable, leaseMs: number, overdueMs: number): Promise<boolean> => {
   const { rows } = await db.query<{ lost: boolean }>({
@@ -227,7 +251,9 @@ select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
   return rows[0]!.lost;
 };
 
-/** An admin's word on where a partition is to be; null: wherever. False: there is no such partition. */
+/**
+ * An admin's word on where a partition is to be; null: wherever. False: there is no such partition.
+ */
 export const pinPartition = async (db: Queryable, id: string, node: string | null): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'pin-partition',

@@ -12,8 +12,9 @@ export interface HeldPartition {
 }
 
 /**
- * Renews what is known to be held under these epochs. Rows that somebody has locked are left for the next time: a process that is stopped in
- * the middle of a grant must not cost this node all of its leases. An expired lease that nobody took is kept: a slow answer never loses one.
+ * Renews what is known to be held under these epochs. Rows that somebody has locked are left for
+ * the next time: a process that is stopped in the middle of a grant must not cost this node all of
+ * its leases. An expired lease that nobody took is kept: a slow answer never loses one.
  */
 export const renewPartitions = async (
   db: Queryable,
@@ -44,7 +45,10 @@ from lease l where l.holder = $1 and l.resource like 'partition/%' and l.expires
   return rows;
 };
 
-/** Gives partitions up at once. `keptFor`: a node of this name is about to come back, and nobody else is to have them for so long. */
+/**
+ * Gives partitions up at once. `keptFor`: a node of this name is about to come back, and nobody
+ * else is to have them for so long.
+ */
 export const releasePartitions = async (
   db: Queryable,
   node: string,
@@ -63,7 +67,10 @@ where l.resource = any($2::text[]) and l.resource = k.id and l.epoch = k.epoch a
   return rows.map(({ id }) => id);
 };
 
-/** In how many ms the next other node that holds partitions will have been silent for a lease; null: there is none. */
+/**
+ * In how many ms the next other node that holds partitions will have been silent for a lease; null:
+ * there is none.
+ */
 export const nextSilenceInMs = async (db: Queryable, node: string, leaseMs: number): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number | null }>({
     name: 'next-silence',

@@ -28,7 +28,10 @@ export const readPartitionViews = async (db: Queryable, handlerId: number | null
   return rows;
 };
 
-/** Who makes calls of tasks of each partition right now, whoever holds it (B5): those that may not be over, by their deadlines. */
+/**
+ * Who makes calls of tasks of each partition right now, whoever holds it (B5): those that may not
+ * be over, by their deadlines.
+ */
 export const readProcessing = async (
   db: Queryable,
 ): Promise<{ id: string; node: string; name: string | null; calls: number }[]> => {
@@ -57,7 +60,10 @@ export const findPartition = async (
 };
 
 /** How many partitions handlers have had at most; those without affinity are missing. */
-export const countPartitions = async (db: Queryable, handlerId: number | null): Promise<Map<number, { n: number; held: number }>> => {
+export const countPartitions = async (
+  db: Queryable,
+  handlerId: number | null,
+): Promise<Map<number, { n: number; held: number }>> => {
   const { rows } = await db.query<{ handlerId: number; n: number; held: number }>({
     name: 'count-partitions',
     text: `
@@ -66,15 +72,20 @@ from partition p join lease l on l.resource = p.resource where $1::int is null o
     values: [handlerId],
   });
   return new Map(rows.map((row) => [row.handlerId, { n: row.n, held: row.held }]));
-}; // prettier-ignore
+};
 
 export interface ServedRow extends PartitionViewRow {
   needs: Record<string, string>;
-  /** Live nodes that may have it: they have the handler and the attributes, and nobody drains them. */
+  /**
+   * Live nodes that may have it: they have the handler and the attributes, and nobody drains them.
+   */
   able: number;
 }
 
-/** The partition that a task belongs to: its lane's, or its leader's. Null: its handler has no affinity. */
+/**
+ * The partition that a task belongs to: its lane's, or its leader's. Null: its handler has no
+ * affinity.
+ */
 export const readServedOf = async (db: Queryable, taskId: string, nodeLiveMs: number): Promise<ServedRow | null> => {
   const { rows } = await db.query<ServedRow>({
     name: 'read-served-of',

@@ -3,11 +3,15 @@ import type { Queryable } from '../pool';
 import type { WokenLeader } from '../grouping/ring';
 
 /**
- * What waited for a node and has one now: the net under those who tell at once (a node that joins, the balancer), so that leaders and queuers
- * need hardly look themselves. Both statements go by what is in the rows: a process that died before it told loses nothing.
+ * What waited for a node and has one now: the net under those who tell at once (a node that joins,
+ * the balancer), so that leaders and queuers need hardly look themselves. Both statements go by
+ * what is in the rows: a process that died before it told loses nothing.
  */
 
-/** Marks lanes whose handler a live node has, and whose partition, if they are in one, a node holds. Answers their queuers. */
+/**
+ * Marks lanes whose handler a live node has, and whose partition, if they are in one, a node holds.
+ * Answers their queuers.
+ */
 export const markServedWaiting = async (db: Queryable, withinMs: number, limit: number): Promise<number[]> => {
   const { rows } = await db.query<{ queuerId: number }>({
     name: 'mark-served-waiting',
@@ -26,7 +30,10 @@ where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
   return [...new Set(rows.map(({ queuerId }) => queuerId))];
 };
 
-/** Wakes leaders whose last turn found no holder of their partition (`heldBy`), where there is one now. */
+/**
+ * Wakes leaders whose last turn found no holder of their partition (`heldBy`), where there is one
+ * now.
+ */
 export const wakeServedWaiting = async (db: Queryable, heldBy: string, leaseMs: number): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-served-waiting',

@@ -14,15 +14,23 @@ export interface BatchRow {
   turn: number;
   state: number;
   reason: number;
-  /** Members when it was formed, and how many of them have left since (put back, split off, or with an end of their own). */
+  /**
+   * Members when it was formed, and how many of them have left since (put back, split off, or with
+   * an end of their own).
+   */
   n: number;
   left: number;
   bytes: number;
   weight: number;
-  /** Calls marked so far (a verdict by hand is one, too), and those that count against `maxAttempts`. */
+  /**
+   * Calls marked so far (a verdict by hand is one, too), and those that count against
+   * `maxAttempts`.
+   */
   attempts: number;
   counted: number;
-  /** The node of the last call, and until when nobody may take the next attempt (null: concluded). */
+  /**
+   * The node of the last call, and until when nobody may take the next attempt (null: concluded).
+   */
   attemptBy: string | null;
   attemptUntil: Date | null;
   /** The submission that carries it; null: waits in the store. */

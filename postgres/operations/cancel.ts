@@ -17,9 +17,10 @@ select t.id as "targetId", t.lane_id as "laneId" from target t where t.id = any(
 };
 
 /**
- * The lock under which a claim takes tasks out of the queue: what the next statement sees there, stays there. In id order; a claim takes
- * its targets in the order in which they are due, so a deadlock is possible, and retried by both. Tasks of
- * a lane are put into batches under the lane's own lock (`lockLaneStates`), which is taken in their place, after these.
+ * The lock under which a claim takes tasks out of the queue: what the next statement sees there,
+ * stays there. In id order; a claim takes its targets in the order in which they are due, so a
+ * deadlock is possible, and retried by both. Tasks of a lane are put into batches under the lane's
+ * own lock (`lockLaneStates`), which is taken in their place, after these.
  */
 export const lockTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
   await client.query({
@@ -42,7 +43,10 @@ export interface CancelledTask {
   state: number;
 }
 
-/** Out of `queue` and `delayed`, an outcome in; the others are answered as they are. A retried task gives its distinctBy key back. */
+/**
+ * Out of `queue` and `delayed`, an outcome in; the others are answered as they are. A retried task
+ * gives its distinctBy key back.
+ */
 export const cancelTasks = async (client: Client, ids: readonly string[]): Promise<CancelledTask[]> => {
   const { rows } = await client.query<CancelledTask>({
     name: 'cancel-tasks',

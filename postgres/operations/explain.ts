@@ -3,7 +3,10 @@ import { STACK_OF_BATCH } from '../calls/fault';
 import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
 
-/** Everything that `workflows/planning/explain/index.ts` decides from, of one task; names and states still as they are stored. */
+/**
+ * Everything that `workflows/planning/explain/index.ts` decides from, of one task; names and states
+ * still as they are stored.
+ */
 export interface ExplainRow {
   id: string;
   state: number;
@@ -18,8 +21,8 @@ export interface ExplainRow {
 }
 
 /**
- * One statement: all facts of one instant. The head of the queue is read as `lowerDue` reads it. `nodeLiveMs`: a node that was not seen
- * for this long serves nothing.
+ * One statement: all facts of one instant. The head of the queue is read as `lowerDue` reads it.
+ * `nodeLiveMs`: a node that was not seen for this long serves nothing.
  */
 export const readExplainFacts = async (db: Queryable, id: string, nodeLiveMs: number): Promise<ExplainRow | null> => {
   const { rows } = await db.query<ExplainRow>({ name: 'read-explain-facts', text: FACTS, values: [id, nodeLiveMs] });

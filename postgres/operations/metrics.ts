@@ -1,6 +1,9 @@
 import type { Client } from '../pool';
 
-/** What a scrape shows, all of it per handler: labels stay few, however many targets and tasks there are. */
+/**
+ * What a scrape shows, all of it per handler: labels stay few, however many targets and tasks there
+ * are.
+ */
 
 export interface HandlerGauges {
   handler: string;
@@ -70,7 +73,10 @@ export const readLastBatch = async (client: Client): Promise<number> => {
   return rows[0]!.id;
 };
 
-/** Batches formed with an id in (after, upTo], by flush reason; halves and splits included under theirs. */
+/**
+ * Batches formed with an id in (after, upTo], by flush reason; halves and splits included under
+ * theirs.
+ */
 export const countReasons = async (
   client: Client,
   after: number,
@@ -114,7 +120,10 @@ from lane_state s`,
   return rows[0]!;
 };
 
-/** Executions that are not over, and the items of those that were accepted; by the words for their states. */
+/**
+ * Executions that are not over, and the items of those that were accepted; by the words for their
+ * states.
+ */
 export interface ExecutionGauges {
   executions: Record<'staging' | 'created' | 'in-progress', number>;
   items: Record<'created' | 'in-progress' | 'done' | 'failed' | 'permanently-failed', number>;
@@ -135,7 +144,10 @@ from execution where state in (0, 1)`,
   return rows[0]!;
 };
 
-/** Partitions of handlers with affinity: how many stand how, and how often one was given to a node so far. */
+/**
+ * Partitions of handlers with affinity: how many stand how, and how often one was given to a node
+ * so far.
+ */
 export interface PartitionGauges {
   handler: string;
   held: number;

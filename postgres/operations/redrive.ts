@@ -2,12 +2,13 @@ import { giveUpLeft, LEAVE_BATCHES } from './leave';
 import type { Client, Queryable } from '../pool';
 
 /**
- * Ended or parked tasks back into the queue as created, their attempts forgotten (G9). Each moving statement answers the target of every
- * task that it moved. `lastBatchId` is the newest batch at the start of the redrive: what fails again meanwhile fails in a newer one, and
- * is not redriven twice.
+ * Ended or parked tasks back into the queue as created, their attempts forgotten (G9). Each moving
+ * statement answers the target of every task that it moved. `lastBatchId` is the newest batch at
+ * the start of the redrive: what fails again meanwhile fails in a newer one, and is not redriven
+ * twice.
  *
- * distinctBy: a failed or dead task gave its key back; if another holds it now, it waits in the queue until that one has ended. A parked
- * one takes its key with it.
+ * distinctBy: a failed or dead task gave its key back; if another holds it now, it waits in the
+ * queue until that one has ended. A parked one takes its key with it.
  */
 export interface RedriveScope {
   handlerId: number;
@@ -32,7 +33,10 @@ select k.target_id, k.priority, k.seq, clock(), k.bytes, 0, k.weight, k.key from
 
 const targetsOf = (rows: readonly { targetId: number }[]): number[] => rows.map((row) => row.targetId);
 
-/** Tasks whose end was their own: failed or dead beside others that succeeded. What another redrive is taking is left to it. */
+/**
+ * Tasks whose end was their own: failed or dead beside others that succeeded. What another redrive
+ * is taking is left to it.
+ */
 export const redriveOutcomes = async (db: Queryable, scope: RedriveScope, limit: number): Promise<number[]> => {
   const { rows } = await db.query<{ targetId: number }>({
     name: 'redrive-outcomes',
@@ -67,7 +71,10 @@ ${INTO_QUEUE}`,
   return targetsOf(rows);
 };
 
-/** Batches that are failed, dead or parked as a whole, oldest first; at most as many as one step can need. */
+/**
+ * Batches that are failed, dead or parked as a whole, oldest first; at most as many as one step can
+ * need.
+ */
 export const lockEndedBatches = async (client: Client, scope: RedriveScope, limit: number): Promise<number[]> => {
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-ended-batches',
@@ -92,8 +99,9 @@ order by b.id for no key update`,
 };
 
 /**
- * Members of these batches, all or the given ones, in member order. The batches were locked by a statement before: a late answer or
- * another redrive comes before or after, and what this snapshot shows of their members is true.
+ * Members of these batches, all or the given ones, in member order. The batches were locked by a
+ * statement before: a late answer or another redrive comes before or after, and what this snapshot
+ * shows of their members is true.
  */
 export const redriveMembers = async (
   client: Client,

@@ -4,7 +4,10 @@ import type { Client, Queryable } from '../pool';
 /** Of a batch and of a task: nothing is given up then. */
 const SUCCEEDED = 4;
 
-/** Verdicts by hand on parked batches and tasks (H3). All of one call in one transaction, the batches locked first. */
+/**
+ * Verdicts by hand on parked batches and tasks (H3). All of one call in one transaction, the
+ * batches locked first.
+ */
 
 export interface LockedBatch {
   id: number;
@@ -21,7 +24,10 @@ export const lockBatch = async (client: Client, id: number): Promise<LockedBatch
   return rows[0] ?? null;
 };
 
-/** Locks the batches that these tasks are members of, in id order: their states stay as the next statement sees them. */
+/**
+ * Locks the batches that these tasks are members of, in id order: their states stay as the next
+ * statement sees them.
+ */
 export const lockBatchesOfTasks = async (client: Client, ids: readonly string[]): Promise<void> => {
   await client.query({
     name: 'lock-batches-of-tasks',
@@ -69,8 +75,9 @@ where b.id = $1 order by u.place`,
 };
 
 /**
- * All that is left of a batch ends alike. The verdict takes an attempt number of its own: pages of an answer that broke off are not
- * shown, a late answer is not written. Keys are given back. What the downstream accepted is to be stopped there, unless it was applied.
+ * All that is left of a batch ends alike. The verdict takes an attempt number of its own: pages of
+ * an answer that broke off are not shown, a late answer is not written. Keys are given back. What
+ * the downstream accepted is to be stopped there, unless it was applied.
  */
 export const endParkedBatch = async (
   client: Client,
@@ -94,7 +101,10 @@ where m.seq = u.seq and m.batch_id = o.id and k.seq = u.seq`,
   });
 };
 
-/** One value for every member that is left: pages of the verdict's attempt, `perPage` members each. `result` is JSON text. */
+/**
+ * One value for every member that is left: pages of the verdict's attempt, `perPage` members each.
+ * `result` is JSON text.
+ */
 export const insertParkedResults = async (
   client: Client,
   id: number,
@@ -134,7 +144,10 @@ select g.seq, k.target_id, $2::smallint, g.attempts, g.batch_id, $3::json, $4, c
   });
 };
 
-/** Back to the queue as if they had not been cut: in their old order, with the attempts that they have had. Their keys stay theirs. */
+/**
+ * Back to the queue as if they had not been cut: in their old order, with the attempts that they
+ * have had. Their keys stay theirs.
+ */
 export const requeueParkedTasks = async (client: Client, seqs: readonly number[]): Promise<void> => {
   await client.query({
     name: 'requeue-parked-tasks',

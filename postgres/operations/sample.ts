@@ -9,7 +9,10 @@ export interface Windows {
   /** First and last keys, as text. */
   from: string[];
   to: string[];
-  /** How many rows they hold, and how many the table has (estimated by Postgres, unless they are all of it). */
+  /**
+   * How many rows they hold, and how many the table has (estimated by Postgres, unless they are all
+   * of it).
+   */
   rows: number;
   of: number;
   isWhole: boolean;
@@ -21,7 +24,10 @@ const PLACES = 4;
 /** Every plan goes by indexes: what it reads grows with the windows, not with the tables. */
 export const ONLY_BY_INDEX = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('random_page_cost', '1.1', true), set_config('jit', 'off', true)`;
 
-/** About `rows` rows of a table: half of them the newest, half in windows at random, another part each time. All, if there are no more. */
+/**
+ * About `rows` rows of a table: half of them the newest, half in windows at random, another part
+ * each time. All, if there are no more.
+ */
 export const cutWindows = async (db: Queryable, table: SampledTable, rows: number): Promise<Windows> => {
   const { column, type, weight } = keyOf(table);
   const counted = await weighUpTo(db, table, rows);

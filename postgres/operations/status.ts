@@ -1,6 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** What `status` is made of, each for one handler (by id) or for all; read in one snapshot (`inSnapshot`). */
+/**
+ * What `status` is made of, each for one handler (by id) or for all; read in one snapshot
+ * (`inSnapshot`).
+ */
 
 export interface HandlerFacts {
   id: number;
@@ -54,7 +57,10 @@ export interface LeaderFacts {
   runId: string | null;
 }
 
-/** At most so many of a handler: with one per target there may be any number. Those that do not answer come first. */
+/**
+ * At most so many of a handler: with one per target there may be any number. Those that do not
+ * answer come first.
+ */
 const LEADERS = 1_000;
 
 export const readLeaders = async (db: Queryable, handlerId: number | null): Promise<LeaderFacts[]> => {

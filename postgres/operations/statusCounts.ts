@@ -1,7 +1,10 @@
 import type { Queryable } from '../pool';
 import { countUpTo, estimateRows } from './sample';
 
-/** Tasks by handler and state, and batches by flush reason: counted where that takes little, else projected from a sample of the pages. */
+/**
+ * Tasks by handler and state, and batches by flush reason: counted where that takes little, else
+ * projected from a sample of the pages.
+ */
 export interface Counts {
   states: { handlerId: number; state: number; n: number }[];
   reasons: { handlerId: number; reason: number; n: number }[];
@@ -11,7 +14,10 @@ export interface Counts {
   estimated: boolean;
 }
 
-/** Rows of a table that are counted one by one; above that, about as many as `SAMPLED` are read and projected. */
+/**
+ * Rows of a table that are counted one by one; above that, about as many as `SAMPLED` are read and
+ * projected.
+ */
 export const COUNTED = 50_000;
 const SAMPLED = 20_000;
 
@@ -73,7 +79,10 @@ join target t on t.id = p.target_id where $1::int is null or t.handler_id = $1 g
   return rows;
 };
 
-/** Of a sample it is at least so old: the oldest that was read, and the heads of the targets that are due first. */
+/**
+ * Of a sample it is at least so old: the oldest that was read, and the heads of the targets that
+ * are due first.
+ */
 const readOldest = async (
   db: Queryable,
   handlerId: number | null,
@@ -109,7 +118,10 @@ join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 g
   return rows;
 };
 
-/** The parts of the batches that the view `state_count` counts; each but the last has an index of its own. */
+/**
+ * The parts of the batches that the view `state_count` counts; each but the last has an index of
+ * its own.
+ */
 const OPEN = 'b.state = 1';
 const BAD = 'b.state in (3, 5, 6)';
 const REST = 'b.state = 4';

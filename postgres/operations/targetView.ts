@@ -22,7 +22,10 @@ export interface TargetFacts {
   lastFlushReason: number | null;
 }
 
-/** A page of a handler's targets in the order of their keys. The page is cut first: only its own targets are counted. */
+/**
+ * A page of a handler's targets in the order of their keys. The page is cut first: only its own
+ * targets are counted.
+ */
 export const readTargets = async (
   db: Queryable,
   handlerId: number,

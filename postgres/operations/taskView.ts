@@ -38,14 +38,18 @@ where s.id = any($1::text[])`,
   return rows;
 };
 
-/** Values of members, found by their place in the batch, in the pages of its last attempt (H8). JSON text; a member without one is left out. */
+/**
+ * Values of members, found by their place in the batch, in the pages of its last attempt (H8). JSON
+ * text; a member without one is left out.
+ */
 export const readResults = async (
   db: Queryable,
   batchIds: readonly number[],
   seqs: readonly number[],
 ): Promise<Map<number, { result: string; note: string | null }>> => {
   const { rows } = await db.query<{ seq: number; result: string; note: string | null }>({
-    // No name: planned anew each time. The generic plan, made for one batch, joined every value with every wanted task (100 times slower).
+    // No name: planned anew each time. The generic plan, made for one batch, joined every value
+    // with every wanted task (100 times slower).
     text: `
 with wanted as materialized (
   select b.id, b.attempt, u.place - 1 as place, u.seq from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
@@ -60,7 +64,10 @@ where p.batch_id = any($1::bigint[])
   return new Map(rows.map(({ seq, result, note }) => [seq, { result, note }]));
 };
 
-/** For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no end to wait for: in-progress here. */
+/**
+ * For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no
+ * end to wait for: in-progress here.
+ */
 export const readTaskStates = async (
   db: Queryable,
   ids: readonly string[],

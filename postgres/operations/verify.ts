@@ -43,7 +43,10 @@ export interface Check {
 /** Longer than a ring or a settlement takes, short for whoever waits for the answer. */
 const SECOND_LOOK_MS = 1_500;
 
-/** All invariants in one snapshot; those that a running system breaks in passing once more, and only what is broken both times counts. */
+/**
+ * All invariants in one snapshot; those that a running system breaks in passing once more, and only
+ * what is broken both times counts.
+ */
 export const verifyStore = async (pool: Pool, { rows }: VerifyOptions = { rows: null }): Promise<Check[]> => {
   const windows = new Map<string, Windows>();
   const look = new Look(rows, windows);
@@ -77,7 +80,8 @@ class Look {
 
   private async find(db: Client, { text, sample }: Invariant): Promise<Omit<Check, 'name'>> {
     const windows = sample === undefined || this.rows === null ? null : await this.windowsOf(db, sample.of, this.rows);
-    // Not prepared by name: plans must fit the data of this moment, and the session goes back to the pool.
+    // Not prepared by name: plans must fit the data of this moment, and the session goes back to
+    // the pool.
     if (sample === undefined || windows === null || windows.isWhole)
       return { violations: (await db.query<object>({ text })).rows, looked: null };
     const { table, from, to, rows, of } = windows;

@@ -1,6 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** The deletions of `retention.ts`, each statement a transaction; for one handler, from a time that was looked at before. */
+/**
+ * The deletions of `retention.ts`, each statement a transaction; for one handler, from a time that
+ * was looked at before.
+ */
 
 export interface HandlerRetention {
   id: number;
@@ -22,7 +25,10 @@ export interface Deleted {
   seenTo: Date;
 }
 
-/** Tasks with an end of their own: failed, dead, cancelled, or resolved by hand. What a redrive holds is left to it. */
+/**
+ * Tasks with an end of their own: failed, dead, cancelled, or resolved by hand. What a redrive
+ * holds is left to it.
+ */
 export const deleteExpiredOutcomes = async (
   db: Queryable,
   handler: HandlerRetention,
@@ -50,8 +56,9 @@ select (select count(*) from gone) as tasks, 0 as batches,
 const MOST_BATCHES = 1_000;
 
 /**
- * Whole batches, oldest first, with the members that share their end: at most `limit` of them, but one batch at least. A batch that
- * members have left goes when none of those is there any more; so a part goes before the whole it was split from.
+ * Whole batches, oldest first, with the members that share their end: at most `limit` of them, but
+ * one batch at least. A batch that members have left goes when none of those is there any more; so
+ * a part goes before the whole it was split from.
  */
 export const deleteExpiredBatches = async (
   db: Queryable,
@@ -105,7 +112,10 @@ delete from notification where id in (
   return rowCount ?? 0;
 };
 
-/** Who no task, no fan-out and no message refers to any more. An hour is far more than any client uses an id without registering it again (`INITIATOR_MS`). */
+/**
+ * Who no task, no fan-out and no message refers to any more. An hour is far more than any client
+ * uses an id without registering it again (`INITIATOR_MS`).
+ */
 export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-unused-initiators',

@@ -2,8 +2,9 @@ import { STANDING_MS } from '../../workflows/planning/liveness';
 import type { Queryable } from '../pool';
 
 /**
- * Due work whose workflow does not move: since when something is overdue, and nothing else was heard of the one who is to do it. Asked for
- * only where a worker has been alive for as long, or waiting is no fault. One statement per kind, shared by `verify`, which names the rows.
+ * Due work whose workflow does not move: since when something is overdue, and nothing else was
+ * heard of the one who is to do it. Asked for only where a worker has been alive for as long, or
+ * waiting is no fault. One statement per kind, shared by `verify`, which names the rows.
  */
 export interface OverdueWork {
   kind: 'monitor' | 'notifier' | 'balancer' | 'execution';
@@ -23,7 +24,10 @@ const ATTENDED = `exists (select from node n where ${LIVE})`;
 /** Of those overdue, so many are read of a kind: the oldest. */
 const MOST = 10_000;
 
-/** When the activity of a monitor or of the notifier last gave a sign of life, on its row of `lease`. */
+/**
+ * When the activity of a monitor or of the notifier last gave a sign of life, on its row of
+ * `lease`.
+ */
 const lookedAt = (resource: string): string =>
   `(select k.expires_at from lease k where k.resource = ${resource} and k.expires_at > ${LATE})`;
 export const monitorLook = (handler: string): string => `look/monitor/${handler}`;
@@ -46,8 +50,9 @@ select n.id as notification, n.next_at as since from (
 where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
 
 /**
- * Partitions that a live node is able to have and that nobody gives it, and those to be given up, while there are no rounds. A node may
- * take most of a lease to give one up; the lease of one that is held is renewed at a third, so what is left of it is above half.
+ * Partitions that a live node is able to have and that nobody gives it, and those to be given up,
+ * while there are no rounds. A node may take most of a lease to give one up; the lease of one that
+ * is held is renewed at a third, so what is left of it is above half.
  */
 export const STANDING_PARTITIONS = `
 select p.resource as partition, h.name as handler, case when l.expires_at < ${LATE} then l.expires_at else coalesce(l.revoked_at, d.drained_at, p.pinned_at) end as since
@@ -105,7 +110,9 @@ from unnest(array['monitor', 'notifier', 'balancer', 'execution']) k (kind) left
   return rows;
 };
 
-/** A sign of life of a look under way. Written at most every 10 s: looks may follow each other fast. */
+/**
+ * A sign of life of a look under way. Written at most every 10 s: looks may follow each other fast.
+ */
 export const signLook = async (db: Queryable, resource: string): Promise<void> => {
   await db.query({
     name: 'sign-look',
@@ -116,7 +123,10 @@ on conflict (resource) do update set expires_at = excluded.expires_at where l.ex
   });
 };
 
-/** Whether a callback of this task, which is over, has been due for so long that its notifier stands still. */
+/**
+ * Whether a callback of this task, which is over, has been due for so long that its notifier stands
+ * still.
+ */
 export const hasOverdueNotice = async (db: Queryable, taskId: string): Promise<boolean> => {
   const { rows } = await db.query<{ overdue: boolean }>({
     name: 'has-overdue-notice',

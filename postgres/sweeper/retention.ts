@@ -4,7 +4,10 @@ import type { Queryable } from '../pool';
 
 /** Rows that commit late carry an earlier time: this much is looked at again each time. */
 const MARGIN_MS = 120_000;
-/** What could not go when its time came (a part, a retried member, a callback on its way) goes with the next full look. */
+/**
+ * What could not go when its time came (a part, a retried member, a callback on its way) goes with
+ * the next full look.
+ */
 const FULL_LOOK_MS = 3_600_000;
 
 /** It reads every initiator that is still in use: now and then, so many at once. */
@@ -20,12 +23,14 @@ interface Mark {
 }
 
 /**
- * Deletes what ended longer ago than its handler's `retentionMs` (default 7 days), in bounded transactions. The ids of deleted tasks are
- * free again: the dedupe window is the retention. Never deleted: a backlog, anything unknown, a batch with members that live on elsewhere
- * (retried, split off, redriven) or whose callbacks are not delivered yet.
+ * Deletes what ended longer ago than its handler's `retentionMs` (default 7 days), in bounded
+ * transactions. The ids of deleted tasks are free again: the dedupe window is the retention. Never
+ * deleted: a backlog, anything unknown, a batch with members that live on elsewhere (retried, split
+ * off, redriven) or whose callbacks are not delivered yet.
  *
- * Handlers may keep things for an hour or for a year, and the index knows only when a batch ended: without a memory each call would read
- * all that the patient handlers keep. So one of these remembers up to where it has looked, and looks at everything again once an hour.
+ * Handlers may keep things for an hour or for a year, and the index knows only when a batch ended:
+ * without a memory each call would read all that the patient handlers keep. So one of these
+ * remembers up to where it has looked, and looks at everything again once an hour.
  */
 export class Retention {
   private marks = new Map<number, Mark>();
@@ -35,7 +40,10 @@ export class Retention {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** About `limit` tasks at most (one batch goes whole); answers how many. To be called again and again. */
+  /**
+   * About `limit` tasks at most (one batch goes whole); answers how many. To be called again and
+   * again.
+   */
   async deleteExpired(db: Queryable, limit: number): Promise<number> {
     if (this.now() - this.fullLookAt > FULL_LOOK_MS) {
       this.marks = new Map();

@@ -1,9 +1,10 @@
 import type { Queryable } from '../pool';
 
 /**
- * What the sweeper looks for, a page at a time (store.md section 1). Each statement starts after a cursor, reads a bounded number of
- * index entries and answers where it ended (null: at the end), so that a round costs the same with ten targets and with a million.
- * They only find; `ring.ts`, `batch.ts` and `leader.ts` repair, by the statements that everybody uses.
+ * What the sweeper looks for, a page at a time (store.md section 1). Each statement starts after a
+ * cursor, reads a bounded number of index entries and answers where it ended (null: at the end), so
+ * that a round costs the same with ten targets and with a million. They only find; `ring.ts`,
+ * `batch.ts` and `leader.ts` repair, by the statements that everybody uses.
  */
 export interface TargetPage {
   /** Start of the next page; null: this was the last one. */
@@ -26,8 +27,9 @@ const targetPage = (
 });
 
 /**
- * The next `limit` targets that have queued tasks, an index probe each (a loose scan): idle targets cost nothing. A target's first row
- * bounds when it is due, so one that waits for tomorrow's delayed task and got a task for now is found too. A second's grace.
+ * The next `limit` targets that have queued tasks, an index probe each (a loose scan): idle targets
+ * cost nothing. A target's first row bounds when it is due, so one that waits for tomorrow's
+ * delayed task and got a task for now is found too. A second's grace.
  */
 export const sweepQueued = async (db: Queryable, after: number, limit: number): Promise<TargetPage> => {
   const { rows } = await db.query<{ last: number | null; read: number; forgotten: number[]; later: number[] }>({
@@ -54,9 +56,10 @@ from seen`,
 };
 
 /**
- * Forgotten targets among those of the newest `limit` tasks with a seq from `fromSeq` on, and where the next look should begin: however
- * many targets have a backlog, what was just accepted is looked at within a round; a target that is due already costs no probe. A task whose transaction was open for long lies
- * further back: `sweepQueued` finds it.
+ * Forgotten targets among those of the newest `limit` tasks with a seq from `fromSeq` on, and where
+ * the next look should begin: however many targets have a backlog, what was just accepted is looked
+ * at within a round; a target that is due already costs no probe. A task whose transaction was open
+ * for long lies further back: `sweepQueued` finds it.
  */
 export const sweepRecent = async (
   db: Queryable,
@@ -103,7 +106,10 @@ export interface BatchPage {
   read: number;
   /** Targets of open batches that wait in the store, due too late or not at all. */
   forgotten: number[];
-  /** Batches refused in a first split whose other half is over (H4): nobody will decide about them. It should not happen. */
+  /**
+   * Batches refused in a first split whose other half is over (H4): nobody will decide about them.
+   * It should not happen.
+   */
   stranded: number[];
 }
 
@@ -143,9 +149,15 @@ from page p join target t on t.id = p.target_id`,
 export interface LeaderPage {
   next: number | null;
   read: number;
-  /** A target each of leaders that are idle, or wait too long, although it is due: their wake never came. */
+  /**
+   * A target each of leaders that are idle, or wait too long, although it is due: their wake never
+   * came.
+   */
   due: number[];
-  /** Targets that count as busy under an idle leader, though their calls and weight are below the limits. */
+  /**
+   * Targets that count as busy under an idle leader, though their calls and weight are below the
+   * limits.
+   */
   busy: number[];
 }
 

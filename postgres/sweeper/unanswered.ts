@@ -17,8 +17,9 @@ export interface Unanswered {
 }
 
 /**
- * Those whose wake is older than `olderThanMs`, the oldest first: of each handler's leaders and of the queuers at most `limit`, so that many
- * of one handler hide no other. A renewed lease does not hide them.
+ * Those whose wake is older than `olderThanMs`, the oldest first: of each handler's leaders and of
+ * the queuers at most `limit`, so that many of one handler hide no other. A renewed lease does not
+ * hide them.
  */
 export const readUnanswered = async (db: Queryable, olderThanMs: number, limit: number): Promise<Unanswered[]> => {
   const { rows } = await db.query<Unanswered>({

@@ -33,7 +33,10 @@ const pathOf = ({ path }: Route): string =>
     .replace('{execution}', '00000000-0000-4000-8000-000000000000')
     .replace('{batch}', '999999')
     .replace(/\{\w+\}/g, 'nobody');
-/** Refused by every body's contract, so that nobody changes anything here; without a body a route names nothing. */
+/**
+ * Refused by every body's contract, so that nobody changes anything here; without a body a route
+ * names nothing.
+ */
 const knock = async ({ method, body, ...route }: Route, token?: string): Promise<number> => {
   const raw = method === 'GET' || body === undefined ? undefined : '{"no such field":1}';
   const waiting = new AbortController();
@@ -56,7 +59,12 @@ test('issue 7: every route x no token, a wrong one, a revoked one: 401, and noth
 });
 
 test('issue 7: every route x each scope: as its table says; admin may all', async () => {
-  const expected = new Map(world.api.routes.map((route) => [route.id, SCOPES.filter((scope) => route.scope === 'open' || scope === 'admin' || scope === route.scope)])); // prettier-ignore
+  const expected = new Map(
+    world.api.routes.map((route) => [
+      route.id,
+      SCOPES.filter((scope) => route.scope === 'open' || scope === 'admin' || scope === route.scope),
+    ]),
+  );
   const found = new Map<string, Scope[]>();
   for (const route of world.api.routes) {
     const may: Scope[] = [];
@@ -68,7 +76,9 @@ test('issue 7: every route x each scope: as its table says; admin may all', asyn
     found.set(route.id, may);
   }
   expect(found).toEqual(expected);
-  const changing = world.api.routes.filter(({ method, scope, id }) => method !== 'GET' && scope === 'read' && id !== 'lookUpTasks' && id !== 'readItems'); // prettier-ignore
+  const changing = world.api.routes.filter(
+    ({ method, scope, id }) => method !== 'GET' && scope === 'read' && id !== 'lookUpTasks' && id !== 'readItems',
+  );
   expect(changing).toEqual([]);
 });
 
@@ -122,15 +132,25 @@ test('issue 7: comparing takes as long whatever is wrong with a token', () => {
 describe('issue 7: without tokens', () => {
   test('this machine only: another address is refused with the remedy; with a token it may listen there', async () => {
     const database = await createDatabase();
-    const start = () => startApi(settingsFor(database, 'none', { host: '0.0.0.0' }), { log: pino({ level: 'silent' }), maxConnections: 2 }); // prettier-ignore
+    const start = () =>
+      startApi(settingsFor(database, 'none', { host: '0.0.0.0' }), {
+        log: pino({ level: 'silent' }),
+        maxConnections: 2,
+      });
     await expect(start()).rejects.toThrow(/--host: expected a loopback address .* got 0\.0\.0\.0.*muster token create/);
-    await database.pool.query({ text: `insert into api_token (name, hash, scopes, created_at) values ('x', $1, '{read}', clock())`, values: [hashToken('x')] }); // prettier-ignore
+    await database.pool.query({
+      text: `insert into api_token (name, hash, scopes, created_at) values ('x', $1, '{read}', clock())`,
+      values: [hashToken('x')],
+    });
     const api = await start();
     const port = new URL(api.url).port;
     expect((await fetch(`http://127.0.0.1:${port}/v1/status`)).status).toBe(401);
     // The last token goes: now nobody may, rather than everybody.
     await revokeToken(database.pool, 1);
-    await eventually(async () => (await fetch(`http://127.0.0.1:${port}/v1/status`, { headers: { authorization: 'Bearer x' } })).status === 401); // prettier-ignore
+    await eventually(
+      async () =>
+        (await fetch(`http://127.0.0.1:${port}/v1/status`, { headers: { authorization: 'Bearer x' } })).status === 401,
+    );
     expect((await fetch(`http://127.0.0.1:${port}/v1/status`)).status).toBe(401);
     await api.stop(1_000);
     await database.drop();

@@ -7,7 +7,10 @@ import { ROOT } from '../project/project';
 import type { ApiWorld } from './world';
 import { openWorld } from './world';
 
-/** A TypeScript client generated from the document: it compiles, strictly, and it works. Wrong uses do not compile. */
+/**
+ * A TypeScript client generated from the document: it compiles, strictly, and it works. Wrong uses
+ * do not compile.
+ */
 
 const run = promisify(execFile);
 let world: ApiWorld;
@@ -61,22 +64,46 @@ test('issue 7: a generated TypeScript client compiles against the document and w
   writeFileSync(path.join(folder, 'openapi.json'), document);
   writeFileSync(path.join(folder, 'src', 'main.ts'), PROGRAM);
   writeFileSync(path.join(folder, 'src', 'wrong.ts'), WRONG);
-  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { strict: true, noUncheckedIndexedAccess: true, target: 'es2023', module: 'node16', moduleResolution: 'node16', rootDir: 'src', outDir: 'out', types: ['node'], skipLibCheck: true }, include: ['src'] })); // prettier-ignore
+  writeFileSync(
+    path.join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noUncheckedIndexedAccess: true,
+        target: 'es2023',
+        module: 'node16',
+        moduleResolution: 'node16',
+        rootDir: 'src',
+        outDir: 'out',
+        types: ['node'],
+        skipLibCheck: true,
+      },
+      include: ['src'],
+    }),
+  );
   cpSync(path.join(ROOT, '.npmrc'), path.join(folder, '.npmrc'));
   const bin = (name: string): string => path.join(ROOT, 'node_modules', '.bin', name);
   await run(bin('openapi-typescript'), ['openapi.json', '-o', 'src/api.d.ts'], { cwd: folder });
   await run(bin('tsc'), ['-p', '.'], { cwd: folder }).catch((error: { stdout: string }) => {
     throw new Error(error.stdout);
   });
-  const { stdout } = await run(process.execPath, ['out/main.js'], { cwd: folder, env: { ...process.env, API: world.api.url } }); // prettier-ignore
+  const { stdout } = await run(process.execPath, ['out/main.js'], {
+    cwd: folder,
+    env: { ...process.env, API: world.api.url },
+  });
   expect(JSON.parse(stdout)).toEqual({ accepted: 1, state: 'created', items: 3, code: 'NOT_FOUND' });
 });
 
 test('issue 7: the document names every operation once, with a schema for every answer', async () => {
-  const { paths, components } = (await world.call('GET /openapi.json')).body as { paths: Record<string, Record<string, { operationId: string; responses: Record<string, { content: object }> }>>; components: { schemas: object } }; // prettier-ignore
+  const { paths, components } = (await world.call('GET /openapi.json')).body as {
+    paths: Record<string, Record<string, { operationId: string; responses: Record<string, { content: object }> }>>;
+    components: { schemas: object };
+  };
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(world.api.routes.length);
-  expect(operations.every(({ responses }) => Object.values(responses).every(({ content }) => content !== undefined))).toBe(true); // prettier-ignore
+  expect(
+    operations.every(({ responses }) => Object.values(responses).every(({ content }) => content !== undefined)),
+  ).toBe(true);
   expect(JSON.stringify(paths)).not.toContain('$defs');
   expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(['Task', 'Fanout', 'Execution', 'Problem']));
 });

@@ -11,7 +11,8 @@ let world: ApiWorld;
 beforeAll(async () => {
   fleet = await openFleet({
     echo: async (args) => args.join(' '),
-    hang: async (_args, { signal }) => new Promise<string>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))), // prettier-ignore
+    hang: async (_args, { signal }) =>
+      new Promise<string>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
   });
   await fleet.node();
   await fleet.node();
@@ -23,7 +24,15 @@ afterAll(async () => {
 });
 
 const start = async (functionId: string, lists: string[][], more: object = {}) =>
-  world.call('POST /v1/executions', { body: { template: { function_id: functionId, method: 'run', config: { number_of_nodes: 2 } }, arguments: lists, topic: 't', max_attempts: 2, ...more } }); // prettier-ignore
+  world.call('POST /v1/executions', {
+    body: {
+      template: { function_id: functionId, method: 'run', config: { number_of_nodes: 2 } },
+      arguments: lists,
+      topic: 't',
+      max_attempts: 2,
+      ...more,
+    },
+  });
 const lists = (n: number): string[][] => Array.from({ length: n }, (_, i) => [`item-${i}`]);
 
 test('E1 E2: a request is answered at once with its request_id; status, progress, items, chunks at any time', async () => {
@@ -31,15 +40,30 @@ test('E1 E2: a request is answered at once with its request_id; status, progress
   expect(started).toMatchObject({ status: 202, body: { request_id: expect.stringMatching(/^[0-9a-f-]{36}$/) } });
   const at = `/v1/executions/${started.body.request_id}`;
   const done = await world.call(`GET ${at}?wait=60`);
-  expect(done.body).toMatchObject({ state: 'done', items: 20, topic: 't', functionId: 'echo', method: 'run', config: { numberOfNodes: 2 }, counts: { created: 0, inProgress: 0, done: 20, failed: 0, permanentlyFailed: 0 } }); // prettier-ignore
-  expect((await world.call(`GET ${at}/progress`)).body).toEqual({ state: 'done', items: 20, share: 1, counts: done.body.counts }); // prettier-ignore
+  expect(done.body).toMatchObject({
+    state: 'done',
+    items: 20,
+    topic: 't',
+    functionId: 'echo',
+    method: 'run',
+    config: { numberOfNodes: 2 },
+    counts: { created: 0, inProgress: 0, done: 20, failed: 0, permanentlyFailed: 0 },
+  });
+  expect((await world.call(`GET ${at}/progress`)).body).toEqual({
+    state: 'done',
+    items: 20,
+    share: 1,
+    counts: done.body.counts,
+  });
   expect((await world.call(`GET ${at}/chunks`)).body.chunks).toHaveLength(2);
   const page = await world.call(`GET ${at}/items?limit=15`);
   expect([page.body.items.length, page.body.next]).toEqual([15, 14]);
   const rest = await world.call(`GET ${at}/items?limit=15&after=14`);
   expect([rest.body.items.length, rest.body.next]).toEqual([5, undefined]);
   expect(rest.body.items[0]).toMatchObject({ position: 15, state: 'done', arguments: ['item-15'], stdout: 'item-15' });
-  expect((await world.call('GET /v1/executions?limit=1')).body.executions[0]).toMatchObject({ id: started.body.request_id }); // prettier-ignore
+  expect((await world.call('GET /v1/executions?limit=1')).body.executions[0]).toMatchObject({
+    id: started.body.request_id,
+  });
 });
 
 test('E13: the result document; in pages it is the same, whatever their size', async () => {
@@ -48,14 +72,18 @@ test('E13: the result document; in pages it is the same, whatever their size', a
   const whole = (await world.call(`GET /v1/executions/${id}/results`)).body;
   expect(whole).toEqual(await world.client.execution(id).results());
   expect(whole).toMatchObject({ code: '200', request_id: id });
-  const keys = Object.values(whole.chunks as Record<string, { peer: string; results: object }>).flatMap(({ results }) => Object.keys(results)); // prettier-ignore
+  const keys = Object.values(whole.chunks as Record<string, { peer: string; results: object }>).flatMap(({ results }) =>
+    Object.keys(results),
+  );
   expect(keys).toHaveLength(11);
   expect(keys.filter((key) => /#[23]$/.test(key))).toHaveLength(2);
   for (const limit of [1, 3, 11, 12]) {
     const joined: Record<string, { peer: string; results: object }> = {};
     let pages = 0;
     for (let after: string | undefined = ''; after !== undefined; pages++) {
-      const page = (await world.call(`GET /v1/executions/${id}/results?limit=${limit}${after === '' ? '' : `&after=${after}`}`)).body; // prettier-ignore
+      const page = (
+        await world.call(`GET /v1/executions/${id}/results?limit=${limit}${after === '' ? '' : `&after=${after}`}`)
+      ).body;
       for (const [chunk, { peer, results }] of Object.entries(page.chunks as typeof joined))
         joined[chunk] = { peer, results: { ...joined[chunk]?.results, ...results } };
       after = page.next as string | undefined;
@@ -63,7 +91,10 @@ test('E13: the result document; in pages it is the same, whatever their size', a
     expect(joined).toEqual(whole.chunks);
     expect(pages).toBe(Math.ceil(11 / limit));
   }
-  expect(await world.call(`GET /v1/executions/${id}/results?after=x`)).toMatchObject({ status: 400, body: { errors: [{ field: 'after' }] } }); // prettier-ignore
+  expect(await world.call(`GET /v1/executions/${id}/results?after=x`)).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: 'after' }] },
+  });
 });
 
 test('E2: cancel: what runs is interrupted, the stream of its progress ends', async () => {
@@ -77,6 +108,9 @@ test('E2: cancel: what runs is interrupted, the stream of its progress ends', as
 
 test('E2: no node: it stays created and says so; listed with the others', async () => {
   const { request_id: id } = (await start('nobody has this', lists(1))).body;
-  expect((await world.call(`GET /v1/executions/${id}`)).body).toMatchObject({ state: 'created', counts: { created: 1 } }); // prettier-ignore
+  expect((await world.call(`GET /v1/executions/${id}`)).body).toMatchObject({
+    state: 'created',
+    counts: { created: 1 },
+  });
   expect((await world.call('GET /v1/nodes')).body.nodes).toMatchObject([{ batch: true, alive: true }, { batch: true }]);
 });

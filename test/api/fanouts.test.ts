@@ -24,33 +24,70 @@ test('D15: open, add, seal, ack, get: exactly one completion, told by the last a
   const ids = await add(fanout, 250);
   expect(ids[249]).toBe(`${fanout}:2:49`);
   expect(await ack(ids.slice(0, 1))).toEqual({ items: 1, acked: 1, completed: [] });
-  expect((await world.call(`POST /v1/fanouts/${fanout}/seal`)).body).toEqual({ state: 'sealed', items: 250, completed: null }); // prettier-ignore
-  expect((await world.call(`GET /v1/fanouts/${fanout}`)).body).toMatchObject({ state: 'sealed', items: 250, open: 249, openSegments: 3, userKey: 'import-17' }); // prettier-ignore
-  expect((await world.call('POST /v1/items:read', { body: { items: ids.slice(0, 2) } })).body).toEqual({ acked: [true, false] }); // prettier-ignore
-  expect(await ack(ids)).toEqual({ items: 250, acked: 249, completed: [expect.objectContaining({ id: fanout, userKey: 'import-17', items: 250 })] }); // prettier-ignore
+  expect((await world.call(`POST /v1/fanouts/${fanout}/seal`)).body).toEqual({
+    state: 'sealed',
+    items: 250,
+    completed: null,
+  });
+  expect((await world.call(`GET /v1/fanouts/${fanout}`)).body).toMatchObject({
+    state: 'sealed',
+    items: 250,
+    open: 249,
+    openSegments: 3,
+    userKey: 'import-17',
+  });
+  expect((await world.call('POST /v1/items:read', { body: { items: ids.slice(0, 2) } })).body).toEqual({
+    acked: [true, false],
+  });
+  expect(await ack(ids)).toEqual({
+    items: 250,
+    acked: 249,
+    completed: [expect.objectContaining({ id: fanout, userKey: 'import-17', items: 250 })],
+  });
   expect(await ack(ids)).toEqual({ items: 250, acked: 0, completed: [] });
-  expect((await world.call(`POST /v1/fanouts/${fanout}/seal`)).body).toEqual({ state: 'complete', items: 250, completed: null }); // prettier-ignore
+  expect((await world.call(`POST /v1/fanouts/${fanout}/seal`)).body).toEqual({
+    state: 'complete',
+    items: 250,
+    completed: null,
+  });
 });
 
 test('D15 D1: an add after the seal: 409; an index past the end: 422 by its id, nothing applied', async () => {
   const fanout = await open();
   await add(fanout, 2);
-  expect((await world.call('POST /v1/items:ack', { body: { items: [`${fanout}:0:0`, `${fanout}:0:2`, `${fanout}:1:0`] } })).body).toMatchObject({ code: 'INVALID_ITEM', errors: expect.arrayContaining([expect.objectContaining({ id: `${fanout}:0:2`, code: 'INDEX_PAST_END' })]) }); // prettier-ignore
+  expect(
+    (await world.call('POST /v1/items:ack', { body: { items: [`${fanout}:0:0`, `${fanout}:0:2`, `${fanout}:1:0`] } }))
+      .body,
+  ).toMatchObject({
+    code: 'INVALID_ITEM',
+    errors: expect.arrayContaining([expect.objectContaining({ id: `${fanout}:0:2`, code: 'INDEX_PAST_END' })]),
+  });
   expect((await world.call(`GET /v1/fanouts/${fanout}`)).body).toMatchObject({ open: 2 });
   await world.call(`POST /v1/fanouts/${fanout}/seal`);
-  expect(await world.call(`POST /v1/fanouts/${fanout}/items`, { body: { items: 1 } })).toMatchObject({ status: 409, body: { code: 'FANOUT_SEALED' } }); // prettier-ignore
-  expect((await world.call('POST /v1/items:reopen', { body: { items: [`${fanout}:0:0`] } })).body).toEqual({ items: 1, reopened: 0 }); // prettier-ignore
+  expect(await world.call(`POST /v1/fanouts/${fanout}/items`, { body: { items: 1 } })).toMatchObject({
+    status: 409,
+    body: { code: 'FANOUT_SEALED' },
+  });
+  expect((await world.call('POST /v1/items:reopen', { body: { items: [`${fanout}:0:0`] } })).body).toEqual({
+    items: 1,
+    reopened: 0,
+  });
 });
 
 test('D15: sealed while empty it is complete at once; a long poll waits for the end; reaping answers counts', async () => {
-  expect((await world.call(`POST /v1/fanouts/${await open()}/seal`)).body).toMatchObject({ state: 'complete', completed: { items: 0 } }); // prettier-ignore
+  expect((await world.call(`POST /v1/fanouts/${await open()}/seal`)).body).toMatchObject({
+    state: 'complete',
+    completed: { items: 0 },
+  });
   const fanout = await open();
   const ids = await add(fanout, 1);
   const waiting = world.call(`GET /v1/fanouts/${fanout}?wait=60`);
   await ack(ids);
   await world.call(`POST /v1/fanouts/${fanout}/seal`);
   expect((await waiting).body).toMatchObject({ state: 'complete' });
-  expect((await world.call('POST /v1/fanouts:reap', { body: { openIdleMs: 86_400_000 } })).body).toMatchObject({ expiredOpen: 0 }); // prettier-ignore
+  expect((await world.call('POST /v1/fanouts:reap', { body: { openIdleMs: 86_400_000 } })).body).toMatchObject({
+    expiredOpen: 0,
+  });
 });
 
 test('D15: progress as server-sent events: what is there at once, what changes, the end, and then it is over', async () => {

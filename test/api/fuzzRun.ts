@@ -4,7 +4,9 @@ import { startServers } from './servers';
 import { items, openWorld } from './world';
 import { runToEnd } from '../helpers/runToEnd';
 
-/** `npm run test:fuzz`: the HTTP API against its own OpenAPI document, for longer than in the tests. */
+/**
+ * `npm run test:fuzz`: the HTTP API against its own OpenAPI document, for longer than in the tests.
+ */
 const flags = processFlags(
   {
     name: 'npm run test:fuzz --',
@@ -39,7 +41,9 @@ async function main(): Promise<void> {
     });
     const { ok: whole } = await world.client.verify({ full: true });
     const bugs = world.logged.filter((line) => line.includes('"level":50'));
-    process.stdout.write(`seed ${flags.seed}; verify: ${whole ? 'ok' : 'VIOLATED'}; bugs in the log: ${bugs.length}\n${bugs.slice(0, 5).join('')}`); // prettier-ignore
+    process.stdout.write(
+      `seed ${flags.seed}; verify: ${whole ? 'ok' : 'VIOLATED'}; bugs in the log: ${bugs.length}\n${bugs.slice(0, 5).join('')}`,
+    );
     process.exitCode = ok && whole && bugs.length === 0 ? 0 : 1;
   } finally {
     await world.stop();

@@ -40,7 +40,11 @@ test('issue 7: fan-outs, adds, executions and lanes: what has no id of its own g
   expect((await world.call(`GET /v1/fanouts/${fanout.id}`)).body).toMatchObject({ items: 7 });
   await twice('POST /v1/executions', { template, arguments: [['a'], ['b']] }, 'execute');
   expect(await count('execution')).toBe(1);
-  const { batches } = await twice('POST /v1/handlers/lane/batches', { batches: [{ service: 'po', items: items('po', 'l1', 'l2') }] }, 'batch'); // prettier-ignore
+  const { batches } = await twice(
+    'POST /v1/handlers/lane/batches',
+    { batches: [{ service: 'po', items: items('po', 'l1', 'l2') }] },
+    'batch',
+  );
   expect(batches).toEqual([{ batch: expect.any(Number), service: 'po', accepted: true }]);
 });
 
@@ -49,13 +53,21 @@ test('issue 7: the answer of the last seal and of the last ack is kept: a comple
   await world.call(`POST /v1/fanouts/${id}/items`, { body: { items: 1 } });
   await world.call(`POST /v1/fanouts/${id}/seal`);
   const ack = () => world.call('POST /v1/items:ack', { body: { items: [`${id}:0:0`] }, key: `ack-${id}` });
-  expect([(await ack()).body.completed, (await ack()).body.completed]).toEqual([[expect.objectContaining({ id })], [expect.objectContaining({ id })]]); // prettier-ignore
+  expect([(await ack()).body.completed, (await ack()).body.completed]).toEqual([
+    [expect.objectContaining({ id })],
+    [expect.objectContaining({ id })],
+  ]);
 });
 
 test('issue 7: the same key with another body: 422, nothing done; of another caller or operation it is another key', async () => {
   await world.call(submit, { body: { tasks: items('b', '3') }, key: 'k2' });
-  expect(await world.call(submit, { body: { tasks: items('b', '4') }, key: 'k2' })).toMatchObject({ status: 422, body: { type: 'urn:muster:problem:key-reused' } }); // prettier-ignore
-  expect(await world.call('POST /v1/handlers/narrow/tasks', { body: { tasks: items('b', '3') }, key: 'k2' })).toMatchObject({ status: 422 }); // prettier-ignore
+  expect(await world.call(submit, { body: { tasks: items('b', '4') }, key: 'k2' })).toMatchObject({
+    status: 422,
+    body: { type: 'urn:muster:problem:key-reused' },
+  });
+  expect(
+    await world.call('POST /v1/handlers/narrow/tasks', { body: { tasks: items('b', '3') }, key: 'k2' }),
+  ).toMatchObject({ status: 422 });
   expect(await world.call('POST /v1/tasks:cancel', { body: { ids: ['3'] }, key: 'k2' })).toMatchObject({ status: 200 });
   expect((await world.call('GET /v1/tasks/4')).status).toBe(404);
   expect((await world.call(submit, { body: {}, key: 'with blanks' })).status).toBe(400);
@@ -66,7 +78,10 @@ test('issue 7: a refusal is not kept: it has changed nothing, and is judged anew
   await world.call('POST /v1/handlers/narrow/tasks', { body: { tasks: items('n', 'first') } });
   expect((await world.call('POST /v1/handlers/narrow/tasks', { body, key: 'k3' })).status).toBe(429);
   await world.call('POST /v1/tasks:cancel', { body: { ids: ['first'] } });
-  expect(await world.call('POST /v1/handlers/narrow/tasks', { body, key: 'k3' })).toMatchObject({ status: 200, body: { accepted: 3 } }); // prettier-ignore
+  expect(await world.call('POST /v1/handlers/narrow/tasks', { body, key: 'k3' })).toMatchObject({
+    status: 200,
+    body: { accepted: 3 },
+  });
 });
 
 test('issue 7: under way with the same key: 409 with Retry-After, and one effect', async () => {
@@ -76,7 +91,9 @@ test('issue 7: under way with the same key: 409 with Retry-After, and one effect
   const body = { tasks: items('c', 'held') };
   const first = world.call(submit, { body, key: 'k4' });
   await eventually(async () => {
-    const { rows } = await world.database.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'muster api%'`); // prettier-ignore
+    const { rows } = await world.database.pool.query(
+      `select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'muster api%'`,
+    );
     return rows.length > 0;
   });
   const second = await world.call(submit, { body, key: 'k4' });
@@ -92,7 +109,10 @@ test('issue 7: a key is known for 24 h; then the sweeper has forgotten it, and i
   const send = (id: string) => world.call(submit, { body: { tasks: items('d', id) }, key: 'k6' });
   const retention = new Retention();
   const age = async (hours: number): Promise<number> => {
-    await world.database.pool.query({ text: `update idempotency_key set created_at = clock() - $1 * interval '1 hour' where key = 'k6'`, values: [hours] }); // prettier-ignore
+    await world.database.pool.query({
+      text: `update idempotency_key set created_at = clock() - $1 * interval '1 hour' where key = 'k6'`,
+      values: [hours],
+    });
     await retention.deleteExpired(world.database.pool, 100);
     return (await send('of another body')).status;
   };
@@ -101,7 +121,9 @@ test('issue 7: a key is known for 24 h; then the sweeper has forgotten it, and i
 });
 
 test('issue 7: twenty at once with one key: one effect; who is answered 200 is answered the same', async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => world.call('POST /v1/fanouts', { body: { userKey: 'x' }, key: 'k5' }))); // prettier-ignore
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => world.call('POST /v1/fanouts', { body: { userKey: 'x' }, key: 'k5' })),
+  );
   const good = answers.filter(({ status }) => status === 201);
   expect(new Set(good.map(({ text }) => text)).size).toBe(1);
   expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);

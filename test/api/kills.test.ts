@@ -3,7 +3,10 @@ import { eventually } from '../helpers/eventually';
 import type { ApiHome, ApiProcess } from './child';
 import { createHome } from './child';
 
-/** The API as a process: kills in the middle of POSTs with Idempotency-Key, orderly stops, the command's own refusals. */
+/**
+ * The API as a process: kills in the middle of POSTs with Idempotency-Key, orderly stops, the
+ * command's own refusals.
+ */
 
 let home: ApiHome;
 beforeAll(async () => {
@@ -30,9 +33,16 @@ test('issue 7: kill -9 in the middle of POSTs with a key: repeating never double
   let stopped = false;
   let lost = 0;
   const post = async (one: Sent): Promise<void> => {
-    const route = { tasks: '/v1/handlers/slow/tasks', fanout: '/v1/fanouts', add: `/v1/fanouts/${growing}/items`, execute: '/v1/executions' }[one.kind]; // prettier-ignore
+    const route = {
+      tasks: '/v1/handlers/slow/tasks',
+      fanout: '/v1/fanouts',
+      add: `/v1/fanouts/${growing}/items`,
+      execute: '/v1/executions',
+    }[one.kind];
     const body = {
-      tasks: { tasks: Array.from({ length: 20 }, (_, i) => ({ id: `${one.key}-${i}`, payload: { country: 'se', n: one.n } })) }, // prettier-ignore
+      tasks: {
+        tasks: Array.from({ length: 20 }, (_, i) => ({ id: `${one.key}-${i}`, payload: { country: 'se', n: one.n } })),
+      },
       fanout: { userKey: one.key },
       add: { items: 10 },
       execute: { template: { function_id: 'f', method: 'm' }, arguments: [['a'], ['b']], topic: one.key },
@@ -74,9 +84,23 @@ test('issue 7: kill -9 in the middle of POSTs with a key: repeating never double
   const of = (kind: Sent['kind']): Sent[] => sent.filter((one) => one.kind === kind);
   const rows = async <T extends object>(text: string): Promise<T[]> => (await home.database.pool.query<T>(text)).rows;
   expect(await rows('select count(*) as n from task')).toEqual([{ n: of('tasks').length * 20 }]);
-  expect((await rows<{ key: string }>('select user_key as key from fanout where user_key is not null')).map(({ key }) => key).sort()).toEqual(of('fanout').map(({ key }) => key).sort()); // prettier-ignore
+  expect(
+    (await rows<{ key: string }>('select user_key as key from fanout where user_key is not null'))
+      .map(({ key }) => key)
+      .sort(),
+  ).toEqual(
+    of('fanout')
+      .map(({ key }) => key)
+      .sort(),
+  );
   expect((await api.call(`GET /v1/fanouts/${growing}`)).body).toMatchObject({ items: of('add').length * 10 });
-  expect((await rows<{ topic: string }>('select topic from execution where state = 0')).map(({ topic }) => topic).sort()).toEqual(of('execute').map(({ key }) => key).sort()); // prettier-ignore
+  expect(
+    (await rows<{ topic: string }>('select topic from execution where state = 0')).map(({ topic }) => topic).sort(),
+  ).toEqual(
+    of('execute')
+      .map(({ key }) => key)
+      .sort(),
+  );
   expect((await home.run('verify')).code).toBe(0);
   api.process.child.kill('SIGTERM');
   expect(await api.process.exit).toBe(0);
@@ -87,9 +111,13 @@ test('issue 7: SIGTERM: a request under way is answered, a stream ends with a wo
   const holder = await home.database.pool.connect();
   await holder.query('begin');
   await holder.query('lock table task in access exclusive mode');
-  const held = api.call('POST /v1/handlers/orders/tasks', { body: { tasks: [{ id: 'held', payload: { country: 'se', n: 1 } }] } }); // prettier-ignore
+  const held = api.call('POST /v1/handlers/orders/tasks', {
+    body: { tasks: [{ id: 'held', payload: { country: 'se', n: 1 } }] },
+  });
   await eventually(async () => {
-    const { rows } = await home.database.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'muster api'`); // prettier-ignore
+    const { rows } = await home.database.pool.query(
+      `select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'muster api'`,
+    );
     return rows.length > 0;
   });
   api.process.child.kill('SIGTERM');
@@ -101,8 +129,14 @@ test('issue 7: SIGTERM: a request under way is answered, a stream ends with a wo
 });
 
 test('issue 7: the commands: tokens are made, shown once, listed, revoked; the API refuses an open door and bad settings', async () => {
-  expect(await home.run('api --host 0.0.0.0 --port 0')).toMatchObject({ code: 2, stderr: expect.stringContaining('--host: expected a loopback address') }); // prettier-ignore
-  expect(await home.run('api --port x')).toMatchObject({ code: 2, stderr: expect.stringContaining('--port: expected a port') }); // prettier-ignore
+  expect(await home.run('api --host 0.0.0.0 --port 0')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--host: expected a loopback address'),
+  });
+  expect(await home.run('api --port x')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--port: expected a port'),
+  });
   expect((await home.run('token create --name ci --scope all')).code).toBe(2);
   const made = (await home.run('token create --name ci --scope submit,read --json')).json<{
     token: string;
@@ -114,7 +148,8 @@ test('issue 7: the commands: tokens are made, shown once, listed, revoked; the A
   expect(listed.stdout).not.toContain(made.token.slice(7));
   const api = await home.start('--host 0.0.0.0 --port 0');
   const url = `http://127.0.0.1:${new URL(api.url).port}/v1/status`;
-  const status = async (): Promise<number> => (await fetch(url, { headers: { authorization: `Bearer ${made.token}` } })).status; // prettier-ignore
+  const status = async (): Promise<number> =>
+    (await fetch(url, { headers: { authorization: `Bearer ${made.token}` } })).status;
   expect([(await fetch(url)).status, await status()]).toEqual([401, 200]);
   expect((await home.run(`token revoke ${made.id}`)).stdout).toContain('is revoked');
   await eventually(async () => (await status()) === 401);

@@ -19,15 +19,35 @@ test('issue 7: batches of lanes: submitted in order, looked at, cancelled; a cir
     { service: 'po', items: items('po', 'b1'), dependsOn: ['first'] },
   ]);
   const [first, second] = body.batches.map(({ batch }: { batch: number }) => batch) as [number, number];
-  expect((await world.call(`GET /v1/batches/${second}/lane`)).body).toMatchObject({ service: 'po', place: 2, status: 'unsubmitted', dependsOn: [first], explanation: expect.any(String) }); // prettier-ignore
-  expect((await world.call('GET /v1/lanes/po')).body).toMatchObject({ service: 'po', depth: 2, batches: [{ batch: first }, { batch: second }] }); // prettier-ignore
+  expect((await world.call(`GET /v1/batches/${second}/lane`)).body).toMatchObject({
+    service: 'po',
+    place: 2,
+    status: 'unsubmitted',
+    dependsOn: [first],
+    explanation: expect.any(String),
+  });
+  expect((await world.call('GET /v1/lanes/po')).body).toMatchObject({
+    service: 'po',
+    depth: 2,
+    batches: [{ batch: first }, { batch: second }],
+  });
   expect((await world.call(`GET /v1/batches/${first}?members=1`)).body).toMatchObject({
     n: 2,
     members: [{ id: 'a1' }],
   });
-  expect((await world.call(`POST /v1/batches/${second}/cancel`)).body).toEqual({ batch: second, service: 'po', tasks: ['b1'] }); // prettier-ignore
-  expect(await batchesOf([{ service: 'po', items: items('po', 'c1'), key: 'x', dependsOn: ['x'] }])).toMatchObject({ status: 422, body: { code: 'INVALID_DEPENDENCY' } }); // prettier-ignore
-  expect(await batchesOf([{ service: 'po', items: items('po', 'a1') }])).toMatchObject({ status: 409, body: { code: 'ID_CONFLICT' } }); // prettier-ignore
+  expect((await world.call(`POST /v1/batches/${second}/cancel`)).body).toEqual({
+    batch: second,
+    service: 'po',
+    tasks: ['b1'],
+  });
+  expect(await batchesOf([{ service: 'po', items: items('po', 'c1'), key: 'x', dependsOn: ['x'] }])).toMatchObject({
+    status: 422,
+    body: { code: 'INVALID_DEPENDENCY' },
+  });
+  expect(await batchesOf([{ service: 'po', items: items('po', 'a1') }])).toMatchObject({
+    status: 409,
+    body: { code: 'ID_CONFLICT' },
+  });
 });
 
 test('issue 7: lanes: a page, pause, resume, weight; the queuer', async () => {
@@ -41,7 +61,9 @@ test('issue 7: lanes: a page, pause, resume, weight; the queuer', async () => {
   expect((await world.call('GET /v1/lanes/l1')).body).toMatchObject({ weight: 7 });
   expect(await world.call('POST /v1/lanes/l1/skip')).toMatchObject({ status: 409, body: { code: 'NOT_HALTED' } });
   expect(await world.call('POST /v1/lanes/l1/fix', { body: { as: 'again' } })).toMatchObject({ status: 409 });
-  expect((await world.call('PATCH /v1/queuers', { body: { slots: 3, strategy: 'one-round' } })).body.queuers).toMatchObject([{ slots: 3, strategy: 'one-round' }]); // prettier-ignore
+  expect(
+    (await world.call('PATCH /v1/queuers', { body: { slots: 3, strategy: 'one-round' } })).body.queuers,
+  ).toMatchObject([{ slots: 3, strategy: 'one-round' }]);
   expect((await world.call('POST /v1/queuers/pause', { body: {} })).body).toEqual({ paused: true });
   expect((await world.call('GET /v1/queuers')).body.queuers).toMatchObject([{ paused: true }]);
   expect((await world.call('POST /v1/queuers/resume')).body).toEqual({ paused: false });
@@ -61,5 +83,8 @@ test('issue 7: a handler as server-sent events: whenever something happened', as
 test('H7: a completion of a batch that nobody knows: 404; one that cannot be: 422', async () => {
   const at = 'POST /v1/handlers/items/complete';
   expect((await world.call(at, { body: { reference: 'job', results: [] } })).status).toBe(404);
-  expect(await world.call(at, { body: { results: [] } })).toMatchObject({ status: 422, body: { errors: [{ field: 'reference' }] } }); // prettier-ignore
+  expect(await world.call(at, { body: { results: [] } })).toMatchObject({
+    status: 422,
+    body: { errors: [{ field: 'reference' }] },
+  });
 });

@@ -6,7 +6,10 @@ import { read } from '../project/project';
 import type { ApiHome, ApiProcess } from './child';
 import { createHome } from './child';
 
-/** The curl commands of the README, run as they are written, against `muster api` and a worker with the README's handlers. */
+/**
+ * The curl commands of the README, run as they are written, against `muster api` and a worker with
+ * the README's handlers.
+ */
 
 const CONFIG = `
 import { defineFunction, defineHandler } from 'muster';
@@ -56,10 +59,16 @@ test('issue 7: the curl commands of the README, for each of the five systems, as
   const [, block] = /\*\*Over HTTP\*\*[^]*?```sh\n([^]*?)```/.exec(read('README.md'))!;
   const commands = block!.split('\n').filter((line) => line.includes('curl')).length;
   expect(commands).toBeGreaterThanOrEqual(13);
-  const hasCurl = await shell('curl --version', false).then((text) => text.startsWith('curl'), () => false); // prettier-ignore
-  // Answers come one after the other, without a line between them; inside of JSON an object never follows another without a comma.
+  const hasCurl = await shell('curl --version', false).then(
+    (text) => text.startsWith('curl'),
+    () => false,
+  );
+  // Answers come one after the other, without a line between them; inside of JSON an object never
+  // follows another without a comma.
   const answers = (await shell(block!, !hasCurl)).split(/(?<=\})(?=\{|retry)|\n/);
-  const json = answers.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
+  const json = answers
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(json).toMatchObject([
     { accepted: 1 },
     { id: 'city-1', state: 'succeeded' },

@@ -14,26 +14,96 @@ afterAll(() => world.stop());
 const nobody = '00000000-0000-4000-8000-000000000000';
 const submit = 'POST /v1/handlers/items/tasks';
 const template = { function_id: 'f', method: 'm' };
-const cases: readonly (readonly [string, string, { body?: unknown; raw?: string | Buffer; headers?: Record<string, string> }, object])[] = [
-  ['not JSON', submit, { raw: '{"tasks":' }, { status: 400, type: 'urn:muster:problem:invalid', code: 'INVALID_JSON', errors: [{ field: 'body' }] }],
+const cases: readonly (readonly [
+  string,
+  string,
+  { body?: unknown; raw?: string | Buffer; headers?: Record<string, string> },
+  object,
+])[] = [
+  [
+    'not JSON',
+    submit,
+    { raw: '{"tasks":' },
+    { status: 400, type: 'urn:muster:problem:invalid', code: 'INVALID_JSON', errors: [{ field: 'body' }] },
+  ],
   ['not UTF-8', submit, { raw: Buffer.from([0x22, 0xff, 0x22]) }, { status: 400, code: 'INVALID_JSON' }],
   ['no body', submit, {}, { status: 400, errors: [{ field: 'body' }] }],
   ['not an object', submit, { body: [] }, { status: 400, errors: [{ field: 'body' }] }],
   ['no tasks', submit, { body: { tasks: [] } }, { status: 400, errors: [{ field: 'tasks' }] }],
-  ['a field of a task', submit, { body: { tasks: [...items('a', 'x'), { id: 7, payload: {} }] } }, { status: 400, errors: [{ field: 'tasks[1].id' }] }],
-  ['a field that is not there', submit, { body: { tasks: items('a', 'x'), partal: true } }, { status: 400, errors: [{ field: 'partal' }] }],
+  [
+    'a field of a task',
+    submit,
+    { body: { tasks: [...items('a', 'x'), { id: 7, payload: {} }] } },
+    { status: 400, errors: [{ field: 'tasks[1].id' }] },
+  ],
+  [
+    'a field that is not there',
+    submit,
+    { body: { tasks: items('a', 'x'), partal: true } },
+    { status: 400, errors: [{ field: 'partal' }] },
+  ],
   ['no payload', submit, { body: { tasks: [{ id: 'x' }] } }, { status: 400, errors: [{ field: 'tasks[0].payload' }] }],
-  ['refused by the handler', submit, { body: { tasks: [{ id: 'x', payload: { to: '' } }] } }, { status: 422, type: 'urn:muster:problem:refused', errors: [{ field: '[0].target', id: 'x' }] }],
-  ['an id that is taken', submit, { body: { tasks: [{ id: 'taken', payload: { to: 'b' } }] } }, { status: 409, type: 'urn:muster:problem:id-conflict', code: 'ID_CONFLICT' }],
-  ['an unknown handler', 'POST /v1/handlers/itmes/tasks', { body: { tasks: items('a', 'x') } }, { status: 404, code: 'UNKNOWN_HANDLER' }],
-  ['too many tasks', submit, { raw: `{"tasks":[${'1,'.repeat(10_000)}1]}` }, { status: 413, code: 'TOO_MANY_ITEMS', errors: [{ field: 'tasks' }] }],
-  ['too many ids', 'POST /v1/tasks:lookup', { body: { ids: Array.from({ length: 1_001 }, (_, i) => `${i}`) } }, { status: 413, code: 'TOO_MANY_ITEMS', errors: [{ field: 'ids' }] }],
-  ['too large a body', submit, { raw: ' '.repeat(200_001) }, { status: 413, code: 'BODY_TOO_LARGE', errors: [{ field: 'body' }] }],
-  ['too deep', submit, { raw: `{"tasks":[{"id":"x","payload":${'['.repeat(200)}${']'.repeat(200)}}]}` }, { status: 422, type: 'urn:muster:problem:too-deep' }],
-  ['too deep a payload', submit, { raw: `{"tasks":[{"id":"x","payload":${'['.repeat(101)}${']'.repeat(101)}}]}` }, { status: 422, type: 'urn:muster:problem:refused', errors: [{ field: '[0].payload', id: 'x' }] }],
-  ['a number that would lose digits', submit, { raw: '{"tasks":[{"id":"x","payload":{"to":"a","ns":[1,9007199254740993]}}]}' }, { status: 400, code: 'LOSSY_NUMBER', errors: [{ field: 'tasks[0].payload.ns[1]' }] }],
+  [
+    'refused by the handler',
+    submit,
+    { body: { tasks: [{ id: 'x', payload: { to: '' } }] } },
+    { status: 422, type: 'urn:muster:problem:refused', errors: [{ field: '[0].target', id: 'x' }] },
+  ],
+  [
+    'an id that is taken',
+    submit,
+    { body: { tasks: [{ id: 'taken', payload: { to: 'b' } }] } },
+    { status: 409, type: 'urn:muster:problem:id-conflict', code: 'ID_CONFLICT' },
+  ],
+  [
+    'an unknown handler',
+    'POST /v1/handlers/itmes/tasks',
+    { body: { tasks: items('a', 'x') } },
+    { status: 404, code: 'UNKNOWN_HANDLER' },
+  ],
+  [
+    'too many tasks',
+    submit,
+    { raw: `{"tasks":[${'1,'.repeat(10_000)}1]}` },
+    { status: 413, code: 'TOO_MANY_ITEMS', errors: [{ field: 'tasks' }] },
+  ],
+  [
+    'too many ids',
+    'POST /v1/tasks:lookup',
+    { body: { ids: Array.from({ length: 1_001 }, (_, i) => `${i}`) } },
+    { status: 413, code: 'TOO_MANY_ITEMS', errors: [{ field: 'ids' }] },
+  ],
+  [
+    'too large a body',
+    submit,
+    { raw: ' '.repeat(200_001) },
+    { status: 413, code: 'BODY_TOO_LARGE', errors: [{ field: 'body' }] },
+  ],
+  [
+    'too deep',
+    submit,
+    { raw: `{"tasks":[{"id":"x","payload":${'['.repeat(200)}${']'.repeat(200)}}]}` },
+    { status: 422, type: 'urn:muster:problem:too-deep' },
+  ],
+  [
+    'too deep a payload',
+    submit,
+    { raw: `{"tasks":[{"id":"x","payload":${'['.repeat(101)}${']'.repeat(101)}}]}` },
+    { status: 422, type: 'urn:muster:problem:refused', errors: [{ field: '[0].payload', id: 'x' }] },
+  ],
+  [
+    'a number that would lose digits',
+    submit,
+    { raw: '{"tasks":[{"id":"x","payload":{"to":"a","ns":[1,9007199254740993]}}]}' },
+    { status: 400, code: 'LOSSY_NUMBER', errors: [{ field: 'tasks[0].payload.ns[1]' }] },
+  ],
   ['another media type', submit, { raw: 'tasks=1', headers: { 'content-type': 'text/plain' } }, { status: 415 }],
-  ['an unknown task', 'GET /v1/tasks/nobody', {}, { status: 404, type: 'urn:muster:problem:not-found', code: 'NOT_FOUND' }],
+  [
+    'an unknown task',
+    'GET /v1/tasks/nobody',
+    {},
+    { status: 404, type: 'urn:muster:problem:not-found', code: 'NOT_FOUND' },
+  ],
   ['an unknown query', 'GET /v1/tasks/taken?wiat=1', {}, { status: 400, errors: [{ field: 'wiat' }] }],
   ['a number that is none', 'GET /v1/tasks/taken?wait=soon', {}, { status: 400, errors: [{ field: 'wait' }] }],
   ['too long a wait', 'GET /v1/tasks/taken?wait=61', {}, { status: 400, errors: [{ field: 'wait' }] }],
@@ -47,19 +117,54 @@ const cases: readonly (readonly [string, string, { body?: unknown; raw?: string 
   ['D15: seal of an unknown fan-out', `POST /v1/fanouts/${nobody}/seal`, {}, { status: 404, code: 'NOT_FOUND' }],
   ['D15: add to an unknown fan-out', `POST /v1/fanouts/${nobody}/items`, { body: { items: 1 } }, { status: 404 }],
   ['D15: an unknown fan-out', `GET /v1/fanouts/${nobody}`, {}, { status: 404 }],
-  ['D15: no items', `POST /v1/fanouts/${nobody}/items`, { body: { items: 0 } }, { status: 400, errors: [{ field: 'items' }] }],
-  ['D15: an id that is none', 'POST /v1/items:ack', { body: { items: ['x:1'] } }, { status: 422, code: 'INVALID_ITEM', errors: [{ field: 'items', id: 'x:1', code: 'MALFORMED_ID' }] }],
-  ['D15: an item of an unknown fan-out', 'POST /v1/items:ack', { body: { items: [`${nobody}:0:0`] } }, { status: 422, errors: [{ code: 'UNKNOWN_FANOUT' }] }],
-  ['E1: empty arguments', 'POST /v1/executions', { body: { template, arguments: [] } }, { status: 400, errors: [{ field: 'arguments' }] }],
-  ['E1: no function_id', 'POST /v1/executions', { body: { template: { method: 'm' }, arguments: [['a']] } }, { status: 400, errors: [{ field: 'template.function_id' }] }],
-  ['E1: no method', 'POST /v1/executions', { body: { template: { function_id: 'f' }, arguments: [['a']] } }, { status: 400, errors: [{ field: 'template.method' }] }],
-  ['E1: a number among the arguments', 'POST /v1/executions', { body: { template, arguments: [['a'], ['b', 1]] } }, { status: 400, errors: [{ field: 'arguments[1][1]' }] }],
+  [
+    'D15: no items',
+    `POST /v1/fanouts/${nobody}/items`,
+    { body: { items: 0 } },
+    { status: 400, errors: [{ field: 'items' }] },
+  ],
+  [
+    'D15: an id that is none',
+    'POST /v1/items:ack',
+    { body: { items: ['x:1'] } },
+    { status: 422, code: 'INVALID_ITEM', errors: [{ field: 'items', id: 'x:1', code: 'MALFORMED_ID' }] },
+  ],
+  [
+    'D15: an item of an unknown fan-out',
+    'POST /v1/items:ack',
+    { body: { items: [`${nobody}:0:0`] } },
+    { status: 422, errors: [{ code: 'UNKNOWN_FANOUT' }] },
+  ],
+  [
+    'E1: empty arguments',
+    'POST /v1/executions',
+    { body: { template, arguments: [] } },
+    { status: 400, errors: [{ field: 'arguments' }] },
+  ],
+  [
+    'E1: no function_id',
+    'POST /v1/executions',
+    { body: { template: { method: 'm' }, arguments: [['a']] } },
+    { status: 400, errors: [{ field: 'template.function_id' }] },
+  ],
+  [
+    'E1: no method',
+    'POST /v1/executions',
+    { body: { template: { function_id: 'f' }, arguments: [['a']] } },
+    { status: 400, errors: [{ field: 'template.method' }] },
+  ],
+  [
+    'E1: a number among the arguments',
+    'POST /v1/executions',
+    { body: { template, arguments: [['a'], ['b', 1]] } },
+    { status: 400, errors: [{ field: 'arguments[1][1]' }] },
+  ],
   ['E2: an unknown execution', `GET /v1/executions/${nobody}`, {}, { status: 404 }],
   ['E2: results of an unknown execution', `GET /v1/executions/${nobody}/results`, {}, { status: 404 }],
   ['E2: cancel of an unknown execution', `POST /v1/executions/${nobody}/cancel`, {}, { status: 404 }],
   ['E2: an id that is none', 'GET /v1/executions/17', {}, { status: 400, errors: [{ field: 'execution' }] }],
   ['a lane that is not there', 'GET /v1/lanes/nobody', {}, { status: 404 }],
-]; // prettier-ignore
+];
 
 test.each(cases)('issue 7: problem details: %s', async (_what, route, options, expected) => {
   const answer = await world.call(route, options);
@@ -67,7 +172,12 @@ test.each(cases)('issue 7: problem details: %s', async (_what, route, options, e
   const { errors, ...rest } = expected as { status: number; errors?: object[] };
   expect(answer.status).toBe(rest.status);
   expect(answer.body).toMatchObject(rest);
-  expect(answer.body).toMatchObject({ type: expect.stringMatching(/^urn:muster:problem:/), title: expect.any(String), detail: expect.any(String), code: expect.any(String) }); // prettier-ignore
+  expect(answer.body).toMatchObject({
+    type: expect.stringMatching(/^urn:muster:problem:/),
+    title: expect.any(String),
+    detail: expect.any(String),
+    code: expect.any(String),
+  });
   for (const error of errors ?? []) expect(answer.body.errors).toContainEqual(expect.objectContaining(error));
 });
 
@@ -96,13 +206,19 @@ test('partial: the good ones are accepted, the others answered by place', async 
 test('E13: more lists than one request takes: 413', async () => {
   const own = await openWorld();
   const raw = `{"template":{"function_id":"f","method":"m"},"arguments":[${'[],'.repeat(1_000_000)}[]]}`;
-  expect(await own.call('POST /v1/executions', { raw })).toMatchObject({ status: 413, body: { code: 'TOO_MANY_ITEMS', errors: [{ field: 'arguments' }] } }); // prettier-ignore
+  expect(await own.call('POST /v1/executions', { raw })).toMatchObject({
+    status: 413,
+    body: { code: 'TOO_MANY_ITEMS', errors: [{ field: 'arguments' }] },
+  });
   await own.stop();
 });
 
 test('a sender that announces too much is answered before it has sent it', async () => {
   const answer = await new Promise<number>((resolve, reject) => {
-    const sending = request(`${world.api.url}/v1/items:ack`, { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '9000000000' } }); // prettier-ignore
+    const sending = request(`${world.api.url}/v1/items:ack`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': '9000000000' },
+    });
     sending.on('response', (response) => {
       resolve(response.statusCode!);
       sending.destroy();

@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 import { install } from '../../workers/embedded/cache';
 import { cacheDirectory } from '../../workers/embedded/paths';
 
-/** The schema-driven fuzzer, from PyPI into our cache on first use; nothing of it is in the repository. */
+/**
+ * The schema-driven fuzzer, from PyPI into our cache on first use; nothing of it is in the
+ * repository.
+ */
 const VERSION = '4.32.5';
 
 const installed = async (): Promise<string> => {
@@ -15,7 +18,16 @@ const installed = async (): Promise<string> => {
   if (existsSync(there)) return there;
   return install(cacheDirectory(), name, async (workDir) => {
     const target = path.join(workDir, 'packages');
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', target, `schemathesis==${VERSION}`]; // prettier-ignore
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '--target',
+      target,
+      `schemathesis==${VERSION}`,
+    ];
     await promisify(execFile)('python3', pip, { timeout: 240_000 });
     return target;
   });
@@ -36,9 +48,10 @@ export interface Fuzz {
 }
 
 /**
- * What counts: no 5xx, every status, type, header and body as documented; what breaks the document is refused, what keeps to it is taken or
- * refused by name: a rule that no schema says (422), a state (409), an id (404), back pressure (429), size (413). Every route but health asks
- * for a token, every other method is a 405.
+ * What counts: no 5xx, every status, type, header and body as documented; what breaks the document
+ * is refused, what keeps to it is taken or refused by name: a rule that no schema says (422), a
+ * state (409), an id (404), back pressure (429), size (413). Every route but health asks for a
+ * token, every other method is a 405.
  */
 const CONFIG = `
 [checks]

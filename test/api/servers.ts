@@ -2,7 +2,9 @@ import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { TEMPLATE_DATABASE } from '../helpers/database';
 
-/** The servers that jest's global setup starts for tests, for a script; answers how to stop them. */
+/**
+ * The servers that jest's global setup starts for tests, for a script; answers how to stop them.
+ */
 export const startServers = async (settings: Record<string, string> = {}): Promise<() => Promise<void>> => {
   const log = (): void => undefined;
   const [postgres, temporal] = await Promise.all([

@@ -21,7 +21,13 @@ beforeAll(async () => {
       ),
     }),
   });
-  const slow = defineHandler<Place>({ name: 'slow', target: (item) => item.to, limits: { maxItems: 50 }, linger: { lingerMs: 3_600_000 }, submit: async () => ({ results: [] }) }); // prettier-ignore
+  const slow = defineHandler<Place>({
+    name: 'slow',
+    target: (item) => item.to,
+    limits: { maxItems: 50 },
+    linger: { lingerMs: 3_600_000 },
+    submit: async () => ({ results: [] }),
+  });
   muster = await startMuster([quick, slow]);
   world = await openWorld({ handlers: [quick, slow], muster });
 });
@@ -40,11 +46,25 @@ test('issue 7: submit, long poll until it has ended, look, explain; repeating is
   });
   const again = await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('se', 'a', 'b') } });
   expect(again.body).toEqual({ accepted: 0, repeated: 2, refused: [] });
-  expect((await world.call('POST /v1/tasks:lookup', { body: { ids: ['b', 'nobody', 'a'] } })).body.tasks).toMatchObject([{ id: 'b' }, { id: 'a' }]); // prettier-ignore
-  expect((await world.call('GET /v1/tasks/a/explain')).body).toMatchObject({ state: 'succeeded', waitsFor: null, facts: {} }); // prettier-ignore
+  expect((await world.call('POST /v1/tasks:lookup', { body: { ids: ['b', 'nobody', 'a'] } })).body.tasks).toMatchObject(
+    [{ id: 'b' }, { id: 'a' }],
+  );
+  expect((await world.call('GET /v1/tasks/a/explain')).body).toMatchObject({
+    state: 'succeeded',
+    waitsFor: null,
+    facts: {},
+  });
   const batch = ended.body.batch as number;
-  expect((await world.call(`GET /v1/batches/${batch}`)).body).toMatchObject({ id: batch, state: 'succeeded', handler: 'items' }); // prettier-ignore
-  expect((await world.call(`GET /v1/batches/${batch}/receipts`)).body.receipts[0]).toMatchObject({ id: 'a', receipt: 'valid', data: { of: 'a' } }); // prettier-ignore
+  expect((await world.call(`GET /v1/batches/${batch}`)).body).toMatchObject({
+    id: batch,
+    state: 'succeeded',
+    handler: 'items',
+  });
+  expect((await world.call(`GET /v1/batches/${batch}/receipts`)).body.receipts[0]).toMatchObject({
+    id: 'a',
+    receipt: 'valid',
+    data: { of: 'a' },
+  });
 });
 
 test('issue 7: an id with slashes, blanks and umlauts; one that is longer than any framework expects', async () => {
@@ -52,7 +72,10 @@ test('issue 7: an id with slashes, blanks and umlauts; one that is longer than a
   const long = 'x'.repeat(256);
   await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: items('no', odd, long) } });
   for (const id of [odd, long])
-    expect(await world.call(`GET /v1/tasks/${encodeURIComponent(id)}`)).toMatchObject({ status: 200, body: { id, state: 'created' } }); // prettier-ignore
+    expect(await world.call(`GET /v1/tasks/${encodeURIComponent(id)}`)).toMatchObject({
+      status: 200,
+      body: { id, state: 'created' },
+    });
 });
 
 test('issue 7: a long poll whose time is up answers the task as it is; one that ends meanwhile is answered at once', async () => {
@@ -69,18 +92,33 @@ test('issue 7: a long poll whose time is up answers the task as it is; one that 
 });
 
 test('issue 7: failed tasks are redriven; a handler is paused, told and resumed; status counts', async () => {
-  await world.call('POST /v1/handlers/items/tasks', { body: { tasks: [{ id: 'bad', payload: { to: 'fi', note: 'bad' } }] } }); // prettier-ignore
+  await world.call('POST /v1/handlers/items/tasks', {
+    body: { tasks: [{ id: 'bad', payload: { to: 'fi', note: 'bad' } }] },
+  });
   expect((await world.call('GET /v1/tasks/bad?wait=30')).body).toMatchObject({ state: 'failed', error: 'bad' });
-  expect((await world.call('POST /v1/handlers/items/pause', { body: { reason: 'lunch' } })).body).toEqual({ paused: true }); // prettier-ignore
-  expect((await world.call('POST /v1/handlers/items/redrive', { body: { only: 'failed' } })).body).toEqual({ redriven: 1 }); // prettier-ignore
-  expect((await world.call('GET /v1/handlers/items')).body).toMatchObject({ paused: { reason: 'lunch' }, counts: { created: 1 }, served: true, identityHolds: true }); // prettier-ignore
+  expect((await world.call('POST /v1/handlers/items/pause', { body: { reason: 'lunch' } })).body).toEqual({
+    paused: true,
+  });
+  expect((await world.call('POST /v1/handlers/items/redrive', { body: { only: 'failed' } })).body).toEqual({
+    redriven: 1,
+  });
+  expect((await world.call('GET /v1/handlers/items')).body).toMatchObject({
+    paused: { reason: 'lunch' },
+    counts: { created: 1 },
+    served: true,
+    identityHolds: true,
+  });
   expect((await world.call('POST /v1/handlers/items/resume')).body).toEqual({ resumed: true });
   expect((await world.call('GET /v1/tasks/bad?wait=30')).body).toMatchObject({ state: 'failed' });
-  expect((await world.call('GET /v1/status')).body.handlers.map(({ handler }: { handler: string }) => handler).sort()).toEqual(['items', 'slow']); // prettier-ignore
+  expect(
+    (await world.call('GET /v1/status')).body.handlers.map(({ handler }: { handler: string }) => handler).sort(),
+  ).toEqual(['items', 'slow']);
 });
 
 test('issue 7: targets: a page, overrides, flush and pause of one', async () => {
-  await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: ['t1', 't2', 't/3'].flatMap((to) => items(to, `of ${to}`)) } }); // prettier-ignore
+  await world.call('POST /v1/handlers/slow/tasks', {
+    body: { tasks: ['t1', 't2', 't/3'].flatMap((to) => items(to, `of ${to}`)) },
+  });
   const first = await world.call('GET /v1/handlers/slow/targets?limit=2');
   expect(first.body.targets).toHaveLength(2);
   const at = '/v1/handlers/slow/targets/t%2F3';
@@ -88,13 +126,18 @@ test('issue 7: targets: a page, overrides, flush and pause of one', async () => 
   expect((await world.call(`DELETE ${at}`)).status).toBe(200);
   expect((await world.call(`POST ${at}/pause`, { body: { reason: 'r' } })).status).toBe(200);
   const rest = await world.call(`GET /v1/handlers/slow/targets?after=${encodeURIComponent('t')}`);
-  expect(rest.body.targets.find(({ key }: { key: string }) => key === 't/3')).toMatchObject({ paused: { reason: 'r' }, queued: 1 }); // prettier-ignore
+  expect(rest.body.targets.find(({ key }: { key: string }) => key === 't/3')).toMatchObject({
+    paused: { reason: 'r' },
+    queued: 1,
+  });
   expect((await world.call(`POST ${at}/resume`)).status).toBe(200);
   expect((await world.call('POST /v1/handlers/slow/targets/t1/flush')).body).toEqual({ targets: 1, tasks: 1 });
 });
 
 test('issue 7: nodes, verify, metrics, the document and its page', async () => {
-  expect((await world.call('GET /v1/nodes')).body.nodes).toEqual([expect.objectContaining({ alive: true, handlers: ['items', 'slow'] })]); // prettier-ignore
+  expect((await world.call('GET /v1/nodes')).body.nodes).toEqual([
+    expect.objectContaining({ alive: true, handlers: ['items', 'slow'] }),
+  ]);
   expect((await world.call('GET /v1/verify')).body).toMatchObject({ ok: true });
   const metrics = await world.call('GET /metrics');
   expect(metrics.type).toContain('text/plain');

@@ -56,7 +56,13 @@ export const caller =
     });
     const text = await answer.text();
     const type = answer.headers.get('content-type') ?? '';
-    return { status: answer.status, type, headers: answer.headers, text, body: type.includes('json') ? JSON.parse(text) : text }; // prettier-ignore
+    return {
+      status: answer.status,
+      type,
+      headers: answer.headers,
+      text,
+      body: type.includes('json') ? JSON.parse(text) : text,
+    };
   };
 
 export interface ApiWorld {
@@ -75,14 +81,19 @@ export interface Place {
   note?: string;
 }
 
-/** `items` goes to targets, `narrow` takes 3 tasks, `lane` keeps order. Nobody sends anything: there is no worker. */
+/**
+ * `items` goes to targets, `narrow` takes 3 tasks, `lane` keeps order. Nobody sends anything: there
+ * is no worker.
+ */
 export const handlers = (): Handler[] => {
   const base = {
     target: (item: Place) => item.to,
     limits: { maxItems: 100 },
     linger: { lingerMs: 60_000 },
     leaders: 1 as const,
-    submit: async (batch: { tasks: readonly { id: string }[] }) => ({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }), // prettier-ignore
+    submit: async (batch: { tasks: readonly { id: string }[] }) => ({
+      results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })),
+    }),
   };
   return [
     defineHandler<Place>({ ...base, name: 'items' }),
@@ -131,7 +142,12 @@ export const openWorld = async (options: WorldOptions = {}): Promise<ApiWorld> =
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
   const settings = settingsFor(database, prefix, options);
   const api = await startApi(settings, { log, maxConnections: options.maxConnections ?? 10 });
-  const client = createClient({ databaseUrl: database.url, handlers: settings.handlers, prefix, temporal: { address: temporalAddress() } }); // prettier-ignore
+  const client = createClient({
+    databaseUrl: database.url,
+    handlers: settings.handlers,
+    prefix,
+    temporal: { address: temporalAddress() },
+  });
   return {
     database,
     client,

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { distPath } from '../examples/paths';
 
-/** `bench:api` in small: nothing that was accepted is lost, all else is refused, memory does not grow with each flood. Figures: README. */
+/**
+ * `bench:api` in small: nothing that was accepted is lost, all else is refused, memory does not
+ * grow with each flood. Figures: README.
+ */
 
 test('issue 7: more open requests than it takes: 503, nothing accepted and lost, memory flat', async () => {
   const out = await new Promise<string>((resolve, reject) => {
@@ -12,7 +15,10 @@ test('issue 7: more open requests than it takes: 503, nothing accepted and lost,
       (error, stdout, stderr) => (error === null ? resolve(stdout) : reject(new Error(`${stdout}\n${stderr}`))),
     );
   });
-  const measures = out.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
+  const measures = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(measures.map(({ measure }) => measure)).toEqual(['single submit', 'submit of 1,000', 'ack of 1,000', 'flood']);
   const flood = measures[3] as { floods: { requests: number; accepted: number; refused: number; others: number }[] };
   expect(flood).toMatchObject({ lost: 0, verify: true });

@@ -13,7 +13,10 @@ import type { Flood, Rate } from './apiLoad';
 import { floodOf, memoryOf, poster, rateOf } from './apiLoad';
 import { runToEnd } from '../helpers/runToEnd';
 
-/** `npm run bench:api`: the HTTP API against the client library, in one run; then more open requests than it takes. */
+/**
+ * `npm run bench:api`: the HTTP API against the client library, in one run; then more open requests
+ * than it takes.
+ */
 const flags = processFlags(
   {
     name: 'npm run bench:api --',
@@ -34,13 +37,23 @@ const { singles, thousands, open } = flags.short ? { singles: 300, thousands: 6,
 const PARALLEL = 16;
 const PARALLEL_LARGE = 4;
 const FLOODS = 4;
-/** What a flood of 10,000 may need: 25 KB for each connection and its refusal, however often it comes. */
+/**
+ * What a flood of 10,000 may need: 25 KB for each connection and its refusal, however often it
+ * comes.
+ */
 const GROWTH_MB = 250;
 
-const SETTINGS = `{ name: 'items', target: (item: { to: string }) => item.to, limits: { maxItems: 500 }, linger: { lingerMs: 3_600_000 }, submit: async () => ({ results: [] }) }`; // prettier-ignore
-const handler = defineHandler<{ to: string }>({ name: 'items', target: (item) => item.to, limits: { maxItems: 500 }, linger: { lingerMs: 3_600_000 }, submit: async () => ({ results: [] }) }); // prettier-ignore
+const SETTINGS = `{ name: 'items', target: (item: { to: string }) => item.to, limits: { maxItems: 500 }, linger: { lingerMs: 3_600_000 }, submit: async () => ({ results: [] }) }`;
+const handler = defineHandler<{ to: string }>({
+  name: 'items',
+  target: (item) => item.to,
+  limits: { maxItems: 500 },
+  linger: { lingerMs: 3_600_000 },
+  submit: async () => ({ results: [] }),
+});
 
-const tasks = (name: string, n: number) => Array.from({ length: n }, (_, i) => ({ id: `${name}-${i}`, payload: { to: `t${i % 10}` } })); // prettier-ignore
+const tasks = (name: string, n: number) =>
+  Array.from({ length: n }, (_, i) => ({ id: `${name}-${i}`, payload: { to: `t${i % 10}` } }));
 
 interface Side {
   submit(tasks: object[]): Promise<unknown>;
@@ -52,7 +65,11 @@ const overHttp = (url: string): Side & { close(): Promise<void> } => {
     const { status, text } = await post(where, body);
     if (status !== 200) throw new Error(`${where}: ${status} ${text}`);
   };
-  return { submit: (list) => good('/v1/handlers/items/tasks', { tasks: list }), ack: (items) => good('/v1/items:ack', { items }), close }; // prettier-ignore
+  return {
+    submit: (list) => good('/v1/handlers/items/tasks', { tasks: list }),
+    ack: (items) => good('/v1/items:ack', { items }),
+    close,
+  };
 };
 const direct = (client: Client): Side => ({
   submit: (list) => client.submit(handler, list as { id: string; payload: { to: string } }[]),
@@ -84,10 +101,18 @@ const main = async (): Promise<void> => {
   const stop = await startServers();
   const database = await createDatabase();
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
-  writeFileSync(path.join(folder, 'muster.config.ts'), `import { defineHandler } from 'muster';\nexport default [defineHandler(${SETTINGS})];\n`); // prettier-ignore
+  writeFileSync(
+    path.join(folder, 'muster.config.ts'),
+    `import { defineHandler } from 'muster';\nexport default [defineHandler(${SETTINGS})];\n`,
+  );
   const env = { MUSTER_DATABASE_URL: database.url, TEMPORAL_ADDRESS: temporalAddress(), MUSTER_PREFIX: 'bench' };
   const api = startCli(['api', '--json', '--port', '0', '--log-level', 'error'], { cwd: folder, env, bin: program() });
-  const client = createClient({ databaseUrl: database.url, prefix: 'bench', handlers: [handler], temporal: { address: temporalAddress() } }); // prettier-ignore
+  const client = createClient({
+    databaseUrl: database.url,
+    prefix: 'bench',
+    handlers: [handler],
+    temporal: { address: temporalAddress() },
+  });
   try {
     await api.says(/"ready":true.*\n/);
     const { url } = JSON.parse(api.stdout()) as { url: string };
@@ -99,7 +124,10 @@ const main = async (): Promise<void> => {
     const idleMb = memoryOf(api.child.pid!);
     const floods: Flood[] = [];
     for (let i = 0; i < FLOODS; i++) floods.push(await floodOf(url, open, `flood${i}`, api.child.pid!));
-    const lost = await lostOf(client, floods.flatMap(({ acceptedIds }) => acceptedIds)); // prettier-ignore
+    const lost = await lostOf(
+      client,
+      floods.flatMap(({ acceptedIds }) => acceptedIds),
+    );
     const { ok: whole } = await client.verify({ full: true });
     const shown = floods.map(({ acceptedIds: _, ...flood }) => flood);
     const grewMb = Math.max(...floods.map(({ peakMb }) => peakMb)) - idleMb;
@@ -130,14 +158,19 @@ const show = (
   floods: readonly Omit<Flood, 'acceptedIds'>[],
   idleMb: number,
 ): void => {
-  const table = new Table({ head: ['', 'library /s', 'p50', 'p99 ms', 'HTTP /s', 'p50', 'p99 ms', 'share'], style: { head: [], border: [] } }); // prettier-ignore
+  const table = new Table({
+    head: ['', 'library /s', 'p50', 'p99 ms', 'HTTP /s', 'p50', 'p99 ms', 'share'],
+    style: { head: [], border: [] },
+  });
   for (const [what, a] of Object.entries(library)) {
     const b = served[what]!;
     table.push([what, a.perS, a.p50Ms, a.p99Ms, b.perS, b.p50Ms, b.p99Ms, `${Math.round((b.perS / a.perS) * 100)} %`]);
   }
   process.stderr.write(`${table.toString()}\n`);
   for (const { requests, accepted, refused, others, peakMb } of floods)
-    process.stderr.write(`${requests} open at once: ${accepted} accepted, ${refused} refused (503), ${others} otherwise; memory ${peakMb} MB (idle ${idleMb})\n`); // prettier-ignore
+    process.stderr.write(
+      `${requests} open at once: ${accepted} accepted, ${refused} refused (503), ${others} otherwise; memory ${peakMb} MB (idle ${idleMb})\n`,
+    );
 };
 
 runToEnd(main);

@@ -14,7 +14,12 @@ export const poster = (url: string, connections: number): { post: Post; close: (
   const dispatcher = new Agent({ connections, pipelining: 1, headersTimeout: 120_000, bodyTimeout: 120_000 });
   return {
     post: async (path, body) => {
-      const { statusCode, body: answer } = await request(`${url}${path}`, { method: 'POST', dispatcher, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }); // prettier-ignore
+      const { statusCode, body: answer } = await request(`${url}${path}`, {
+        method: 'POST',
+        dispatcher,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
       return { status: statusCode, text: await answer.text() };
     },
     close: () => dispatcher.close(),
@@ -47,7 +52,8 @@ export const rateOf = async (
   );
   const seconds = (performance.now() - begun) / 1_000;
   times.sort((a, b) => a - b);
-  const at = (share: number): number => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * share))]! * 10) / 10; // prettier-ignore
+  const at = (share: number): number =>
+    Math.round(times[Math.min(times.length - 1, Math.floor(times.length * share))]! * 10) / 10;
   return { perS: Math.round((calls / seconds) * 10) / 10, p50Ms: at(0.5), p99Ms: at(0.99) };
 };
 
@@ -73,7 +79,9 @@ export const floodOf = async (url: string, requests: number, name: string, pid: 
   await Promise.all(
     Array.from({ length: requests }, async (_, i) => {
       const id = `${name}-${i}`;
-      const { status } = await post('/v1/handlers/items/tasks', { tasks: [{ id, payload: { to: 'x' } }] }).catch(() => ({ status: 0 })); // prettier-ignore
+      const { status } = await post('/v1/handlers/items/tasks', { tasks: [{ id, payload: { to: 'x' } }] }).catch(
+        () => ({ status: 0 }),
+      );
       if (status === 200) flood.acceptedIds.push(id);
       flood[status === 200 ? 'accepted' : status === 503 || status === 429 ? 'refused' : 'others']++;
     }),

@@ -4,7 +4,10 @@ import { tellParent } from './child';
 import type { BenchTask } from './tasks';
 import { taskAt } from './tasks';
 
-/** How tasks come in, the same for both sides; `store` commits some of them. Says after every commit how many are in. */
+/**
+ * How tasks come in, the same for both sides; `store` commits some of them. Says after every commit
+ * how many are in.
+ */
 
 export interface Arrivals {
   run: string;
@@ -29,14 +32,18 @@ const arriveAtOnce = async ({ run, tasks, targets }: Arrivals, store: Store): Pr
   }
 };
 
-/** Evenly over the time; what has come since the last look is submitted together, without waiting for the one before. */
+/**
+ * Evenly over the time; what has come since the last look is submitted together, without waiting
+ * for the one before.
+ */
 const arriveOver = async ({ run, tasks, targets }: Arrivals, overMs: number, store: Store): Promise<void> => {
   const startedAt = performance.now();
   const stores: Promise<unknown>[] = [];
   for (let first = 0; first < tasks;) {
     await sleep(LIVE_SUBMIT_EVERY_MS);
     const due = Math.min(tasks, Math.floor(((performance.now() - startedAt) / overMs) * tasks));
-    if (due > first) stores.push(store(Array.from({ length: due - first }, (_, i) => taskAt(run, first + i, targets, true)))); // prettier-ignore
+    if (due > first)
+      stores.push(store(Array.from({ length: due - first }, (_, i) => taskAt(run, first + i, targets, true))));
     first = due;
   }
   await Promise.all(stores);

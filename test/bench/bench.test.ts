@@ -9,7 +9,15 @@ const BENCH = path.join(__dirname, '..', '..', 'dist', 'test', 'bench', 'bench.j
 
 test('the bench runs: every task once, calls equal the optimum, every figure is there', async () => {
   expect(existsSync(BENCH)).toBe(true); // by `npm run build`, which the global setup runs
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [BENCH, '--case', 'many-targets', '--tasks', '1000', '--runs', '1']); // prettier-ignore
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+    BENCH,
+    '--case',
+    'many-targets',
+    '--tasks',
+    '1000',
+    '--runs',
+    '1',
+  ]);
   const result = JSON.parse(stdout) as CaseResult;
   expect(result).toMatchObject({
     case: 'many-targets',

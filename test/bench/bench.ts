@@ -58,7 +58,12 @@ const benchOne = async (servers: Servers, benchCase: BenchCase): Promise<CaseRes
   const profile = flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`];
   const sides = await openSides(servers, benchCase, profile);
   try {
-    const warmUp = { ...benchCase, tasks: Math.min(WARM_UP.tasks, benchCase.tasks), targets: Math.min(WARM_UP.targets, benchCase.targets), ...(benchCase.overMs === undefined ? {} : { overMs: 500 }) }; // prettier-ignore
+    const warmUp = {
+      ...benchCase,
+      tasks: Math.min(WARM_UP.tasks, benchCase.tasks),
+      targets: Math.min(WARM_UP.targets, benchCase.targets),
+      ...(benchCase.overMs === undefined ? {} : { overMs: 500 }),
+    };
     for (const side of sides.all) await measureRun(servers, side, warmUp, `warm${sides.all.indexOf(side)}`);
     if (flags.profile !== undefined) await resetStatements(sides.all);
     const measured = new Map<string, RunMeasure[]>(sides.all.map(({ name }) => [name, []]));

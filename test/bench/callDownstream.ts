@@ -2,7 +2,10 @@ import net from 'node:net';
 import type { AnswerLine, CallLine } from './downstream';
 import { linesOf } from './lines';
 
-/** The one way in which Muster's handler and the floor call the downstream: one connection, calls told apart by their number. */
+/**
+ * The one way in which Muster's handler and the floor call the downstream: one connection, calls
+ * told apart by their number.
+ */
 
 export type Item = CallLine['items'][number];
 export type ItemAnswer = AnswerLine['results'][number];

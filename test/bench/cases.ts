@@ -5,7 +5,10 @@ export interface BenchCase {
   tasks: number;
   targets: number;
   maxItems: number;
-  /** Backlog: far beyond the run; what is not full is flushed when the last task is in. Live: part of the case. */
+  /**
+   * Backlog: far beyond the run; what is not full is flushed when the last task is in. Live: part
+   * of the case.
+   */
   lingerMs: number;
   /** Live: the tasks arrive evenly over this time. Missing: as fast as they can be submitted. */
   overMs?: number;
@@ -41,13 +44,36 @@ const batches = { maxItems: 500, lingerMs: BACKLOG_LINGER_MS };
 
 export const CASES: readonly BenchCase[] = [
   { name: 'backlog', tasks: 50_000, targets: 50, ...batches, goal: { ratio: 0.5, actionsPerTask: 0.01, calls: 1 } },
-  { name: 'backlog-large', tasks: 400_000, targets: 50, ...batches, goal: { ratio: 0.8, actionsPerTask: 0.005, calls: 1 } },
-  { name: 'many-targets', tasks: 50_000, targets: 1_000, ...batches, goal: { ratio: 1, actionsPerTask: 0.01, calls: 1 } },
+  {
+    name: 'backlog-large',
+    tasks: 400_000,
+    targets: 50,
+    ...batches,
+    goal: { ratio: 0.8, actionsPerTask: 0.005, calls: 1 },
+  },
+  {
+    name: 'many-targets',
+    tasks: 50_000,
+    targets: 1_000,
+    ...batches,
+    goal: { ratio: 1, actionsPerTask: 0.01, calls: 1 },
+  },
   { name: 'sparse', tasks: 50_000, targets: 10_000, ...batches, goal: { ratio: 3, actionsPerTask: 0.05, calls: 1 } },
-  { name: 'live', tasks: 50_000, targets: 50, maxItems: 500, lingerMs: 2_000, overMs: 10_000, goal: { lateness: 3, actionsPerBatch: 4, calls: 1.02 } },
-]; // prettier-ignore
+  {
+    name: 'live',
+    tasks: 50_000,
+    targets: 50,
+    maxItems: 500,
+    lingerMs: 2_000,
+    overMs: 10_000,
+    goal: { lateness: 3, actionsPerBatch: 4, calls: 1.02 },
+  },
+];
 
-/** The same case with fewer tasks: as many a target as before while that leaves at least five targets. */
+/**
+ * The same case with fewer tasks: as many a target as before while that leaves at least five
+ * targets.
+ */
 export const scaled = (benchCase: BenchCase, tasks: number): BenchCase => {
   if (tasks >= benchCase.tasks) return { ...benchCase, tasks };
   const targets = Math.max(Math.min(5, benchCase.targets), Math.round((benchCase.targets * tasks) / benchCase.tasks));

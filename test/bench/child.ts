@@ -5,7 +5,10 @@ import { once } from 'node:events';
 
 export interface Child {
   pid: number;
-  /** Runs a command of the child and answers what it answered; rejects with its error, or when the child ends. */
+  /**
+   * Runs a command of the child and answers what it answered; rejects with its error, or when the
+   * child ends.
+   */
   ask<T = void>(command: string, argument?: unknown): Promise<T>;
   /** A command whose answer nobody waits for. */
   tell(command: string, argument?: unknown): void;
@@ -26,7 +29,10 @@ interface Told {
   event: unknown;
 }
 
-/** `script`: a compiled file of this folder. `onEvent` gets what the child says unasked. It ends with us: its channel closes. */
+/**
+ * `script`: a compiled file of this folder. `onEvent` gets what the child says unasked. It ends
+ * with us: its channel closes.
+ */
 export const startChild = (
   script: string,
   nodeArgs: string[] = [],

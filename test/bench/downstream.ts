@@ -5,8 +5,9 @@ import { linesOf } from './lines';
 import { numberOf } from './tasks';
 
 /**
- * The process that both sides call: 5 ms a call, whatever its size. It keeps what was sent, when, and in how many calls at once.
- * A line of JSON a call and a line for its answer over TCP: HTTP would cost both sides more than the work that is measured.
+ * The process that both sides call: 5 ms a call, whatever its size. It keeps what was sent, when,
+ * and in how many calls at once. A line of JSON a call and a line for its answer over TCP: HTTP
+ * would cost both sides more than the work that is measured.
  */
 
 const CALL_MS = 5;
@@ -60,10 +61,13 @@ const server = net.createServer((socket) => {
     const atMs = Date.now();
     report.mostInFlight = Math.max(report.mostInFlight, ++inFlight);
     const answer = take(line, atMs);
-    setTimeout(() => {
-      inFlight--;
-      socket.write(answer);
-    }, Math.max(0, CALL_MS - (Date.now() - atMs))); // prettier-ignore
+    setTimeout(
+      () => {
+        inFlight--;
+        socket.write(answer);
+      },
+      Math.max(0, CALL_MS - (Date.now() - atMs)),
+    );
   });
 });
 

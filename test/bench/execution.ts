@@ -13,8 +13,10 @@ import { actionsOf } from '../workflows/histories';
 import { runToEnd } from '../helpers/runToEnd';
 
 /**
- * `npm run bench:execution -- --items 20000`: what an execution costs over calling its function directly, an item, at 1, 4 and 16 nodes; how many
- * chunks a second; how many Temporal actions an item; how much memory client and nodes need meanwhile. All nodes are in this process and on its cores: more nodes bring more chunks, not more power.
+ * `npm run bench:execution -- --items 20000`: what an execution costs over calling its function
+ * directly, an item, at 1, 4 and 16 nodes; how many chunks a second; how many Temporal actions an
+ * item; how much memory client and nodes need meanwhile. All nodes are in this process and on its
+ * cores: more nodes bring more chunks, not more power.
  */
 const flags = processFlags(
   {
@@ -69,7 +71,7 @@ const main = async (): Promise<void> => {
       say(JSON.stringify(results.at(-1)));
     }
     if (flags.json)
-      process.stdout.write(`${JSON.stringify({ items, directMicrosAnItem: micros(directMs), results })}\n`); // prettier-ignore
+      process.stdout.write(`${JSON.stringify({ items, directMicrosAnItem: micros(directMs), results })}\n`);
     else console.table(results);
   } finally {
     for (const stop of stops) await stop();

@@ -3,7 +3,10 @@ import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
 
-/** `bench:fanout` in small: its measures run, and what does not depend on the machine is as promised. The long form: `npm run bench:fanout`. */
+/**
+ * `bench:fanout` in small: its measures run, and what does not depend on the machine is as
+ * promised. The long form: `npm run bench:fanout`.
+ */
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -12,7 +15,8 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 test('at 8,000 bits and 1,000,000 items: at most half a byte an item, all rows and indexes counted', async () => {
-  // Tables, indexes and toast. Not the maps of free and visible pages: a vacuum makes them when it likes, of a fixed size each.
+  // Tables, indexes and toast. Not the maps of free and visible pages: a vacuum makes them when it
+  // likes, of a fixed size each.
   const size = `
 select sum(pg_relation_size(c.oid, 'main'))::float8 as bytes from pg_class t
   join lateral (select t.oid union all select t.reltoastrelid where t.reltoastrelid <> 0 union all
@@ -27,7 +31,11 @@ where t.oid in ('fanout'::regclass, 'segment'::regclass, 'fanout_add'::regclass)
 test('the measures run', async () => {
   const bits = await bitsOf(database.pool, 512, 12_000);
   const rows = await rowsOf(database.pool, 12_000);
-  for (const one of [bits, rows]) for (const value of Object.values(one)) if (typeof value === 'number') expect(value).toBeGreaterThan(0); // prettier-ignore
+  for (const one of [bits, rows])
+    for (const value of Object.values(one)) if (typeof value === 'number') expect(value).toBeGreaterThan(0);
   expect(bits.bytesPerItem).toBeLessThan(rows.bytesPerItem / 5);
-  expect(await latencyOf(database.pool, 3)).toMatchObject({ answerMs: { p50: expect.any(Number) }, waitingMs: { p99: expect.any(Number) } }); // prettier-ignore
+  expect(await latencyOf(database.pool, 3)).toMatchObject({
+    answerMs: { p50: expect.any(Number) },
+    waitingMs: { p99: expect.any(Number) },
+  });
 });

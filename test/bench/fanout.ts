@@ -8,9 +8,10 @@ import type { FanoutMeasure } from './fanoutMeasures';
 import { bitsOf, latencyOf, rowsOf } from './fanoutMeasures';
 
 /**
- * `npm run bench:fanout -- [--items N] [--short]`: what an item costs in time and bytes at segment sizes 64, 512 and 8,000, against a row an
- * item with a counter query, and how soon a completion is known. On a real Postgres that flushes to disk, without Temporal. One JSON line a
- * measure on stdout, a table on stderr; exit code 1 if more than half a byte an item is stored at 8,000.
+ * `npm run bench:fanout -- [--items N] [--short]`: what an item costs in time and bytes at segment
+ * sizes 64, 512 and 8,000, against a row an item with a counter query, and how soon a completion is
+ * known. On a real Postgres that flushes to disk, without Temporal. One JSON line a measure on
+ * stdout, a table on stderr; exit code 1 if more than half a byte an item is stored at 8,000.
  */
 const flags = processFlags(
   {
@@ -38,12 +39,34 @@ const withDatabase = async <T>(url: string, name: string, work: (pool: Pool) => 
 
 const show = (measures: readonly FanoutMeasure[]): string => {
   const table = new Table({
-    head: ['', 'items', 'added/s', 'bytes/item', 'after all acks', 'acks/s one by one', 'WAL B each', 'in a small one', 'by 1,000 in order', 'by 1,000 scattered'],
+    head: [
+      '',
+      'items',
+      'added/s',
+      'bytes/item',
+      'after all acks',
+      'acks/s one by one',
+      'WAL B each',
+      'in a small one',
+      'by 1,000 in order',
+      'by 1,000 scattered',
+    ],
     style: { head: [], border: [] },
-  }); // prettier-ignore
+  });
   const n = (value: number): string => value.toLocaleString('en-US');
   for (const one of measures)
-    table.push([one.layout, n(one.items), n(one.addedPerS), one.bytesPerItem, one.bytesPerItemAfter, n(one.acksPerSSingly), n(one.walBytesPerSingleAck), n(one.acksPerSInASmallOne), n(one.acksPerSBy1000), n(one.acksPerSBy1000Scattered)]); // prettier-ignore
+    table.push([
+      one.layout,
+      n(one.items),
+      n(one.addedPerS),
+      one.bytesPerItem,
+      one.bytesPerItemAfter,
+      n(one.acksPerSSingly),
+      n(one.walBytesPerSingleAck),
+      n(one.acksPerSInASmallOne),
+      n(one.acksPerSBy1000),
+      n(one.acksPerSBy1000Scattered),
+    ]);
   return table.toString();
 };
 
@@ -62,7 +85,9 @@ async function main(): Promise<void> {
     const latency = await withDatabase(postgres.url, 'latency', (pool) => latencyOf(pool, flags.short ? 40 : 200));
     print(latency);
     say(show(measures));
-    say(`completion: the last ack says so after ${latency.answerMs.p50} ms (p99 ${latency.answerMs.p99}), a waiting client knows after ${latency.waitingMs.p50} ms (p99 ${latency.waitingMs.p99})`); // prettier-ignore
+    say(
+      `completion: the last ack says so after ${latency.answerMs.p50} ms (p99 ${latency.answerMs.p99}), a waiting client knows after ${latency.waitingMs.p50} ms (p99 ${latency.waitingMs.p99})`,
+    );
     if (measures[2]!.bytesPerItem > MOST_BYTES) {
       say(`missed: ${measures[2]!.bytesPerItem} bytes an item at 8,000, at most ${MOST_BYTES} asked`);
       process.exitCode = 1;

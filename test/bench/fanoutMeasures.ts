@@ -107,18 +107,34 @@ export const bitsOf = async (pool: Pool, segmentSize: number, items: number): Pr
   };
 };
 
-/** The usual way: a row an item, and after each ack the question how many are left. With an index made for just that question. */
+/**
+ * The usual way: a row an item, and after each ack the question how many are left. With an index
+ * made for just that question.
+ */
 export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> => {
-  await pool.query('create table item (id bigint primary key, fanout_id int not null, acked boolean not null default false) with (fillfactor = 90)'); // prettier-ignore
+  await pool.query(
+    'create table item (id bigint primary key, fanout_id int not null, acked boolean not null default false) with (fillfactor = 90)',
+  );
   await pool.query('create index item_open on item (fanout_id) where not acked');
   const addS = await seconds(async () => {
     for (let from = 0; from < items; from += 10_000)
-      await pool.query('insert into item (id, fanout_id) select i, 1 from generate_series($1::int, $2::int) i', [from, Math.min(items, from + 10_000) - 1]); // prettier-ignore
+      await pool.query('insert into item (id, fanout_id) select i, 1 from generate_series($1::int, $2::int) i', [
+        from,
+        Math.min(items, from + 10_000) - 1,
+      ]);
   });
   const bytes = await bytesOf(pool, ['item']);
   const ack = async (ids: readonly number[], fanout = 1): Promise<boolean> => {
-    await pool.query({ name: 'ack-rows', text: 'update item set acked = true where id = any($1::bigint[]) and not acked', values: [ids] }); // prettier-ignore
-    const { rows } = await pool.query<{ left: number }>({ name: 'count-rows', text: 'select count(*)::int as left from item where fanout_id = $1 and not acked', values: [fanout] }); // prettier-ignore
+    await pool.query({
+      name: 'ack-rows',
+      text: 'update item set acked = true where id = any($1::bigint[]) and not acked',
+      values: [ids],
+    });
+    const { rows } = await pool.query<{ left: number }>({
+      name: 'count-rows',
+      text: 'select count(*)::int as left from item where fanout_id = $1 and not acked',
+      values: [fanout],
+    });
     return rows[0]!.left === 0;
   };
   const ids = Array.from({ length: items }, (_, i) => i);
@@ -127,8 +143,14 @@ export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> 
   const walBefore = await walOf(pool);
   const singleS = await seconds(() => inLanes(singles, (one) => ack([one])));
   const wal = (await walOf(pool)) - walBefore;
-  await pool.query('insert into item (id, fanout_id) select i, 2 from generate_series($1::int, $2::int) i', [items, items + SMALL - 1]); // prettier-ignore
-  const smallIds = shuffled(Array.from({ length: SMALL }, (_, i) => items + i), 3); // prettier-ignore
+  await pool.query('insert into item (id, fanout_id) select i, 2 from generate_series($1::int, $2::int) i', [
+    items,
+    items + SMALL - 1,
+  ]);
+  const smallIds = shuffled(
+    Array.from({ length: SMALL }, (_, i) => items + i),
+    3,
+  );
   const smallS = await seconds(() => inLanes(smallIds, (one) => ack([one], 2)));
   const orderedS = await seconds(() => inLanes(chunked(ids.slice(0, half)), (part) => ack(part)));
   const scatteredS = await seconds(() => inLanes(chunked(shuffled(ids.slice(half), 2)), (part) => ack(part)));
@@ -148,11 +170,15 @@ export const rowsOf = async (pool: Pool, items: number): Promise<FanoutMeasure> 
 
 const quantiles = (values: number[]): { p50: number; p99: number } => {
   const sorted = values.sort((a, b) => a - b);
-  const at = (q: number): number => Number(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!.toFixed(1)); // prettier-ignore
+  const at = (q: number): number =>
+    Number(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!.toFixed(1));
   return { p50: at(0.5), p99: at(0.99) };
 };
 
-/** From the sending of the last ack: until its answer says "complete", and until a client that waits knows. */
+/**
+ * From the sending of the last ack: until its answer says "complete", and until a client that waits
+ * knows.
+ */
 export const latencyOf = async (pool: Pool, fanouts: number) => {
   const answers: number[] = [];
   const waits: number[] = [];

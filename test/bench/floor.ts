@@ -9,9 +9,15 @@ import type { ClaimedRow } from './floorStore';
 import { claimTarget, claimTargets, complete, findDue, floorPool } from './floorStore';
 import { targetKey } from './tasks';
 
-/** The floor's worker process: hand-written SQL, no leader, no durability of decisions; the yardstick of DESIGN section 7. */
+/**
+ * The floor's worker process: hand-written SQL, no leader, no durability of decisions; the
+ * yardstick of DESIGN section 7.
+ */
 
-/** Target by target; the same with as many targets in hand as calls in flight; claims of many targets in one statement; live. */
+/**
+ * Target by target; the same with as many targets in hand as calls in flight; claims of many
+ * targets in one statement; live.
+ */
 export type FloorKind = 'target' | 'sixteen' | 'set' | 'poller';
 export interface FloorStart {
   kind: FloorKind;
@@ -31,7 +37,11 @@ let finished: Promise<unknown> = Promise.resolve();
 let arriving = false;
 
 const call = (port: number, target: string, rows: readonly ClaimedRow[]): Promise<ItemAnswer[]> =>
-  callDownstream(port, target, rows.map(({ id, payload }) => ({ id, payload }))); // prettier-ignore
+  callDownstream(
+    port,
+    target,
+    rows.map(({ id, payload }) => ({ id, payload })),
+  );
 
 const loops = (work: () => Promise<void>): Promise<unknown> =>
   Promise.all(Array.from({ length: CALLS_IN_FLIGHT }, work));
@@ -47,7 +57,10 @@ const one = async (port: number, job: Job): Promise<void> => {
   if (rows.length > 0) await complete(pool, await call(port, job.target, rows));
 };
 
-/** Target by target: one is finished, as far as it has arrived, before the next; as many calls in flight as that one gives. */
+/**
+ * Target by target: one is finished, as far as it has arrived, before the next; as many calls in
+ * flight as that one gives.
+ */
 const byTarget = async (port: number): Promise<void> => {
   const flying = new Set<Promise<void>>();
   let target: string | null = null;
@@ -61,7 +74,10 @@ const byTarget = async (port: number): Promise<void> => {
   await Promise.all(flying);
 };
 
-/** Set-based: one loop claims ahead for all callers, and answers that come while a completing statement runs share the next. */
+/**
+ * Set-based: one loop claims ahead for all callers, and answers that come while a completing
+ * statement runs share the next.
+ */
 const bySet = (port: number): Promise<unknown> => {
   const ready: { target: string; rows: ClaimedRow[] }[] = [];
   let claimed = false;
@@ -131,7 +147,10 @@ class Writer {
   }
 }
 
-/** Live: looks every 100 ms for what is full or has waited long enough. Ends when nothing more arrives and nothing waits. */
+/**
+ * Live: looks every 100 ms for what is full or has waited long enough. Ends when nothing more
+ * arrives and nothing waits.
+ */
 const byPolling = async (start: FloorStart): Promise<void> => {
   const claimed = new Set<string>();
   const calls = loops(async () => {
@@ -173,7 +192,10 @@ serve(
       pool = floorPool(databaseUrl, CALLS_IN_FLIGHT + 2);
     },
     start: (start: FloorStart) => {
-      jobs = new FloorJobs(Array.from({ length: start.targets }, (_, i) => targetKey(start.run, i)), start.maxItems); // prettier-ignore
+      jobs = new FloorJobs(
+        Array.from({ length: start.targets }, (_, i) => targetKey(start.run, i)),
+        start.maxItems,
+      );
       arriving = true;
       finished = run(start);
       finished.catch(() => undefined); // told by `finish`

@@ -5,8 +5,9 @@ export interface Job {
 }
 
 /**
- * Which batches of a backlog are full, from nothing but how many tasks are in: the floor is told what a real one would have to look up.
- * Full batches go while the rest still comes in; what is left goes when the last task is in, as Muster's flush lets it.
+ * Which batches of a backlog are full, from nothing but how many tasks are in: the floor is told
+ * what a real one would have to look up. Full batches go while the rest still comes in; what is
+ * left goes when the last task is in, as Muster's flush lets it.
  */
 export class FloorJobs {
   private readonly given: number[];

@@ -5,7 +5,10 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { ItemAnswer } from './callDownstream';
 import type { BenchTask } from './tasks';
 
-/** The floor's statements: a row a task, its caller's id unique, one partial index to claim by. The least that a row-per-task design does. */
+/**
+ * The floor's statements: a row a task, its caller's id unique, one partial index to claim by. The
+ * least that a row-per-task design does.
+ */
 
 export const FLOOR_SCHEMA = `
 create table floor_task (
@@ -73,7 +76,9 @@ from unnest($1::text[], $2::text[]) u (id, result) where t.id = u.id`,
   });
 };
 
-/** The live poller's look: targets with a full batch, or whose oldest task has waited the linger. */
+/**
+ * The live poller's look: targets with a full batch, or whose oldest task has waited the linger.
+ */
 export const findDue = async (
   pool: pg.Pool,
   maxItems: number,

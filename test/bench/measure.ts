@@ -1,10 +1,15 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** What a run costs, read from the system: CPU and memory of processes (Linux), and the dev server's own count of billable actions. */
+/**
+ * What a run costs, read from the system: CPU and memory of processes (Linux), and the dev server's
+ * own count of billable actions.
+ */
 
 const TICKS_PER_SECOND = 100; // USER_HZ: 100 on every Linux that Node runs on
 
-/** CPU seconds of a process so far; with `tree`, of it, its children, and those that it has reaped. */
+/**
+ * CPU seconds of a process so far; with `tree`, of it, its children, and those that it has reaped.
+ */
 export const cpuSeconds = (pid: number, tree = false): number => {
   const own = ticksOf(pid, tree);
   return (own + (tree ? childrenOf(pid).reduce((sum, child) => sum + ticksOf(child, false), 0) : 0)) / TICKS_PER_SECOND;
@@ -13,7 +18,8 @@ export const cpuSeconds = (pid: number, tree = false): number => {
 const ticksOf = (pid: number, reaped: boolean): number => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // After the name, which may hold anything: state is field 3; utime, stime, cutime, cstime are 14 to 17.
+    // After the name, which may hold anything: state is field 3; utime, stime, cutime, cstime are
+    // 14 to 17.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
@@ -26,7 +32,9 @@ const ticksOf = (pid: number, reaped: boolean): number => {
 
 const childrenOf = (pid: number): number[] => {
   try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number)); // prettier-ignore
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
   } catch {
     return [];
   }
@@ -63,8 +71,8 @@ const SETTLED_READS = 4;
 const SETTLED_EVERY_MS = 250;
 
 /**
- * The frontend's `action` counters by type (temporal.md section 2.2), which count what a bill would; read until they rest: a workflow
- * reports its last turn a moment after the store has it.
+ * The frontend's `action` counters by type (temporal.md section 2.2), which count what a bill
+ * would; read until they rest: a workflow reports its last turn a moment after the store has it.
  */
 export const readActions = async (metricsUrl: string): Promise<Map<string, number>> => {
   const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((a, b) => a + b, 0);

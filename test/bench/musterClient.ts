@@ -6,7 +6,10 @@ import { serve } from './child';
 import type { HandlerSettings } from './musterHandler';
 import { benchHandler, HANDLER, PREFIX } from './musterHandler';
 
-/** Muster's submitting process: the public client. A ring that fails would show as calls that never come. */
+/**
+ * Muster's submitting process: the public client. A ring that fails would show as calls that never
+ * come.
+ */
 let client: Client;
 
 interface Open extends HandlerSettings {

@@ -6,9 +6,10 @@ import type { StoreMeasure } from './nodesStore';
 import { storeOf } from './nodesStore';
 
 /**
- * `npm run bench:nodes -- [--times N] [--short]`: how long the assignor thinks, and how many partitions a join and a leave move against the
- * theoretical minimum. No servers: it is a pure function. One JSON line a measure on stdout, tables on stderr; exit code 1 if a plan of
- * 2,000 partitions x 200 nodes takes a second, or if more than the minimum moves.
+ * `npm run bench:nodes -- [--times N] [--short]`: how long the assignor thinks, and how many
+ * partitions a join and a leave move against the theoretical minimum. No servers: it is a pure
+ * function. One JSON line a measure on stdout, tables on stderr; exit code 1 if a plan of 2,000
+ * partitions x 200 nodes takes a second, or if more than the minimum moves.
  */
 const flags = processFlags(
   {
@@ -41,23 +42,68 @@ const n = (value: number): string => value.toLocaleString('en-US');
 const plain = { style: { head: [], border: [] } };
 
 const plansTable = (plans: readonly PlanMeasure[]): string => {
-  const table = new Table({ ...plain, head: ['partitions', 'nodes', 'by', 'first ms', 'settled ms', 'one joins ms', 'one leaves ms', 'twice as many ms'] }); // prettier-ignore
+  const table = new Table({
+    ...plain,
+    head: ['partitions', 'nodes', 'by', 'first ms', 'settled ms', 'one joins ms', 'one leaves ms', 'twice as many ms'],
+  });
   for (const one of plans)
-    table.push([n(one.partitions), n(one.nodes), one.by, n(one.firstMs), n(one.settledMs), n(one.joinMs), n(one.leaveMs), n(one.doubleMs)]); // prettier-ignore
+    table.push([
+      n(one.partitions),
+      n(one.nodes),
+      one.by,
+      n(one.firstMs),
+      n(one.settledMs),
+      n(one.joinMs),
+      n(one.leaveMs),
+      n(one.doubleMs),
+    ]);
   return table.toString();
 };
 
 const movesTable = (all: readonly MovesMeasure[]): string => {
-  const table = new Table({ ...plain, head: ['partitions', 'nodes', 'event', 'times', 'moves', 'fewest', 'ratio', 'rounds'] }); // prettier-ignore
+  const table = new Table({
+    ...plain,
+    head: ['partitions', 'nodes', 'event', 'times', 'moves', 'fewest', 'ratio', 'rounds'],
+  });
   for (const one of all)
-    table.push([n(one.partitions), n(one.nodes), one.event, n(one.times), n(one.moves), n(one.fewest), one.ratio.toFixed(2), one.rounds]); // prettier-ignore
+    table.push([
+      n(one.partitions),
+      n(one.nodes),
+      one.event,
+      n(one.times),
+      n(one.moves),
+      n(one.fewest),
+      one.ratio.toFixed(2),
+      one.rounds,
+    ]);
   return table.toString();
 };
 
 const storesTable = (all: readonly StoreMeasure[]): string => {
-  const table = new Table({ ...plain, head: ['partitions', 'nodes', 'a node, each third of a lease: beat/renew/read/silence ms', 'a round: read/write ms', 'at rest, a second: statements', 'rows renewed', 'cores busy', 'WAL kB'] }); // prettier-ignore
+  const table = new Table({
+    ...plain,
+    head: [
+      'partitions',
+      'nodes',
+      'a node, each third of a lease: beat/renew/read/silence ms',
+      'a round: read/write ms',
+      'at rest, a second: statements',
+      'rows renewed',
+      'cores busy',
+      'WAL kB',
+    ],
+  });
   for (const one of all)
-    table.push([n(one.partitions), n(one.nodes), `${one.touchMs}/${one.renewMs}/${one.heldMs}/${one.silenceMs}`, `${one.roundReadMs}/${one.roundWriteMs}`, n(one.statements), n(one.rowsRenewed), one.coresBusy, n(Math.round(one.walBytes / 1_000))]); // prettier-ignore
+    table.push([
+      n(one.partitions),
+      n(one.nodes),
+      `${one.touchMs}/${one.renewMs}/${one.heldMs}/${one.silenceMs}`,
+      `${one.roundReadMs}/${one.roundWriteMs}`,
+      n(one.statements),
+      n(one.rowsRenewed),
+      one.coresBusy,
+      n(Math.round(one.walBytes / 1_000)),
+    ]);
   return table.toString();
 };
 
@@ -76,13 +122,17 @@ async function main(): Promise<void> {
     for (const event of ['join', 'leave'] as const)
       print(moves[moves.push(movesOf(partitions, nodes, event, flags.short ? 5 : 19)) - 1]!);
   const stores: StoreMeasure[] = [];
-  for (const [partitions, nodes] of flags.store ? sizes.slice(1) : []) print(stores[stores.push(await storeOf(partitions, nodes, LEASE_MS)) - 1]!); // prettier-ignore
+  for (const [partitions, nodes] of flags.store ? sizes.slice(1) : [])
+    print(stores[stores.push(await storeOf(partitions, nodes, LEASE_MS)) - 1]!);
   say(plansTable(plans));
   say(movesTable(moves));
   if (stores.length > 0) say(storesTable(stores));
   const slow = plans.filter((plan) => plan.partitions === DEMANDED && slowest(plan) >= MOST_MS);
   const more = moves.filter(({ ratio }) => ratio !== 1);
-  for (const plan of slow) say(`missed: a plan of ${n(plan.partitions)} partitions for ${n(plan.nodes)} nodes by ${plan.by} took ${n(slowest(plan))} ms, less than ${n(MOST_MS)} asked`); // prettier-ignore
+  for (const plan of slow)
+    say(
+      `missed: a plan of ${n(plan.partitions)} partitions for ${n(plan.nodes)} nodes by ${plan.by} took ${n(slowest(plan))} ms, less than ${n(MOST_MS)} asked`,
+    );
   for (const one of more) say(`missed: ${one.event}: ${n(one.moves)} moves where ${n(one.fewest)} do`);
   if (slow.length + more.length > 0) process.exitCode = 1;
 }

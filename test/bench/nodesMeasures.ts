@@ -2,7 +2,19 @@ import { performance } from 'node:perf_hooks';
 import { assign } from '../../workflows/planning/nodes/assign';
 import type { Limits, Move, NodeFacts, PartitionFacts } from '../../workflows/planning/nodes/types';
 import { fewestMoves } from '../planning/nodes/bruteForce';
-import { applied, countsOf, expired, limitsOf, moved, node, numbered, partition, released, settle, spread } from '../planning/nodes/world'; // prettier-ignore
+import {
+  applied,
+  countsOf,
+  expired,
+  limitsOf,
+  moved,
+  node,
+  numbered,
+  partition,
+  released,
+  settle,
+  spread,
+} from '../planning/nodes/world';
 
 /** What `bench:nodes` measures: a round of the assignor, and what joins and leaves move. */
 
@@ -11,7 +23,10 @@ export interface PlanMeasure {
   by: Limits['by'];
   partitions: number;
   nodes: number;
-  /** Milliseconds of one round: nobody holds anything; all is settled; a node joined; a node's leases ended; half of the nodes joined. */
+  /**
+   * Milliseconds of one round: nobody holds anything; all is settled; a node joined; a node's
+   * leases ended; half of the nodes joined.
+   */
   firstMs: number;
   settledMs: number;
   joinMs: number;
@@ -45,10 +60,15 @@ const timed = <T>(work: () => T): { ms: number; value: T } => {
 const nodesUpTo = (count: number): NodeFacts[] => numbered(0, count).map((id) => node(`n${id}`));
 
 /** The quickest of some rounds: what a round costs without what else the machine does. */
-const quickest = (times: number, partitions: readonly PartitionFacts[], among: readonly NodeFacts[], limits: Limits): { ms: number; moves: Move[] } => {
+const quickest = (
+  times: number,
+  partitions: readonly PartitionFacts[],
+  among: readonly NodeFacts[],
+  limits: Limits,
+): { ms: number; moves: Move[] } => {
   const all = Array.from({ length: times }, () => timed(() => assign(partitions, among, limits)));
   return { ms: Math.min(...all.map(({ ms }) => ms)), moves: all[0]!.value };
-}; // prettier-ignore
+};
 
 export const planOf = (partitions: number, nodes: number, by: Limits['by'], times = 3): PlanMeasure => {
   const limits = limitsOf({ by });
@@ -81,7 +101,11 @@ export const movesOf = (
 ): MovesMeasure => {
   const limits = limitsOf();
   let among = nodesUpTo(nodes);
-  let now = settle(numbered(0, partitions).map((id) => partition(id, null)), among, limits).partitions; // prettier-ignore
+  let now = settle(
+    numbered(0, partitions).map((id) => partition(id, null)),
+    among,
+    limits,
+  ).partitions;
   let [moves, fewest, rounds] = [0, 0, 0];
   for (let i = 0; i < times; i++) {
     const [gone] = event === 'leave' ? among.slice((i * 13) % among.length) : [];
@@ -94,5 +118,15 @@ export const movesOf = (
     rounds = Math.max(rounds, settled.rounds.length);
     now = released(settled.partitions);
   }
-  return { measure: 'moves', partitions, nodes, event, times, moves, fewest, ratio: fewest === moves ? 1 : moves / fewest, rounds }; // prettier-ignore
+  return {
+    measure: 'moves',
+    partitions,
+    nodes,
+    event,
+    times,
+    moves,
+    fewest,
+    ratio: fewest === moves ? 1 : moves / fewest,
+    rounds,
+  };
 };

@@ -6,7 +6,10 @@ import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { startPostgres } from '../../workers/embedded';
 
-/** What the coordination of a fleet costs Postgres, statement by statement, on tables of that size; with shipped settings of Postgres. */
+/**
+ * What the coordination of a fleet costs Postgres, statement by statement, on tables of that size;
+ * with shipped settings of Postgres.
+ */
 export interface StoreMeasure {
   kind: 'store';
   partitions: number;
@@ -43,22 +46,35 @@ const timed = async (work: (i: number) => Promise<unknown>): Promise<number> => 
 };
 
 const fill = async (pool: Pool, partitions: number, nodes: number): Promise<void> => {
-  await pool.query(`insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms)
-    select 'h-' || i, 1, 1, 0, 1, 1, 1, 1 from generate_series(1, $1::int) i`, [Math.ceil(partitions / 1_000)]); // prettier-ignore
-  await pool.query(`insert into node (id, task_queue, handlers, version, started_at, seen_at)
-    select 'n-' || i, 'q', array(select name from handler), '1', clock(), clock() from generate_series(0, $1::int - 1) i`, [nodes]); // prettier-ignore
-  await pool.query(`insert into lease (resource, holder, epoch, acquired_at, expires_at)
-    select 'partition/h-' || (i / 1000 + 1) || '/' || i % 1000, 'n-' || i % $2::int, 1, clock(), clock() + interval '1 hour' from generate_series(0, $1::int - 1) i`, [partitions, nodes]); // prettier-ignore
+  await pool.query(
+    `insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms)
+    select 'h-' || i, 1, 1, 0, 1, 1, 1, 1 from generate_series(1, $1::int) i`,
+    [Math.ceil(partitions / 1_000)],
+  );
+  await pool.query(
+    `insert into node (id, task_queue, handlers, version, started_at, seen_at)
+    select 'n-' || i, 'q', array(select name from handler), '1', clock(), clock() from generate_series(0, $1::int - 1) i`,
+    [nodes],
+  );
+  await pool.query(
+    `insert into lease (resource, holder, epoch, acquired_at, expires_at)
+    select 'partition/h-' || (i / 1000 + 1) || '/' || i % 1000, 'n-' || i % $2::int, 1, clock(), clock() + interval '1 hour' from generate_series(0, $1::int - 1) i`,
+    [partitions, nodes],
+  );
   await pool.query(`insert into partition (resource, handler_id, no)
-    select l.resource, h.id, split_part(l.resource, '/', 3)::int from lease l join handler h on h.name = split_part(l.resource, '/', 2)`); // prettier-ignore
+    select l.resource, h.id, split_part(l.resource, '/', 3)::int from lease l join handler h on h.name = split_part(l.resource, '/', 2)`);
   await pool.query('vacuum analyze');
 };
 
 const walOf = async (pool: Pool, work: () => Promise<unknown>): Promise<number> => {
-  const at = async (): Promise<string> => (await pool.query<{ at: string }>('select pg_current_wal_insert_lsn()::text as at')).rows[0]!.at; // prettier-ignore
+  const at = async (): Promise<string> =>
+    (await pool.query<{ at: string }>('select pg_current_wal_insert_lsn()::text as at')).rows[0]!.at;
   const before = await at();
   await work();
-  const { rows } = await pool.query<{ n: number }>('select pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::float8 as n', [await at(), before]); // prettier-ignore
+  const { rows } = await pool.query<{ n: number }>('select pg_wal_lsn_diff($1::pg_lsn, $2::pg_lsn)::float8 as n', [
+    await at(),
+    before,
+  ]);
   return rows[0]!.n;
 };
 
@@ -78,7 +94,12 @@ export const storeOf = async (partitions: number, nodes: number, leaseMs: number
     const roundReadMs = await timed(() => readPartitions(pool, leaseMs).then(() => readNodeFacts(pool, leaseMs)));
     const epochs = new Map<string, number>();
     const roundWriteMs = await timed(async (i) => {
-      const moves = held[0]!.map(({ id, epoch }) => ({ partition: id, epoch: epochs.get(id) ?? epoch, node: `n-${i + 1}`, reason: 'bench' })); // prettier-ignore
+      const moves = held[0]!.map(({ id, epoch }) => ({
+        partition: id,
+        epoch: epochs.get(id) ?? epoch,
+        node: `n-${i + 1}`,
+        reason: 'bench',
+      }));
       for (const { partition, epoch } of moves) epochs.set(partition, epoch + 1);
       await assignPartitions(pool, moves, 3_600_000);
     });

@@ -7,7 +7,10 @@ import type { Operation } from './operationsMeasures';
 import { measure, OPERATIONS } from './operationsMeasures';
 import { fillStore } from './operationsStore';
 
-/** `bench:operations` in small: rows are counted and not time, so that it is the same on any machine. The long form: `npm run bench:operations`. */
+/**
+ * `bench:operations` in small: rows are counted and not time, so that it is the same on any
+ * machine. The long form: `npm run bench:operations`.
+ */
 
 let small: TestDatabase;
 let large: TestDatabase;
@@ -22,7 +25,10 @@ afterAll(async () => {
 });
 
 const ROWS = 500;
-/** All of it can be looked at in the small one; four times as many tasks must not cost four times as much. */
+/**
+ * All of it can be looked at in the small one; four times as many tasks must not cost four times as
+ * much.
+ */
 const both = async (operation: Operation): Promise<[number, number]> => [
   (await measure(small.url, operation)).rowsRead,
   (await measure(large.url, operation)).rowsRead,

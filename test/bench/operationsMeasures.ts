@@ -3,7 +3,10 @@ import type { Client } from '../../client';
 import type { Pool } from '../../postgres/pool';
 import { createPool } from '../../postgres/pool';
 
-/** What an operator's question costs: its time, and the rows that it reads from tables and indexes (the same on any machine). */
+/**
+ * What an operator's question costs: its time, and the rows that it reads from tables and indexes
+ * (the same on any machine).
+ */
 export interface OperationMeasure {
   operation: string;
   tasks: number;

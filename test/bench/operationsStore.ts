@@ -1,8 +1,9 @@
 import type { Pool } from '../../postgres/pool';
 
 /**
- * Fills an empty store with about `tasks` tasks in every place there is, by SQL alone and whole by every invariant: `bulk` in batches of 50,
- * `single` in batches of one with 20 times the targets, `edits` in lanes. Nothing of it is due, and no worker is there.
+ * Fills an empty store with about `tasks` tasks in every place there is, by SQL alone and whole by
+ * every invariant: `bulk` in batches of 50, `single` in batches of one with 20 times the targets,
+ * `edits` in lanes. Nothing of it is due, and no worker is there.
  */
 export const fillStore = async (pool: Pool, tasks: number): Promise<void> => {
   const client = await pool.connect();
@@ -59,7 +60,10 @@ l as (insert into lane (service, handler_id, kind, approach, on_invalid) select 
 s as (insert into lane_state (lane_id, queuer_id, ready) select id, queuer_id, true from l)
 insert into target (handler_id, key, leader_id, lane_id) select l.handler_id, l.service, d.id, l.id from l, d order by l.id`;
 
-/** Task i of the store; those of one batch follow each other and share their target. 100 tasks a submit. */
+/**
+ * Task i of the store; those of one batch follow each other and share their target. 100 tasks a
+ * submit.
+ */
 const SEQ = '((i / 100 + 1) * 16384 + i % 100)';
 const PLACE = `
 own as materialized (select t.*, row_number() over (order by t.id) - 1 as place from target t join handler h on h.id = t.handler_id where h.name = $1),

@@ -18,7 +18,10 @@ export const fewestCalls = (tasks: number, targets: number, maxItems: number): n
   return calls;
 };
 
-/** Calls of the greedy rule on these arrivals (a batch goes when it is full, or when its oldest has waited the linger): provably the fewest. */
+/**
+ * Calls of the greedy rule on these arrivals (a batch goes when it is full, or when its oldest has
+ * waited the linger): provably the fewest.
+ */
 export const greedyCalls = (arrivals: readonly Arrival[], maxItems: number, lingerMs: number): number => {
   const byTarget = new Map<string, number[]>();
   for (const { target, atMs } of arrivals) {

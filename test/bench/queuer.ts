@@ -11,10 +11,11 @@ import { tableOf } from './queuerMeasure';
 import { throughTemporal } from './queuerThrough';
 
 /**
- * `npm run bench:queuer`: what a grant costs and how fairly it is made, on a real Postgres and without Temporal or a network: the grants of
- * one submitter activity (`grantNext`), and commits written as a settlement writes them; then the same through the real workflow: a worker
- * process and Temporal, batches a second and actions a batch at 1, 8 and 64 submitters. Prints one JSON line a measure on stdout and a table
- * on stderr; exit code 1 if a promise of the spec is broken.
+ * `npm run bench:queuer`: what a grant costs and how fairly it is made, on a real Postgres and
+ * without Temporal or a network: the grants of one submitter activity (`grantNext`), and commits
+ * written as a settlement writes them; then the same through the real workflow: a worker process
+ * and Temporal, batches a second and actions a batch at 1, 8 and 64 submitters. Prints one JSON
+ * line a measure on stdout and a table on stderr; exit code 1 if a promise of the spec is broken.
  */
 
 processFlags(
@@ -45,7 +46,10 @@ class Bench {
       `update lane_state set ready = false, due_at = null, pending = 0, deficit = 0, served = 0, granted = 0, weight = 1, saturated = false`,
     );
     await pool.query('update queuer set round = 0, grants = 0, epoch = 1');
-    await pool.query(`insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', $1, clock(), clock() + interval '1 day') on conflict do nothing`, [[...this.handlers.keys()]]); // prettier-ignore
+    await pool.query(
+      `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n', 'q', $1, clock(), clock() + interval '1 day') on conflict do nothing`,
+      [[...this.handlers.keys()]],
+    );
     await this.client.setQueuer({ slots: Math.max(1, slots), strategy });
     const { rows } = await pool.query<{ no: number }>(
       `insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values (0, 1, $1, clock(), clock() + interval '1 day') returning no`,
@@ -119,7 +123,12 @@ const costOfAGrant = async (bench: Bench): Promise<Measure> => {
     }
     value[String(lanes)] = round(median(took));
   }
-  return { measure: 'ms a grant, by idle lanes', value, promise: 'at 10,000 at most 1.5 times that at 10', kept: value['10000']! <= 1.5 * value['10']! }; // prettier-ignore
+  return {
+    measure: 'ms a grant, by idle lanes',
+    value,
+    promise: 'at 10,000 at most 1.5 times that at 10',
+    kept: value['10000']! <= 1.5 * value['10']!,
+  };
 };
 
 const grantsPerSecond = async (bench: Bench): Promise<Measure> => {
@@ -171,7 +180,12 @@ const jainUnderSkew = async (bench: Bench): Promise<Measure> => {
   const shares = ['huge', ...small].map((service) => counts.get(service) ?? 0);
   const sum = shares.reduce((a, b) => a + b, 0);
   const value = round(sum ** 2 / (shares.length * shares.reduce((a, b) => a + b * b, 0)));
-  return { measure: 'Jain index, 10,000 waiting in one lane and 10 in each of nine others', value, promise: 'at least 0.95', kept: value >= 0.95 }; // prettier-ignore
+  return {
+    measure: 'Jain index, 10,000 waiting in one lane and 10 in each of nine others',
+    value,
+    promise: 'at least 0.95',
+    kept: value >= 0.95,
+  };
 };
 
 const lateSingle = async (bench: Bench): Promise<Measure> => {
@@ -184,7 +198,12 @@ const lateSingle = async (bench: Bench): Promise<Measure> => {
     const granted = await bench.grant(1);
     await bench.commit(granted);
     if (granted[0]!.service === 'late')
-      return { measure: 'grants of others before a late single batch, 20 services', value: waited, promise: 'one round: at most 20', kept: waited <= 20 }; // prettier-ignore
+      return {
+        measure: 'grants of others before a late single batch, 20 services',
+        value: waited,
+        promise: 'one round: at most 20',
+        kept: waited <= 20,
+      };
   }
 };
 
@@ -234,9 +253,13 @@ const parallelAgainstSerial = async (bench: Bench): Promise<Measure[]> => {
     [0.1, 5, Infinity],
     [1, 0.95, 1.05],
   ] as const) {
-    // prettier-ignore
     const value = round(serial / (await timeOf(bench, 'parallel', BATCHES, conflicts)));
-    measures.push({ measure: `parallel against serial at ${conflicts * 100} % conflicts`, value, promise: `at least ${least}${most === Infinity ? '' : `, at most ${most}`}`, kept: value >= least && value <= most }); // prettier-ignore
+    measures.push({
+      measure: `parallel against serial at ${conflicts * 100} % conflicts`,
+      value,
+      promise: `at least ${least}${most === Infinity ? '' : `, at most ${most}`}`,
+      kept: value >= least && value <= most,
+    });
   }
   return measures;
 };
@@ -254,7 +277,8 @@ async function main(): Promise<void> {
         submit: () => Promise.resolve({ results: [] }),
       }),
     );
-    // Nobody listens at that address: the rings' wakes fail and are ignored, the grants are made by hand.
+    // Nobody listens at that address: the rings' wakes fail and are ignored, the grants are made by
+    // hand.
     const client = createClient({ databaseUrl, handlers, temporal: { address: '127.0.0.1:9' } });
     const bench = new Bench(client, new Map(handlers.map((handler) => [handler.name, handler])));
     const measures: Measure[] = [];
@@ -262,7 +286,8 @@ async function main(): Promise<void> {
       measures.push(measure);
       process.stdout.write(`${JSON.stringify(measure)}\n`);
     };
-    for (const measure of [grantsPerSecond, weightedShares, jainUnderSkew, lateSingle, costOfAGrant]) print(await measure(bench)); // prettier-ignore
+    for (const measure of [grantsPerSecond, weightedShares, jainUnderSkew, lateSingle, costOfAGrant])
+      print(await measure(bench));
     for (const measure of await parallelAgainstSerial(bench)) print(measure);
     await client.close();
     await throughTemporal(postgres.url, print);

@@ -21,7 +21,10 @@ export interface FlowCase {
   submitters: number;
 }
 
-/** The same batches through the real workflow: a worker process, Temporal and Postgres, and a downstream that takes no time. */
+/**
+ * The same batches through the real workflow: a worker process, Temporal and Postgres, and a
+ * downstream that takes no time.
+ */
 export class FlowBench {
   private sequence = 0;
   private constructor(
@@ -35,7 +38,6 @@ export class FlowBench {
     temporal: { address: string; metricsUrl: string },
     nodeArgs: string[] = [],
   ): Promise<FlowBench> {
-    // prettier-ignore
     const worker = startChild(script('queuerWorker'), nodeArgs);
     await worker.ask('open', { databaseUrl, temporalAddress: temporal.address });
     const client = createClient({
@@ -70,7 +72,12 @@ export class FlowBench {
     await allEnded(client.pool);
     const seconds = (performance.now() - startedAt) / 1_000;
     const actions = Object.values(actionsSince(before, await readActions(this.metricsUrl))).reduce((a, b) => a + b, 0);
-    return { batches, seconds: Number(seconds.toFixed(2)), batchesPerSecond: Number((batches / seconds).toFixed(1)), actionsPerBatch: Number((actions / batches).toFixed(3)) }; // prettier-ignore
+    return {
+      batches,
+      seconds: Number(seconds.toFixed(2)),
+      batchesPerSecond: Number((batches / seconds).toFixed(1)),
+      actionsPerBatch: Number((actions / batches).toFixed(3)),
+    };
   }
 }
 

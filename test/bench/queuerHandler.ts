@@ -5,7 +5,10 @@ export const LANE_PREFIX = 'bench-queuer';
 /** Answers at once; or accepts at once, and is done when it is first asked. */
 export type FlowKind = 'answers' | 'accepts';
 
-/** Serial lanes over a downstream that takes no time at all, in the worker's own process: what is left is Muster. */
+/**
+ * Serial lanes over a downstream that takes no time at all, in the worker's own process: what is
+ * left is Muster.
+ */
 export const flowHandler = (kind: FlowKind): Handler => {
   const items = new Map<string, { id: string; status: 'ok' }[]>();
   const resultsOf = (tasks: readonly { id: string }[]) => tasks.map(({ id }) => ({ id, status: 'ok' as const }));

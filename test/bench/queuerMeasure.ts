@@ -10,7 +10,12 @@ export const tableOf = (measures: readonly Measure[]): string => {
   const width = Math.max(...measures.map(({ measure }) => measure.length));
   return measures
     .map(({ measure, value, promise, kept }) => {
-      const figures = typeof value === 'number' ? String(value) : Object.entries(value).map(([name, n]) => `${name}: ${n}`).join(', '); // prettier-ignore
+      const figures =
+        typeof value === 'number'
+          ? String(value)
+          : Object.entries(value)
+              .map(([name, n]) => `${name}: ${n}`)
+              .join(', ');
       return `${measure.padEnd(width)}  ${figures}${promise === undefined ? '' : `  (${promise}: ${kept === true ? 'kept' : 'BROKEN'})`}`;
     })
     .join('\n');

@@ -22,7 +22,12 @@ export const throughTemporal = async (postgresUrl: string, print: (measure: Meas
       const how = kind === 'answers' ? 'answered at once' : 'accepted, polled every 50 ms';
       const of = `${submitters} submitters, ${FLOW_LANES} serial lanes, ${how}`;
       print({ measure: `batches a second through Temporal: ${of}`, value: batchesPerSecond });
-      print({ measure: `actions a batch: ${of}`, value: actionsPerBatch, promise: 'below 1', kept: actionsPerBatch < 1 }); // prettier-ignore
+      print({
+        measure: `actions a batch: ${of}`,
+        value: actionsPerBatch,
+        promise: 'below 1',
+        kept: actionsPerBatch < 1,
+      });
     }
   } finally {
     await flow?.close();

@@ -11,10 +11,16 @@ export interface CaseResult {
   targets: number;
   maxItems: number;
   runs: number;
-  /** Muster's tasks/s against the floor that goes target by target (the goals are held against this one), and against the set-based one. */
+  /**
+   * Muster's tasks/s against the floor that goes target by target (the goals are held against this
+   * one), and against the set-based one.
+   */
   ratioToFloor?: number;
   ratioToSetFloor?: number;
-  /** Against a harder one, which no issue asks for: 16 targets in its hands at once, and told what has arrived. */
+  /**
+   * Against a harder one, which no issue asks for: 16 targets in its hands at once, and told what
+   * has arrived.
+   */
   ratioToSixteen?: number;
   /** The same from the lowest to the highest run: how far to trust the medians. */
   ratioToFloorRange?: [number, number];
@@ -61,7 +67,8 @@ export const resultOf = (benchCase: BenchCase, runs: Runs): CaseResult => {
   const actions = mid(muster, sumOfActions);
   const parts = ['worker', 'client', 'postgres', 'temporal'] as const;
   const cpu = (run: RunMeasure): number => parts.reduce((sum, part) => sum + run.cpuSeconds[part], 0);
-  const each = (value: (part: (typeof parts)[number]) => number): Record<string, number> => Object.fromEntries(parts.map((part) => [part, value(part)])); // prettier-ignore
+  const each = (value: (part: (typeof parts)[number]) => number): Record<string, number> =>
+    Object.fromEntries(parts.map((part) => [part, value(part)]));
   const result: CaseResult = {
     case: name,
     tasks,
@@ -124,7 +131,10 @@ const liveOf = (
 const sumOfActions = (run: RunMeasure): number => Object.values(run.actions).reduce((sum, n) => sum + n, 0);
 const round = (value: number, digits = 2): number => Number(value.toFixed(digits));
 
-/** What is not as issue 3 wants it, in words; the figures are for the whole case, so a smaller one may miss them. */
+/**
+ * What is not as issue 3 wants it, in words; the figures are for the whole case, so a smaller one
+ * may miss them.
+ */
 const missedGoals = ({ goal }: BenchCase, result: CaseResult): string[] => {
   const limits: [string, number | undefined, number | undefined, 'least' | 'most'][] = [
     ['ratio to floor', result.ratioToFloor, goal.ratio, 'least'],

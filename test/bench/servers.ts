@@ -7,14 +7,20 @@ import type { Child } from './child';
 import { startChild } from './child';
 import { FLOOR_SCHEMA } from './floorStore';
 
-/** The real servers, Postgres as shipped (fsync and synchronous_commit on), and the downstream; one set for a whole run of the bench. */
+/**
+ * The real servers, Postgres as shipped (fsync and synchronous_commit on), and the downstream; one
+ * set for a whole run of the bench.
+ */
 export interface Servers {
   postgres: EmbeddedPostgres;
   temporal: TemporalDev;
   downstream: Child;
   downstreamPort: number;
   floorUrl: string;
-  /** A migrated database of its own: what one case leaves in catalogs and caches is not in the next one's way. */
+  /**
+   * A migrated database of its own: what one case leaves in catalogs and caches is not in the next
+   * one's way.
+   */
   createMusterDatabase(name: string): Promise<string>;
   dropMusterDatabase(name: string): Promise<void>;
   stop(): Promise<void>;

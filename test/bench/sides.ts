@@ -8,7 +8,10 @@ import { script } from './servers';
 import type { WatchedStore } from './store';
 import { openConnection, watchFloor, watchMuster } from './store';
 
-/** One of those that are compared: a worker process, a submitting process, a store. They live for a case, and are warm when it counts. */
+/**
+ * One of those that are compared: a worker process, a submitting process, a store. They live for a
+ * case, and are warm when it counts.
+ */
 export interface Side {
   name: 'muster' | FloorKind;
   worker: Child;
@@ -41,7 +44,10 @@ export const openSides = async (servers: Servers, benchCase: BenchCase, nodeArgs
   };
 };
 
-/** All floors are one pair of processes: they do the same thing in different orders, and never at the same time. */
+/**
+ * All floors are one pair of processes: they do the same thing in different orders, and never at
+ * the same time.
+ */
 const openFloors = async (
   servers: Servers,
   kinds: readonly FloorKind[],

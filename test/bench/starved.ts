@@ -10,7 +10,10 @@ import type { Overrides } from '../stops/preload';
 import { overrideTaskTimeout, overriding } from '../stops/preload';
 import { CONFIG } from '../stops/run';
 
-/** `npm run bench:starved`: a worker and busy processes beside it on one core; as it is, and with the settings of before. Needs taskset (Linux). */
+/**
+ * `npm run bench:starved`: a worker and busy processes beside it on one core; as it is, and with
+ * the settings of before. Needs taskset (Linux).
+ */
 
 const flags = processFlags(
   {
@@ -22,7 +25,11 @@ const flags = processFlags(
   },
   {
     busy: numberFlag(30, { text: 'processes that only compute, on the same core', min: 0, max: 200 }),
-    seconds: numberFlag(90, { text: 'per settings; the worker is killed and begun again in the middle', min: 10, unit: 's' }), // prettier-ignore
+    seconds: numberFlag(90, {
+      text: 'per settings; the worker is killed and begun again in the middle',
+      min: 10,
+      unit: 's',
+    }),
     rate: numberFlag(40, { text: 'tasks per second', min: 1 }),
   },
 );
@@ -33,13 +40,21 @@ const pin = (pid: number): unknown => execFileSync('taskset', ['-a', '-p', '-c',
 const measure = async (name: string, overrides: Overrides, databaseUrl: string, address: string): Promise<object> => {
   const { busy, seconds, rate } = flags;
   const prefix = `starved-${name}`;
-  const env = { MUSTER_DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: address, MUSTER_PREFIX: prefix, ...overriding(overrides) }; // prettier-ignore
-  const start = () => startCli(['worker', '--config', CONFIG], { cwd: process.cwd(), bin: path.resolve('bin/muster.js'), env }); // prettier-ignore
+  const env = {
+    MUSTER_DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: address,
+    MUSTER_PREFIX: prefix,
+    ...overriding(overrides),
+  };
+  const start = () =>
+    startCli(['worker', '--config', CONFIG], { cwd: process.cwd(), bin: path.resolve('bin/muster.js'), env });
   if (overrides.workflowTaskTimeoutMs !== undefined) overrideTaskTimeout(overrides.workflowTaskTimeoutMs);
   const load = new Load({ databaseUrl, address, prefix, rate });
   let worker = start();
   await worker.says(/"msg":"ready"/);
-  const others = Array.from({ length: busy }, () => spawn('taskset', ['-c', '0', process.execPath, '-e', 'for (;;);'], { stdio: 'ignore' })); // prettier-ignore
+  const others = Array.from({ length: busy }, () =>
+    spawn('taskset', ['-c', '0', process.execPath, '-e', 'for (;;);'], { stdio: 'ignore' }),
+  );
   try {
     pin(worker.child.pid!);
     load.start();
@@ -52,7 +67,15 @@ const measure = async (name: string, overrides: Overrides, databaseUrl: string, 
     await sleep(seconds * 500);
     const lost = (said + worker.stderr()).split('Task not found when completing').length - 1;
     const backlog = await load.backlog();
-    return { name, busy, seconds, workflowTasksLost: lost, accepted: load.accepted, backlog, perSecond: (load.accepted - backlog) / seconds }; // prettier-ignore
+    return {
+      name,
+      busy,
+      seconds,
+      workflowTasksLost: lost,
+      accepted: load.accepted,
+      backlog,
+      perSecond: (load.accepted - backlog) / seconds,
+    };
   } finally {
     for (const other of others) other.kill('SIGKILL');
     worker.child.kill('SIGKILL');

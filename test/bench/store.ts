@@ -53,7 +53,10 @@ const until = async (condition: () => Promise<boolean>, limitMs: number, what: s
   }
 };
 
-/** Until all `tasks` are terminal. Counted only once nothing waits: counting rows is not cheap, and the clock runs. */
+/**
+ * Until all `tasks` are terminal. Counted only once nothing waits: counting rows is not cheap, and
+ * the clock runs.
+ */
 export const untilTerminal = async (store: WatchedStore, tasks: number, limitMs: number): Promise<void> => {
   const { connection } = store;
   let drained = false;
@@ -64,7 +67,10 @@ export const untilTerminal = async (store: WatchedStore, tasks: number, limitMs:
   await until(ended, limitMs, `not all of ${tasks} tasks ended`);
 };
 
-/** Until the leaders have stepped down: what they still do belongs to the run, and tables may then be emptied. */
+/**
+ * Until the leaders have stepped down: what they still do belongs to the run, and tables may then
+ * be emptied.
+ */
 export const untilQuiet = (store: WatchedStore): Promise<void> =>
   until(async () => (await store.connection.query(store.quiet)).rowCount === 0, 90_000, 'a leader went on');
 

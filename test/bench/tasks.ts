@@ -9,7 +9,10 @@ export interface BenchTask {
 /** About 100 bytes of JSON. */
 const TEXT = 'the quick brown fox jumps over the lazy dog and on';
 
-/** Task `n` of a run. Backlog: targets take turns, so that every target's tasks are spread over all chunks. Live: a target by chance. */
+/**
+ * Task `n` of a run. Backlog: targets take turns, so that every target's tasks are spread over all
+ * chunks. Live: a target by chance.
+ */
 export const taskAt = (run: string, n: number, targets: number, random: boolean): BenchTask => {
   const target = targetKey(run, random ? scattered(n) % targets : n % targets);
   return { id: `${run}-${n}`, target, payload: { target, n, text: TEXT } };

@@ -12,7 +12,9 @@ export interface Open {
   temporalAddress: string;
 }
 
-/** A worker process of the bench: one node as `muster worker` runs it, opened when it is told to. */
+/**
+ * A worker process of the bench: one node as `muster worker` runs it, opened when it is told to.
+ */
 export const serveWorker = <O extends Open>(prefix: string, handlersOf: (open: O) => Handler[]): void => {
   let pool: Pool;
   let connection: NativeConnection;

@@ -22,7 +22,10 @@ export interface ArenaOptions {
   log: (line: string) => void;
 }
 
-/** Starts all of it, tells the outcome, ends all of it; the files stay where the run did not pass. Answers whether it did. */
+/**
+ * Starts all of it, tells the outcome, ends all of it; the files stay where the run did not pass.
+ * Answers whether it did.
+ */
 export const inArena = async (
   scenario: Scenario,
   { seed, keep, log }: ArenaOptions,

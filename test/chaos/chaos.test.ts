@@ -16,8 +16,17 @@ test('A19 G14: kills at every point lose, double, disorder and strand nothing', 
   ]);
   if (code !== 0) throw new Error(table);
   expect(outcome).toMatchObject({
-    passed: true, kills: KILLS, lost: 0, stuck: 0, failed: 0, duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, crashes: 0, drained: true,
-  }); // prettier-ignore
+    passed: true,
+    kills: KILLS,
+    lost: 0,
+    stuck: 0,
+    failed: 0,
+    duplicatedEffects: 0,
+    inTwoBatches: 0,
+    disordered: 0,
+    crashes: 0,
+    drained: true,
+  });
   for (const point of POINTS)
     expect({ point, kills: outcome!.killsOf[point] }).toEqual({ point, kills: expect.any(Number) });
   expect(outcome!.tasks).toBeGreaterThanOrEqual(1500);

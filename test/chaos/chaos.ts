@@ -10,10 +10,12 @@ import { runLaneChaos } from './queuer/run';
 import { GROUPING } from './scenario';
 
 /**
- * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere while tasks arrive, then counts.
- * `npm run test:chaos -- --scenario queuer --batches 100000 --lanes 100 --kills 100 --seed 1`: the same for batches in serial lanes; with
- * `--partitions 16 --freezes 50` each lane is served by one node, and nodes are stopped past their leases too. One JSON
- * line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or disordered, or a kill could not be made.
+ * `npm run test:chaos -- --tasks 10000 --kills 100 --seed 1 [--keep]`: kills everything everywhere
+ * while tasks arrive, then counts. `npm run test:chaos -- --scenario queuer --batches 100000
+ * --lanes 100 --kills 100 --seed 1`: the same for batches in serial lanes; with `--partitions 16
+ * --freezes 50` each lane is served by one node, and nodes are stopped past their leases too. One
+ * JSON line on stdout, a table on stderr; exit 1 if anything was lost, stuck, doubled or
+ * disordered, or a kill could not be made.
  */
 
 const flags = processFlags(
@@ -42,8 +44,9 @@ const flags = processFlags(
 );
 
 /**
- * Above what a stopped process, a lost task and a mark's deadline may cost together, and a minute on top: a stopped worker that wakes may take
- * the turn of a run that has ended meanwhile, and publish that it waits (60 s) for a submission; its lease ends that. And in all.
+ * Above what a stopped process, a lost task and a mark's deadline may cost together, and a minute
+ * on top: a stopped worker that wakes may take the turn of a run that has ended meanwhile, and
+ * publish that it waits (60 s) for a submission; its lease ends that. And in all.
  */
 const STILL_MS = 90_000;
 const DRAIN_MS = 300_000;
@@ -54,7 +57,10 @@ const LEAST_RATE = 12;
 const MOST_RATE = 300;
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Kills by the plan while tasks arrive; an entry that finds no victim is tried again at the end, twice at most. */
+/**
+ * Kills by the plan while tasks arrive; an entry that finds no victim is tried again at the end,
+ * twice at most.
+ */
 const rampage = async (harness: Harness, tasks: number, kills: number, seed: number): Promise<Struck[]> => {
   const each = Math.ceil(tasks / harness.submitters.length);
   const queue = planKills(kills, seed).map((kill) => ({ kill, tries: 0 }));
@@ -74,7 +80,9 @@ const rampage = async (harness: Harness, tasks: number, kills: number, seed: num
       if (done !== null) struck.push(done);
       else if (++entry.tries < 3) queue.push(entry);
       const { point, variant } = entry.kill;
-      log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${harness.submitted()} tasks`); // prettier-ignore
+      log(
+        `${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${harness.submitted()} tasks`,
+      );
     }
     clearInterval(pacer);
     // Told again and again: a submitter that was just restarted has not heard it.
@@ -97,7 +105,17 @@ const main = (): Promise<boolean> => {
     const acked = [...harness.acked].flatMap(([name, n]) => Array.from({ length: n }, (_, i) => `${name}-${i}`));
     const verdict = judge(await gather(servers.databaseUrl, runDir, acked, [PLAIN]));
     const verified = await client.verify({ full: true });
-    const outcome = outcomeOf({ verdict, struck, verified, drained, kills, seed, crashes: harness.crashes(), seconds: (performance.now() - begun) / 1_000, drainSeconds: drainMs / 1_000 }); // prettier-ignore
+    const outcome = outcomeOf({
+      verdict,
+      struck,
+      verified,
+      drained,
+      kills,
+      seed,
+      crashes: harness.crashes(),
+      seconds: (performance.now() - begun) / 1_000,
+      drainSeconds: drainMs / 1_000,
+    });
     return { outcome, table: tableOf(outcome, POINTS) };
   });
 };

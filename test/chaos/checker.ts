@@ -1,8 +1,9 @@
 import { Findings, linesOf, readStore } from './evidence';
 
 /**
- * The judge: compares what the clients were promised, what the store says and what the downstream did, task by task. Knows the names of
- * the tables and the state numbers, and imports nothing of Muster.
+ * The judge: compares what the clients were promised, what the store says and what the downstream
+ * did, task by task. Knows the names of the tables and the state numbers, and imports nothing of
+ * Muster.
  */
 
 export interface Effect {
@@ -55,7 +56,10 @@ export interface Verdict {
   duplicatedEffects: number;
   /** Tasks in two live batches of the store, or sent under two keys. */
   inTwoBatches: number;
-  /** Calls whose members are not in the order of their submits, or that came again with other members. */
+  /**
+   * Calls whose members are not in the order of their submits, or that came again with other
+   * members.
+   */
   disordered: number;
   calls: number;
   distinctCalls: number;
@@ -73,9 +77,19 @@ export const judge = (evidence: Evidence): Verdict => {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const effectsOf = countBy(effects.map(({ id }) => id));
   const verdict: Verdict = {
-    tasks: tasks.length, succeeded: 0, parked: 0, lost: findings.lost(acked, byId), stuck: 0, failed: 0,
-    duplicatedEffects: 0, inTwoBatches: 0, disordered: 0, calls: calls.length, distinctCalls: 0, findings: findings.all,
-  }; // prettier-ignore
+    tasks: tasks.length,
+    succeeded: 0,
+    parked: 0,
+    lost: findings.lost(acked, byId),
+    stuck: 0,
+    failed: 0,
+    duplicatedEffects: 0,
+    inTwoBatches: 0,
+    disordered: 0,
+    calls: calls.length,
+    distinctCalls: 0,
+    findings: findings.all,
+  };
   for (const task of tasks) {
     const { id, handler, state } = task;
     if (state === SUCCEEDED) {
@@ -95,7 +109,12 @@ export const judge = (evidence: Evidence): Verdict => {
   for (const [id, n] of effectsOf)
     if (n > 1) {
       verdict.duplicatedEffects++;
-      find(`duplicated: ${id} had ${n} effects: ${effects.filter((effect) => effect.id === id).map(({ batch, attempt }) => `batch ${batch} attempt ${attempt}`).join(', ')}`); // prettier-ignore
+      find(
+        `duplicated: ${id} had ${n} effects: ${effects
+          .filter((effect) => effect.id === id)
+          .map(({ batch, attempt }) => `batch ${batch} attempt ${attempt}`)
+          .join(', ')}`,
+      );
     }
   judgeBatches(evidence, verdict, find);
   judgeCalls(calls, verdict, find);
@@ -160,5 +179,12 @@ select s.id, h.name as handler, s.state::int as state from task_state s join tar
     const batches = await db.query<{ id: string; members: string[] }>(`
 select b.id::text as id, array_agg(t.id order by u.place) as members from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
 join task t on t.seq = u.seq where b.state <> 7 group by b.id`);
-    return { acked, tasks: tasks.rows, batches: batches.rows, effects: linesOf(runDir, 'effects.ndjson'), calls: linesOf(runDir, 'calls.ndjson'), mayPark }; // prettier-ignore
+    return {
+      acked,
+      tasks: tasks.rows,
+      batches: batches.rows,
+      effects: linesOf(runDir, 'effects.ndjson'),
+      calls: linesOf(runDir, 'calls.ndjson'),
+      mayPark,
+    };
   });

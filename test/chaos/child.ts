@@ -5,7 +5,10 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Order } from './points';
 
-/** A process of the harness: lines come from its stdout, orders go over its IPC channel, its stderr into a file of the run. */
+/**
+ * A process of the harness: lines come from its stdout, orders go over its IPC channel, its stderr
+ * into a file of the run.
+ */
 export class Child {
   readonly exited: Promise<string>;
   ended = false;

@@ -5,7 +5,10 @@ import { Child } from './child';
 import type { Order, Report } from './points';
 import type { Reaper } from './reaper';
 
-/** Stopped for this long: past a leader's lease (5 s), an activity's heartbeat (10 s) and a mark's deadline (12 s). */
+/**
+ * Stopped for this long: past a leader's lease (5 s), an activity's heartbeat (10 s) and a mark's
+ * deadline (12 s).
+ */
 export const STOP_MS = 14_000;
 
 /** One place of a process: whoever fills it, killed and replaced as a supervisor would. */

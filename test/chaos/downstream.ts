@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 
 /**
- * The other side, which knows nothing of Muster: takes batches over HTTP, writes every call and every effect into files of its own, and
- * answers a repeated idempotency key as it did the first time, without a second effect. Can be told to hold a call before its effect, or
- * between the effect and the answer, so that the caller can be killed exactly there.
+ * The other side, which knows nothing of Muster: takes batches over HTTP, writes every call and
+ * every effect into files of its own, and answers a repeated idempotency key as it did the first
+ * time, without a second effect. Can be told to hold a call before its effect, or between the
+ * effect and the answer, so that the caller can be killed exactly there.
  */
 
 interface Call {
@@ -48,7 +49,10 @@ const take = async (call: Call, worker: number): Promise<string> => {
   await sleep(10 + Math.random() * 40);
   await hold('in-call', worker, call.tasks.length);
   const { handler, batch, attempt, key } = call;
-  write('effects.ndjson', call.tasks.map(({ id, n, from }, place) => ({ id, n, from, place, handler, batch, attempt, key }))); // prettier-ignore
+  write(
+    'effects.ndjson',
+    call.tasks.map(({ id, n, from }, place) => ({ id, n, from, place, handler, batch, attempt, key })),
+  );
   await hold('after-effect', worker, call.tasks.length);
   return JSON.stringify({ results: call.tasks.map(({ id }) => ({ id, status: 'ok' })) });
 };

@@ -2,7 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 
-/** What a judge looks at, whatever it judges: the store by plain SQL, and the files of the downstream. Imports nothing of Muster. */
+/**
+ * What a judge looks at, whatever it judges: the store by plain SQL, and the files of the
+ * downstream. Imports nothing of Muster.
+ */
 
 export const readStore = async <T>(databaseUrl: string, read: (db: pg.Client) => Promise<T>): Promise<T> => {
   const db = new pg.Client({ connectionString: databaseUrl, options: '-c search_path=muster' });
@@ -14,7 +17,10 @@ export const readStore = async <T>(databaseUrl: string, read: (db: pg.Client) =>
 export const linesOf = <T>(runDir: string, name: string): T[] => {
   const file = path.join(runDir, name);
   if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as T); // prettier-ignore
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
 };
 
 const FINDINGS = 20;

@@ -10,7 +10,10 @@ const TARGETS = 24;
 const PLAIN_TARGETS = 6;
 const DISTINCT_KEYS = 20;
 
-/** One with keys that the downstream honours, one without (unknowns are parked, never sent twice), one with distinct keys besides. */
+/**
+ * One with keys that the downstream honours, one without (unknowns are parked, never sent twice),
+ * one with distinct keys besides.
+ */
 export const chaosHandlers = (downstream: string, worker: number): Handler[] => {
   const common = {
     schema,
@@ -51,7 +54,10 @@ export const chaosHandlers = (downstream: string, worker: number): Handler[] => 
   ] as Handler[];
 };
 
-/** Batches of the handler with distinct keys that this process called: what is freed after their settle is a statement of its own. */
+/**
+ * Batches of the handler with distinct keys that this process called: what is freed after their
+ * settle is a statement of its own.
+ */
 export const distinctBatches = new Set<number>();
 
 const call = async (

@@ -22,7 +22,10 @@ export interface Struck {
   marked?: Marked[];
 }
 
-/** The processes of a run and what befalls them. A kill counts only if the victim reported the point with live work. */
+/**
+ * The processes of a run and what befalls them. A kill counts only if the victim reported the point
+ * with live work.
+ */
 export class Harness {
   readonly workers: Place[];
   readonly submitters: Place[];
@@ -64,7 +67,17 @@ export class Harness {
           take,
         ),
     );
-    this.submitters = SUBMITTERS.map((name) => new Place(`submitter-${name}`, scenario.submitter, () => ({ ...common(), name, from: this.acked.get(name), settings: scenario.settings }), runDir, this.reaper, take)); // prettier-ignore
+    this.submitters = SUBMITTERS.map(
+      (name) =>
+        new Place(
+          `submitter-${name}`,
+          scenario.submitter,
+          () => ({ ...common(), name, from: this.acked.get(name), settings: scenario.settings }),
+          runDir,
+          this.reaper,
+          take,
+        ),
+    );
   }
 
   async start(): Promise<void> {
@@ -164,7 +177,10 @@ export class Harness {
     return rowCount ?? 0;
   }
 
-  /** Every process up, no task anywhere but at an end (or parked), and every leader at rest: true. False: nothing moved for `stillMs`, or `timeoutMs` passed. */
+  /**
+   * Every process up, no task anywhere but at an end (or parked), and every leader at rest: true.
+   * False: nothing moved for `stillMs`, or `timeoutMs` passed.
+   */
   async drain(stillMs: number, timeoutMs: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs;
     let last = Infinity;

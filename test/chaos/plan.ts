@@ -22,7 +22,14 @@ export const planKills = (kills: number, seed: number, points: readonly Point[] 
   for (let round = 0; plan.length < kills; round++)
     for (const point of shuffled(points, random)) {
       const stop = (round + points.indexOf(point)) % STOP_EVERY === 1;
-      const how = point === BACKEND_POINT ? 'terminate' : point === SERVER_POINT ? 'restart' : stop && point !== DOWNSTREAM_POINT ? 'stop' : 'kill'; // prettier-ignore
+      const how =
+        point === BACKEND_POINT
+          ? 'terminate'
+          : point === SERVER_POINT
+            ? 'restart'
+            : stop && point !== DOWNSTREAM_POINT
+              ? 'stop'
+              : 'kill';
       plan.push({ point, variant: (round % 4) as Variant, how, restartAfterMs: Math.floor(random() * 1_500) });
     }
   return plan.slice(0, kills);

@@ -1,4 +1,7 @@
-/** The points at which something dies, by name, and what harness, workers, submitters and the downstream say to each other. */
+/**
+ * The points at which something dies, by name, and what harness, workers, submitters and the
+ * downstream say to each other.
+ */
 
 /** Reported by a worker: the first five around the database, the last by its workflow thread. */
 export const WORKER_POINTS = [
@@ -13,7 +16,10 @@ export const WORKER_POINTS = [
 export const CALL_POINTS = ['in-call', 'after-effect'] as const;
 /** Reported by a submitter: committed, not rung. */
 export const CLIENT_POINT = 'client-commit-ring';
-/** A worker's sessions are terminated, in a claim or a settle, before the commit or before its answer arrives. */
+/**
+ * A worker's sessions are terminated, in a claim or a settle, before the commit or before its
+ * answer arrives.
+ */
 export const BACKEND_POINT = 'backend-terminated';
 /** The dev server is killed and started again on its file. */
 export const SERVER_POINT = 'server-restart';
@@ -33,7 +39,14 @@ export const LANE_WORKER_POINTS = [
 ] as const;
 /** The downstream dies, and with it what it had accepted. */
 export const DOWNSTREAM_POINT = 'downstream-restart';
-export const LANE_POINTS = [...LANE_WORKER_POINTS, ...CALL_POINTS, DOWNSTREAM_POINT, CLIENT_POINT, BACKEND_POINT, SERVER_POINT] as const; // prettier-ignore
+export const LANE_POINTS = [
+  ...LANE_WORKER_POINTS,
+  ...CALL_POINTS,
+  DOWNSTREAM_POINT,
+  CLIENT_POINT,
+  BACKEND_POINT,
+  SERVER_POINT,
+] as const;
 export type Point = (typeof POINTS)[number] | (typeof LANE_POINTS)[number];
 
 /** Where exactly in a transaction: its meaning is the point's own. */
@@ -56,7 +69,10 @@ export interface Report {
   live: number;
   /** In-call points: index of the worker whose call it is. */
   worker?: number;
-  /** continue-as-new: whose work it is, a leader's or a queuer's; the harness looks in the store how much waits. */
+  /**
+   * continue-as-new: whose work it is, a leader's or a queuer's; the harness looks in the store how
+   * much waits.
+   */
   leaderId?: number;
   /** before-send: the calls that were marked and not made yet. */
   marked?: Marked[];
@@ -66,7 +82,9 @@ export interface Marked {
   attempt: number;
 }
 
-/** Handlers of this test. Content depends on the number alone, so that a repeat is the same task. */
+/**
+ * Handlers of this test. Content depends on the number alone, so that a repeat is the same task.
+ */
 export const KEYED = 'chaos-keyed';
 export const PLAIN = 'chaos-plain';
 export const DISTINCT = 'chaos-distinct';

@@ -2,7 +2,10 @@ import { existsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import type { Arming, Order, Point, Report, Variant } from './points';
 
-/** A line to the harness, written before this returns: the next thing that happens to us may be SIGKILL. */
+/**
+ * A line to the harness, written before this returns: the next thing that happens to us may be
+ * SIGKILL.
+ */
 export const say = (line: object): void => {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
   for (let at = 0; at < bytes.length;) {
@@ -14,7 +17,10 @@ export const say = (line: object): void => {
   }
 };
 
-/** A child's end of the line to the harness: is told which point to stop at, stops there once, waits for death or for `go`. */
+/**
+ * A child's end of the line to the harness: is told which point to stop at, stops there once, waits
+ * for death or for `go`.
+ */
 export class Post {
   private armed: Arming | null = null;
   private readonly waiting = new Map<string, (lost: boolean) => void>();

@@ -5,8 +5,14 @@ import { planKills } from './plan';
 import { LANE_POINTS } from './points';
 import { runShort } from './shortForm';
 
-/** The submission queuer under kills, in short; the long form: `npm run test:chaos -- --scenario queuer`. */
-/** Of this seed one of the first kills is a stop right before a send: a frozen submitter that thaws past its expiry. */
+/**
+ * The submission queuer under kills, in short; the long form: `npm run test:chaos -- --scenario
+ * queuer`.
+ */
+/**
+ * Of this seed one of the first kills is a stop right before a send: a frozen submitter that thaws
+ * past its expiry.
+ */
 const SEED = 21;
 const KILLS = 5;
 
@@ -67,7 +73,10 @@ const fenced = (key: string, epoch: number, more: Partial<LaneCall> = {}): LaneC
   ...more,
 });
 
-/** Two batches of one lane, the second sent twice, one of another; a frozen mark that was not used: all as it should be. */
+/**
+ * Two batches of one lane, the second sent twice, one of another; a frozen mark that was not used:
+ * all as it should be.
+ */
 const sound = (): Evidence => ({
   acked: ['a-0', 'a-1', 'b-0'],
   stored: [stored('a-0'), stored('a-1'), stored('b-0')],
@@ -78,20 +87,54 @@ const sound = (): Evidence => ({
 
 test('finds nothing where nothing is wrong', () => {
   expect(judge(sound())).toMatchObject({
-    ...NOTHING, batches: 3, committed: 3, calls: 4, distinctCalls: 3, frozen: 1, findings: [],
-  }); // prettier-ignore
+    ...NOTHING,
+    batches: 3,
+    committed: 3,
+    calls: 4,
+    distinctCalls: 3,
+    frozen: 1,
+    findings: [],
+  });
 });
 
 test('B11: a call under an old epoch that was refused is none; the next epoch may be another worker', () => {
-  const calls = [fenced('m-1', 1), fenced('m-2', 2, { worker: 1 }), fenced('m-1', 1, { refused: true }), fenced('m-3', 2, { worker: 1 })]; // prettier-ignore
+  const calls = [
+    fenced('m-1', 1),
+    fenced('m-2', 2, { worker: 1 }),
+    fenced('m-1', 1, { refused: true }),
+    fenced('m-3', 2, { worker: 1 }),
+  ];
   expect(judge({ ...sound(), calls })).toMatchObject({ ...NOTHING, refusedCalls: 1, findings: [] });
 });
 
 test('B5 B10 B11 B16: lanes in partitions, killed and frozen nodes: no call under an old epoch is accepted, no order inverted, nothing lost', async () => {
-  const args = ['--scenario', 'queuer', '--batches', '120', '--lanes', '12', '--partitions', '4', '--freezes', '1', '--kills', '1', '--seed', '4']; // prettier-ignore
+  const args = [
+    '--scenario',
+    'queuer',
+    '--batches',
+    '120',
+    '--lanes',
+    '12',
+    '--partitions',
+    '4',
+    '--freezes',
+    '1',
+    '--kills',
+    '1',
+    '--seed',
+    '4',
+  ];
   const { code, outcome, table } = await runShort<LaneOutcome>(args);
   if (code !== 0) throw new Error(table);
-  expect(outcome).toMatchObject({ passed: true, kills: 1, freezes: 1, ...NOTHING, crashes: 0, drained: true, verified: 'ok' }); // prettier-ignore
+  expect(outcome).toMatchObject({
+    passed: true,
+    kills: 1,
+    freezes: 1,
+    ...NOTHING,
+    crashes: 0,
+    drained: true,
+    verified: 'ok',
+  });
 }, 240_000);
 
 /** A checker that finds nothing proves nothing: each fault is planted once, in a forged record. */
@@ -100,17 +143,37 @@ const planted: [fault: string, plant: (evidence: Evidence) => Partial<Evidence>,
   ['an accepted batch that the store does not have', (e) => ({ acked: [...e.acked, 'b-1'] }), { lost: 1 }],
   ['a committed batch that was never applied', (e) => ({ applied: e.applied.slice(0, 2) }), { lost: 1 }],
   ['a batch applied twice', (e) => ({ applied: [...e.applied, applied('a-1', 'm-9')] }), { doubleEffects: 1 }],
-  ['a batch applied twice, before a later one', (e) => ({ applied: [e.applied[0]!, ...e.applied] }), { doubleEffects: 1 }],
-  ['a batch applied to another service', (e) => ({ applied: [e.applied[0]!, applied('b-0', 'm-3', 'c'), e.applied[2]!] }), { strangers: 1 }],
+  [
+    'a batch applied twice, before a later one',
+    (e) => ({ applied: [e.applied[0]!, ...e.applied] }),
+    { doubleEffects: 1 },
+  ],
+  [
+    'a batch applied to another service',
+    (e) => ({ applied: [e.applied[0]!, applied('b-0', 'm-3', 'c'), e.applied[2]!] }),
+    { strangers: 1 },
+  ],
   ['a batch that nobody submitted', (e) => ({ applied: [...e.applied, applied('b-7', 'm-7')] }), { strangers: 1 }],
   ['a batch left in its lane', (e) => ({ stored: [...e.stored, stored('b-1', 4)] }), { stuck: 1 }],
   ['a batch that failed', (e) => ({ stored: [...e.stored, stored('b-1', 11)] }), { failed: 1 }],
   ['two of a serial lane sent beside each other', (e) => ({ calls: [...e.calls, call('m-4', 1, 1)] }), { overlaps: 1 }],
   ['a call of somebody taken for dead', (e) => ({ calls: [...e.calls, call('m-2', 1)] }), { staleCalls: 1 }],
-  ['a call under an old epoch that was answered', (e) => ({ calls: [...e.calls, fenced('m-4', 2), fenced('m-5', 1)] }), { staleAccepted: 1 }],
-  ['two workers under one epoch', (e) => ({ calls: [...e.calls, fenced('m-4', 2), fenced('m-5', 2, { worker: 1 })] }), { sharedEpochs: 1 }],
-  ['a frozen one that sends when it thaws', (e) => ({ calls: [...e.calls.slice(0, 3), call('m-2', 2), call('m-2', 3)] }), { thawedSends: 1 }],
-]; // prettier-ignore
+  [
+    'a call under an old epoch that was answered',
+    (e) => ({ calls: [...e.calls, fenced('m-4', 2), fenced('m-5', 1)] }),
+    { staleAccepted: 1 },
+  ],
+  [
+    'two workers under one epoch',
+    (e) => ({ calls: [...e.calls, fenced('m-4', 2), fenced('m-5', 2, { worker: 1 })] }),
+    { sharedEpochs: 1 },
+  ],
+  [
+    'a frozen one that sends when it thaws',
+    (e) => ({ calls: [...e.calls.slice(0, 3), call('m-2', 2), call('m-2', 3)] }),
+    { thawedSends: 1 },
+  ],
+];
 
 test.each(planted)('catches %s', (_, plant, found) => {
   const verdict = judge({ ...sound(), ...plant(sound()) });

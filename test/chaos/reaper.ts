@@ -7,7 +7,10 @@ process.on('disconnect', () => { for (const pid of pids) { try { process.kill(pi
 process.on('SIGINT', () => undefined);
 `;
 
-/** Ends the harness's children when the harness itself ends in whatever way: a stopped process cannot see that its parent is gone. */
+/**
+ * Ends the harness's children when the harness itself ends in whatever way: a stopped process
+ * cannot see that its parent is gone.
+ */
 export class Reaper {
   private readonly process = spawn(process.execPath, ['-e', SOURCE], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -19,7 +19,10 @@ export const SOFT_DEADLINE_MS = 5_000;
 
 type ChaosWorkerOptions = Pick<NodeOptions, 'softDeadlineMs' | 'nodes'>;
 
-/** A worker that can be killed at a named point: the product's own node, over a pool and a logger that report where it is. */
+/**
+ * A worker that can be killed at a named point: the product's own node, over a pool and a logger
+ * that report where it is.
+ */
 export const runChaosWorker = async (
   handlers: (downstream: string, worker: number) => Handler[],
   hooks: Hooks,
@@ -50,7 +53,8 @@ const run = async (
     }),
   });
   const pool = tapPool(createPool({ databaseUrl, max: 15, applicationName: `chaos worker ${index}` }), hooks);
-  // A victim may begin again while the Temporal server is away too: an installation would start the worker again, so does this one.
+  // A victim may begin again while the Temporal server is away too: an installation would start the
+  // worker again, so does this one.
   const connection = await eventually(() => NativeConnection.connect({ address }).catch(() => null), {
     timeoutMs: 60_000,
     everyMs: 250,

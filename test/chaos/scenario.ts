@@ -1,4 +1,7 @@
-/** What the harness runs and kills: which processes, and how it sees in the store what they have to do. */
+/**
+ * What the harness runs and kills: which processes, and how it sees in the store what they have to
+ * do.
+ */
 export interface Scenario {
   /** Compiled files, from this folder. */
   worker: string;

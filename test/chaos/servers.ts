@@ -24,7 +24,12 @@ export class Servers {
       startTemporalDev({ dbFilename: file }),
     ]);
     const databaseUrl = await createStore(postgres.url, 'chaos');
-    const store = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'chaos harness', options: '-c search_path=muster' }); // prettier-ignore
+    const store = new pg.Pool({
+      connectionString: databaseUrl,
+      max: 4,
+      application_name: 'chaos harness',
+      options: '-c search_path=muster',
+    });
     store.on('error', () => undefined);
     return new Servers(postgres, temporal, file, databaseUrl, store);
   }

@@ -11,7 +11,10 @@ export interface ShortForm<O> {
   table: string;
 }
 
-/** `npm run test:chaos` with these arguments, in its own processes with its own servers: it kills the dev server too. */
+/**
+ * `npm run test:chaos` with these arguments, in its own processes with its own servers: it kills
+ * the dev server too.
+ */
 export const runShort = <O>(args: readonly string[]): Promise<ShortForm<O>> =>
   new Promise((resolve) => {
     execFile(process.execPath, [CHAOS, ...args], { maxBuffer: 1e8 }, (error, stdout, table) => {

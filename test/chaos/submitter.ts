@@ -4,7 +4,10 @@ import { handlerOf } from './points';
 import { say } from './post';
 import { held, openClient, pace, runSubmitter, settings, untilDone } from './submitterProcess';
 
-/** A client process: submits numbered tasks at the rate it is told, in calls of all sizes, and says which were accepted. */
+/**
+ * A client process: submits numbered tasks at the rate it is told, in calls of all sizes, and says
+ * which were accepted.
+ */
 
 /** Sizes from the number alone: mostly few, at times enough for COPY. */
 const sizeAt = (n: number): number => {

@@ -8,7 +8,10 @@ import { Post } from './post';
 import { shortRuns } from './shortRuns';
 import { tapPool } from './tap';
 
-/** What is the same of every scenario's submitter: its orders, a client that can be killed at the ring, patience. */
+/**
+ * What is the same of every scenario's submitter: its orders, a client that can be killed at the
+ * ring, patience.
+ */
 export interface SubmitterSettings {
   name: string;
   databaseUrl: string;

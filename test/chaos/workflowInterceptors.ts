@@ -1,7 +1,10 @@
 import { log } from '@temporalio/workflow';
 import type { WorkflowInterceptorsFactory } from '@temporalio/workflow';
 
-/** What the chaos worker's logger looks for. The log of a workflow is written by the main thread before the server is told anything. */
+/**
+ * What the chaos worker's logger looks for. The log of a workflow is written by the main thread
+ * before the server is told anything.
+ */
 const CONTINUING = 'chaos: continues as new';
 
 /** In the chaos workers' bundle only: says that a run is about to continue as new. */

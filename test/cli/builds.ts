@@ -22,7 +22,6 @@ export const makeBuild = (migrations: Readonly<Record<string, string>>): Build =
     'dist/workers',
     'dist/workflows',
   ])
-    // prettier-ignore
     cpSync(path.join(ROOT, part), path.join(folder, part), { recursive: true, verbatimSymlinks: true });
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
   mkdirSync(path.join(folder, 'dist', 'postgres', 'migrations'), { recursive: true });

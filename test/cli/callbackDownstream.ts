@@ -4,8 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { eventually } from '../helpers/eventually';
 
 /**
- * A downstream in a process of its own that accepts a batch and calls back later. `POST /jobs` with the ids and the callback URL answers 202
- * and a job's number; `POST /jobs/<n>/tell` posts what it is given to the callback of that job and answers what came back.
+ * A downstream in a process of its own that accepts a batch and calls back later. `POST /jobs` with
+ * the ids and the callback URL answers 202 and a job's number; `POST /jobs/<n>/tell` posts what it
+ * is given to the callback of that job and answers what came back.
  */
 const PROGRAM = `
 const { createServer } = require('node:http');

@@ -3,7 +3,10 @@ import { createWorld } from './world';
 import type { CallbackDownstream } from './callbackDownstream';
 import { startCallbackDownstream } from './callbackDownstream';
 
-/** Handlers whose downstream only accepts and calls back: from JSON in the body and in a header, and in code in lanes. */
+/**
+ * Handlers whose downstream only accepts and calls back: from JSON in the body and in a header, and
+ * in code in lanes.
+ */
 const CONFIG = `
 import { defineHandler, httpHandler } from 'muster';
 const url = process.env['JOBS_URL'] + '/jobs';

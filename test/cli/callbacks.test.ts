@@ -5,7 +5,9 @@ import type { CallbackWorld } from './callbackWorld';
 import { createCallbackWorld, SECRET } from './callbackWorld';
 import type { CliProcess } from './process';
 
-/** H7: completion by HTTP callback, with the downstream and the workers in processes of their own. */
+/**
+ * H7: completion by HTTP callback, with the downstream and the workers in processes of their own.
+ */
 
 let world: CallbackWorld;
 let worker: CliProcess;
@@ -59,11 +61,17 @@ describe('H7: without a lane', () => {
   test('H7: expired and failed; the URL in a header', async () => {
     await world.submitTo('headed', 'exp', 2);
     const job = await world.jobs.job('exp');
-    expect(await world.jobs.tell(job, { status: 'expired', results: oks(['exp-0']) })).toMatchObject({ status: 200, body: { results: { ok: 1, retry: 1 } } }); // prettier-ignore
+    expect(await world.jobs.tell(job, { status: 'expired', results: oks(['exp-0']) })).toMatchObject({
+      status: 200,
+      body: { results: { ok: 1, retry: 1 } },
+    });
     const again = await world.jobs.job('exp', 2);
     expect(again.ids).toEqual(['exp-1']);
     expect(again.callback).not.toBe(job.callback);
-    expect(await world.jobs.tell(again, { status: 'failed', error: 'no such account' })).toMatchObject({ status: 200, body: { state: 'failed' } }); // prettier-ignore
+    expect(await world.jobs.tell(again, { status: 'failed', error: 'no such account' })).toMatchObject({
+      status: 200,
+      body: { state: 'failed' },
+    });
     expect(await world.states(['exp-0', 'exp-1'])).toEqual(['succeeded', 'failed']);
   });
 
@@ -84,11 +92,17 @@ describe('H7: without a lane', () => {
     };
     expect(await post(`http://127.0.0.1:${port}/other`)).toMatchObject({ status: 404, body: { status: 404 } });
     expect(await post(job.callback, { method: 'GET' })).toMatchObject({ status: 405 });
-    expect(await world.jobs.tell(job, 'results=1')).toMatchObject({ status: 400, body: { field: 'body', detail: expect.stringContaining('results=1') } }); // prettier-ignore
+    expect(await world.jobs.tell(job, 'results=1')).toMatchObject({
+      status: 400,
+      body: { field: 'body', detail: expect.stringContaining('results=1') },
+    });
     expect(await world.jobs.tell(job, '[]')).toMatchObject({ status: 400, body: { field: 'body' } });
     expect(await world.jobs.tell(job, {})).toMatchObject({ status: 400, body: { field: 'results' } });
     expect(await world.jobs.tell(job, { status: 'lost' })).toMatchObject({ status: 400, body: { field: 'status' } });
-    expect(await world.jobs.tell(job, `{"results":"${'x'.repeat(17_000_000)}"}`)).toMatchObject({ status: 413, body: { field: 'body' } }); // prettier-ignore
+    expect(await world.jobs.tell(job, `{"results":"${'x'.repeat(17_000_000)}"}`)).toMatchObject({
+      status: 413,
+      body: { field: 'body' },
+    });
     const token = callbackToken({ secret: SECRET, installation: await readInstallation(world.database.pool) }, 999_999);
     const nobody = `http://127.0.0.1:${port}/callbacks/999999/${token}`;
     expect(await post(nobody, { body: '{"results":[]}' })).toMatchObject({ status: 404, body: { batch: 999_999 } });
@@ -105,7 +119,11 @@ test('H7: before the acceptance is written: it waits a little; for longer it say
     const found = await world.jobs.job('early');
     return found.first === undefined ? null : found;
   });
-  expect(job.first).toMatchObject({ status: 409, retryAfter: '1', body: { type: 'urn:muster:problem:too-early', retryAfterMs: 1_000 } }); // prettier-ignore
+  expect(job.first).toMatchObject({
+    status: 409,
+    retryAfter: '1',
+    body: { type: 'urn:muster:problem:too-early', retryAfterMs: 1_000 },
+  });
   const told = await eventually(async () => {
     const answer = await world.jobs.tell(job, { results: oks(job.ids) });
     return answer.status === 409 ? null : answer;
@@ -118,11 +136,17 @@ test('H7: in a lane: committed, the next goes; repeated and late as without one'
   await world.submitTo('lane', 'po', 2);
   const first = await world.jobs.job('po');
   const results = oks(first.ids);
-  expect(await world.jobs.tell(first, { results })).toMatchObject({ status: 200, body: { state: 'succeeded', repeated: false } }); // prettier-ignore
+  expect(await world.jobs.tell(first, { results })).toMatchObject({
+    status: 200,
+    body: { state: 'succeeded', repeated: false },
+  });
   expect(await world.jobs.tell(first, { results })).toMatchObject({ status: 200, body: { repeated: true } });
   await world.run('submit lane --file -', JSON.stringify({ id: 'po-next', payload: { to: 'po' } }));
   const second = await world.jobs.job('po', 2);
-  expect(await world.jobs.tell(second, { results: [{ index: 0, status: 'failed', error: 'closed' }] })).toMatchObject({ status: 200, body: { results: { failed: 1 } } }); // prettier-ignore
+  expect(await world.jobs.tell(second, { results: [{ index: 0, status: 'failed', error: 'closed' }] })).toMatchObject({
+    status: 200,
+    body: { results: { failed: 1 } },
+  });
   expect(await world.states(['po-0', 'po-next'])).toEqual(['succeeded', 'failed']);
 });
 
@@ -172,7 +196,8 @@ test('H7: a worker killed between taking a callback and settling it: the sender 
     const answer = await world.jobs.tell(job, { results: oks(job.ids) });
     return answer.status === 409 ? null : answer;
   });
-  // The statement that waited may have been committed by the server after its client had died; the attempt that it took is nobody's then.
+  // The statement that waited may have been committed by the server after its client had died; the
+  // attempt that it took is nobody's then.
   expect(told).toMatchObject({ status: 200, body: { state: 'succeeded', repeated: false } });
   expect(await world.states(job.ids)).toEqual(['succeeded', 'succeeded']);
 });

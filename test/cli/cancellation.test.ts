@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { World } from './world';
 import { createWorld } from './world';
 
-/** `cancelUrl`, called by workers in processes of their own, of which one is killed in the middle of the call. */
+/**
+ * `cancelUrl`, called by workers in processes of their own, of which one is killed in the middle of
+ * the call.
+ */
 
 const cancels: string[] = [];
 const held: ServerResponse[] = [];
@@ -49,7 +52,10 @@ beforeAll(async () => {
     cancelUrl: { url: `${follow.url}/cancel` },
     poll: { everyMs: 200, deadlineMs: 600_000 },
   };
-  world.write('muster.config.ts', `import { httpHandler } from 'muster';\nexport default [httpHandler(${JSON.stringify(handler)})];\n`); // prettier-ignore
+  world.write(
+    'muster.config.ts',
+    `import { httpHandler } from 'muster';\nexport default [httpHandler(${JSON.stringify(handler)})];\n`,
+  );
 });
 afterAll(async () => {
   for (const response of held) response.destroy();
@@ -82,12 +88,15 @@ test('killed in the call that cancels: the next process asks again, and what it 
   await eventually(() => cancels.length === 1);
   first.child.kill('SIGKILL');
   await first.exit;
-  expect((await world.run(`batch ${batch} --json`)).json()).toMatchObject({ cancellation: { state: 'requested', tries: 1, cause: 'caller' } }); // prettier-ignore
+  expect((await world.run(`batch ${batch} --json`)).json()).toMatchObject({
+    cancellation: { state: 'requested', tries: 1, cause: 'caller' },
+  });
   answer = () => ({ status: 200, body: {} });
   const killedAt = performance.now();
   const second = await world.worker();
   await eventually(() => cancels.length >= 2);
-  // Its lease (the call's timeout and 5 s) and the start of a process; without a retry it would be for ever.
+  // Its lease (the call's timeout and 5 s) and the start of a process; without a retry it would be
+  // for ever.
   expect(performance.now() - killedAt).toBeLessThan(60_000);
   expect(new Set(cancels)).toEqual(new Set([reference]));
   statuses.set(reference, 'expired');
@@ -106,10 +115,17 @@ test('killed in the call that cancels: the next process asks again, and what it 
   ] as const) {
     answer = () => ({ status, body: { error: `no ${status}` } });
     const other = await accepted(`http-${status}`);
-    expect((await world.run(`cancel http-${status} --json`)).json()).toMatchObject({ cancelled: [], notCancelled: [{ batch: other.batch }] }); // prettier-ignore
-    await eventually(async () => (await one('select ended_at from cancellation where batch_id = $1', other.batch))?.['ended_at']); // prettier-ignore
+    expect((await world.run(`cancel http-${status} --json`)).json()).toMatchObject({
+      cancelled: [],
+      notCancelled: [{ batch: other.batch }],
+    });
+    await eventually(
+      async () => (await one('select ended_at from cancellation where batch_id = $1', other.batch))?.['ended_at'],
+    );
     expect((await world.run(`batch ${other.batch} --json`)).json()).toMatchObject({ cancellation: { state } });
-    expect((await world.run(`explain http-${status}`)).stdout).toMatch(status === 409 ? /came too late: HTTP 409/ : /refused to cancel it: HTTP 405/); // prettier-ignore
+    expect((await world.run(`explain http-${status}`)).stdout).toMatch(
+      status === 409 ? /came too late: HTTP 409/ : /refused to cancel it: HTTP 405/,
+    );
   }
   second.child.kill('SIGTERM');
   await second.exit;

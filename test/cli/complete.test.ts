@@ -31,8 +31,16 @@ test('H7: from a file by reference; again, late and otherwise, unknown: answers 
     results: { ok: 3 },
     repeated: false,
   });
-  const again = await tell('--file -', lines(tasks).map((line) => JSON.stringify(line)).join('\n')); // prettier-ignore
-  expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/^batch \d+ was completed before by the same, it is succeeded: 3 tasks \(3 ok\)/)]); // prettier-ignore
+  const again = await tell(
+    '--file -',
+    lines(tasks)
+      .map((line) => JSON.stringify(line))
+      .join('\n'),
+  );
+  expect([again.code, again.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^batch \d+ was completed before by the same, it is succeeded: 3 tasks \(3 ok\)/),
+  ]);
   const late = await tell('--status failed --error late --json');
   expect(late.code).toBe(1);
   expect(late.json()).toMatchObject({ error: { code: 'COMPLETION_STALE' } });
@@ -43,7 +51,9 @@ test('H7: from a file by reference; again, late and otherwise, unknown: answers 
 
 test('H7: by number, expired; wrong lines and wrong usage end with code 2 and settle nothing', async () => {
   await submit('jobs', 'exp', 2);
-  const task = await eventually(async () => ((found) => found.batch !== null && found)((await world.run('task exp-0 --json')).json<{ batch: number | null }>())); // prettier-ignore
+  const task = await eventually(async () =>
+    ((found) => found.batch !== null && found)((await world.run('task exp-0 --json')).json<{ batch: number | null }>()),
+  );
   const tell = (args: string, stdin = '') => world.run(`complete jobs --batch ${task.batch} ${args}`, stdin);
   for (const [args, stdin, message] of [
     ['--file -', '{"id":"exp-0"', /-, line 1: expected JSON/],

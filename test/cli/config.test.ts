@@ -5,7 +5,10 @@ import { loadSettings } from '../../workers/config/config';
 import { readDevFile, removeDevFile, writeDevFile } from '../../workers/dev/file';
 import { makeFolder } from './world';
 
-/** Build 7: flag, then environment, then config file, then a `muster dev` of the folder, then the default. */
+/**
+ * Build 7: flag, then environment, then config file, then a `muster dev` of the folder, then the
+ * default.
+ */
 
 let cwd: string;
 beforeEach(() => {
@@ -75,8 +78,12 @@ test.each([
   ['callbackPort', '--callback-port', 'MUSTER_CALLBACK_PORT', '70000'],
   ['apiPort', '--port', 'MUSTER_API_PORT', 'x'],
 ] as const)('a wrong %s is refused where it stands: %s and %s', async (flag, option, variable, wrong) => {
-  await expect(load({ [flag]: wrong })).rejects.toMatchObject({ problems: [{ path: option, message: expect.stringMatching(/^expected /) }] }); // prettier-ignore
-  await expect(load({}, { [variable]: wrong })).rejects.toMatchObject({ problems: [{ path: variable, message: expect.stringMatching(/^expected /) }] }); // prettier-ignore
+  await expect(load({ [flag]: wrong })).rejects.toMatchObject({
+    problems: [{ path: option, message: expect.stringMatching(/^expected /) }],
+  });
+  await expect(load({}, { [variable]: wrong })).rejects.toMatchObject({
+    problems: [{ path: variable, message: expect.stringMatching(/^expected /) }],
+  });
 });
 
 test('the config file is read, the environment goes over it, a flag over both', async () => {

@@ -42,7 +42,10 @@ interface Ready {
 const currentBuild = async (address: string): Promise<string | null | undefined> => {
   const connection = await Connection.connect({ address });
   try {
-    const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({ namespace: 'default', deploymentName: 'muster' }); // prettier-ignore
+    const { workerDeploymentInfo } = await connection.workflowService.describeWorkerDeployment({
+      namespace: 'default',
+      deploymentName: 'muster',
+    });
     return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId;
   } finally {
     await connection.close();
@@ -51,7 +54,9 @@ const currentBuild = async (address: string): Promise<string | null | undefined>
 
 /** Processes that hold something of the folder open, or were started with it. */
 const processesOf = (): string[] =>
-  execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' }).split('\n').filter((line) => line.includes(folder)); // prettier-ignore
+  execFileSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes(folder));
 
 test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stops all; the data is there the next time', async () => {
   const first = await start();

@@ -44,7 +44,22 @@ const run = (args: string[], stdin = '') => runCli(args, { cwd: folder, env, std
 const LISTS = '["1"]\n["2"]\n\n["3"]\n';
 
 test('execute --wait, execution, --results: E13 on stdout', async () => {
-  const executed = await run(['execute', '--function', 'greet', '--args-file', '-', '--env', 'WORD=hello', '--attribute', 'zone=eu', '--wait', '--json'], LISTS); // prettier-ignore
+  const executed = await run(
+    [
+      'execute',
+      '--function',
+      'greet',
+      '--args-file',
+      '-',
+      '--env',
+      'WORD=hello',
+      '--attribute',
+      'zone=eu',
+      '--wait',
+      '--json',
+    ],
+    LISTS,
+  );
   expect(executed).toMatchObject({ code: 0 });
   const view = executed.json<{ id: string }>();
   expect(view).toMatchObject({ state: 'done', items: 3, attemptsLimit: 2, counts: { done: 3 } });
@@ -59,17 +74,36 @@ test('execute --wait, execution, --results: E13 on stdout', async () => {
 });
 
 test('an item that failed permanently is exit code 1, and --items failed names it', async () => {
-  const executed = await run(['execute', '--function', 'picky', '--args-file', '-', '--max-attempts', '50', '--wait', '--json'], LISTS); // prettier-ignore
+  const executed = await run(
+    ['execute', '--function', 'picky', '--args-file', '-', '--max-attempts', '50', '--wait', '--json'],
+    LISTS,
+  );
   expect(executed.code).toBe(1);
   const view = executed.json<{ id: string }>();
   expect(view).toMatchObject({ state: 'done', counts: { done: 2, permanentlyFailed: 1 } });
   const items = await run(['execution', view.id, '--items', 'failed']);
-  expect(JSON.parse(items.stdout)).toMatchObject({ position: 2, state: 'permanently-failed', attempts: 2, arguments: ['3'] }); // prettier-ignore
+  expect(JSON.parse(items.stdout)).toMatchObject({
+    position: 2,
+    state: 'permanently-failed',
+    attempts: 2,
+    arguments: ['3'],
+  });
 });
 
 test('without a node it waits and says so; --cancel; the same --request-id is accepted once', async () => {
   const requestId = '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11';
-  const args = ['execute', '--function', 'greet', '--args-file', '-', '--attribute', 'zone=mars', '--request-id', requestId, '--json']; // prettier-ignore
+  const args = [
+    'execute',
+    '--function',
+    'greet',
+    '--args-file',
+    '-',
+    '--attribute',
+    'zone=mars',
+    '--request-id',
+    requestId,
+    '--json',
+  ];
   expect((await run(args, LISTS)).json()).toEqual({ request_id: requestId });
   expect((await run(args, LISTS)).json()).toEqual({ request_id: requestId });
   const other = await run(args, '["1"]\n');
@@ -84,12 +118,16 @@ test('without a node it waits and says so; --cancel; the same --request-id is ac
 test('bad input: exit code 2, the line is named, nothing was accepted', async () => {
   const bad = await run(['execute', '--function', 'greet', '--args-file', '-'], '["1"]\n[2]\n');
   expect(bad.code).toBe(2);
-  expect(bad.stderr).toContain('standard input, line 2: expected a JSON array of texts such as ["--id", "17"], got [2]. Nothing was accepted.'); // prettier-ignore
+  expect(bad.stderr).toContain(
+    'standard input, line 2: expected a JSON array of texts such as ["--id", "17"], got [2]. Nothing was accepted.',
+  );
   expect((await run(['execute', '--function', 'greet'])).code).toBe(2);
   expect((await run(['execution', 'nine'])).code).toBe(2);
   const none = await run(['execution', '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b12']);
   expect(none.code).toBe(1);
-  expect(none.stderr).toContain('there is none. One that is over is deleted after its retention: 7 days, or executions.retentionMs'); // prettier-ignore
+  expect(none.stderr).toContain(
+    'there is none. One that is over is deleted after its retention: 7 days, or executions.retentionMs',
+  );
 });
 
 test('settings: every problem of executions and functions is named; without any, a node answers no roll call', async () => {
@@ -103,7 +141,6 @@ test('settings: every problem of executions and functions is named; without any,
       `export const functions = [{ name: 'http', run: () => '' }]; export const executions = { maxAttempts: 0, leaseMs: 'x', leasems: 1 };`,
     ),
   ).rejects.toThrow(
-    // prettier-ignore
     /functions\.0\.name: expected a name other than "http"[^]*executions|executions[^]*functions\.0\.name/,
   );
   rmSync(other, { recursive: true });

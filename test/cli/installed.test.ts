@@ -6,7 +6,10 @@ import { ROOT } from '../project/project';
 import { killLeftovers, runCli, startCli } from './process';
 import { makeFolder } from './world';
 
-/** Build 1, Prove: `npm pack`, installed in another empty folder, where a user writes a config file of their own. */
+/**
+ * Build 1, Prove: `npm pack`, installed in another empty folder, where a user writes a config file
+ * of their own.
+ */
 
 const CONFIG = `
 import { defineHandler } from 'muster';
@@ -30,7 +33,9 @@ export { orders };
 export default [orders, letters];
 `;
 
-/** What a user's own sources import: all of it must have its types there, without `skipLibCheck`. */
+/**
+ * What a user's own sources import: all of it must have its types there, without `skipLibCheck`.
+ */
 const PROGRAM = `
 import { Pool } from 'pg';
 import { createClient } from 'muster';
@@ -72,7 +77,8 @@ const run = promisify(execFile);
 let folder: string;
 beforeAll(async () => {
   folder = makeFolder();
-  // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one use.
+  // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one
+  // use.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
   const [tgz] = readdirSync(folder);
   writeFileSync(path.join(folder, 'package.json'), '{ "name": "user", "private": true, "type": "module" }');
@@ -106,8 +112,20 @@ test('muster/worker can be required and imported, and says what is wrong', async
   const wrong = "{ databaseUrl: 'x', temporal: { dataConverter: { payloadCodec: [] } } }";
   const tell = `(error) => console.log(JSON.stringify(error.problems.map(({ path }) => path)))`;
   const [required, imported] = await Promise.all([
-    run(process.execPath, ['--input-type=commonjs', '-e', `require('muster/worker').startWorker(${wrong}).catch(${tell})`], { cwd: folder }), // prettier-ignore
-    run(process.execPath, ['--input-type=module', '-e', `import { startWorker } from 'muster/worker'; startWorker(${wrong}).catch(${tell})`], { cwd: folder }), // prettier-ignore
+    run(
+      process.execPath,
+      ['--input-type=commonjs', '-e', `require('muster/worker').startWorker(${wrong}).catch(${tell})`],
+      { cwd: folder },
+    ),
+    run(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { startWorker } from 'muster/worker'; startWorker(${wrong}).catch(${tell})`,
+      ],
+      { cwd: folder },
+    ),
   ]);
   expect(JSON.parse(required.stdout)).toEqual(['databaseUrl', 'temporal.dataConverter.payloadCodec']);
   expect(imported.stdout).toBe(required.stdout);

@@ -56,7 +56,10 @@ test('lane: its batches and what each waits for; explain says the same of a task
     world.run('lane po-2'),
     world.run('explain c --json'),
   ]);
-  expect(lane.json<{ batches: object[] }>().batches).toMatchObject([{ batch: first, place: 1, n: 2, attempts: 0 }, { place: 2 }]); // prettier-ignore
+  expect(lane.json<{ batches: object[] }>().batches).toMatchObject([
+    { batch: first, place: 1, n: 2, attempts: 0 },
+    { place: 2 },
+  ]);
   expect(text.stdout).toMatch(new RegExp(`depends on batch ${first}`));
   expect(explained.json()).toMatchObject({ waitsFor: 'lane', text: expect.stringMatching(/second in lane po-1/) });
 });
@@ -71,11 +74,17 @@ test('batch --receipts: what is known of each item', async () => {
 });
 
 test('pause, resume, weight; the queuer: slots, strategy, pause', async () => {
-  expect((await world.run("lane pause po-1 --reason 'stock-taking' --json")).json()).toEqual({ service: 'po-1', paused: true, reason: 'stock-taking' }); // prettier-ignore
+  expect((await world.run("lane pause po-1 --reason 'stock-taking' --json")).json()).toEqual({
+    service: 'po-1',
+    paused: true,
+    reason: 'stock-taking',
+  });
   expect((await world.run('lane po-1')).stdout).toMatch(/paused.*stock-taking/);
   expect((await world.run('lane resume po-1')).stdout).toMatch(/resumed lane po-1/);
   expect((await world.run('lane weight po-1 3')).stdout).toMatch(/weight 3/);
-  expect((await world.run('queuer --slots 8 --strategy per-service --pause moving --json')).json()).toMatchObject([{ slots: 8, strategy: 'per-service', paused: true, reason: 'moving', lanes: 2 }]); // prettier-ignore
+  expect((await world.run('queuer --slots 8 --strategy per-service --pause moving --json')).json()).toMatchObject([
+    { slots: 8, strategy: 'per-service', paused: true, reason: 'moving', lanes: 2 },
+  ]);
   expect((await world.run('queuer --resume')).stdout).toMatch(/0 of 8 .*per-service/);
 });
 
@@ -89,12 +98,21 @@ test('a halted lane: skip and fix', async () => {
     [first],
   );
   expect((await world.run('lane po-1')).stdout).toMatch(/halted.*invalid: no/);
-  expect(await world.run('lane fix po-1')).toMatchObject({ code: 2, stderr: expect.stringMatching(/--applied, --again and --file/) }); // prettier-ignore
+  expect(await world.run('lane fix po-1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--applied, --again and --file/),
+  });
   expect((await world.run('lane fix po-1 --again')).stderr).toMatch(/only for a batch of unknown outcome.*invalid/s);
   world.write('fixed.ndjson', [{ id: 'e', payload: { country: 'se', n: 2 } }]);
   const fixed = (await world.run('lane fix po-1 --file fixed.ndjson --json')).json<{ batch: number }>();
-  expect((await world.run('lane po-1 --json')).json()).toMatchObject({ state: 'free', batches: [{ batch: fixed.batch, place: 1 }, { place: 2 }] }); // prettier-ignore
-  expect(await world.run('lane skip po-1')).toMatchObject({ code: 1, stderr: expect.stringMatching(/expected one that is halted/) }); // prettier-ignore
+  expect((await world.run('lane po-1 --json')).json()).toMatchObject({
+    state: 'free',
+    batches: [{ batch: fixed.batch, place: 1 }, { place: 2 }],
+  });
+  expect(await world.run('lane skip po-1')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/expected one that is halted/),
+  });
 });
 
 test.each([
@@ -114,12 +132,20 @@ test('G9: cancel: a batch of a lane with its tasks, and why another one is not; 
   const part = await world.run('cancel f');
   expect(part.code).toBe(1);
   expect(part.stdout).toMatch(new RegExp(`not f: batched, in batch ${batch} of lane po-3 with 1 that was not named`));
-  expect((await world.run(`cancel --batch ${batch}`)).stdout).toMatch(new RegExp(`cancelled batch ${batch} of lane po-3: 2 tasks`)); // prettier-ignore
+  expect((await world.run(`cancel --batch ${batch}`)).stdout).toMatch(
+    new RegExp(`cancelled batch ${batch} of lane po-3: 2 tasks`),
+  );
   expect((await world.run(`cancel --batch ${batch} --json`)).json()).toEqual({ batch, service: 'po-3', tasks: [] });
   expect((await world.run('lane po-3 --json')).json()).toMatchObject({ depth: 0, state: 'empty' });
   expect((await world.run('explain f')).stdout).toMatch(/Cancelled: the downstream/);
-  expect(await world.run(`cancel --batch ${first}`)).toMatchObject({ code: 1, stderr: expect.stringMatching(/\(invalid\) cannot be cancelled: the downstream refused it for good/) }); // prettier-ignore
-  expect(await world.run('cancel')).toMatchObject({ code: 2, stderr: expect.stringMatching(/ids of tasks or --batch/) }); // prettier-ignore
+  expect(await world.run(`cancel --batch ${first}`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/\(invalid\) cannot be cancelled: the downstream refused it for good/),
+  });
+  expect(await world.run('cancel')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/ids of tasks or --batch/),
+  });
 });
 
 test('H5: what back pressure left is shown by lanes and queuer', async () => {
@@ -127,7 +153,9 @@ test('H5: what back pressure left is shown by lanes and queuer', async () => {
   await world.database.pool.query(`update handler set allowed = 2 where name = 'orders'`);
   expect((await world.run('lanes --after po-3')).stdout).toMatch(/po-4 .*back pressure: 2 calls at once/);
   expect((await world.run('queuer')).stdout).toMatch(/back pressure: orders 2 of 8 calls/);
-  expect((await world.run('queuer --json')).json()).toMatchObject([{ held: 0, reduced: [{ handler: 'orders', calls: 2, of: 8 }] }]); // prettier-ignore
+  expect((await world.run('queuer --json')).json()).toMatchObject([
+    { held: 0, reduced: [{ handler: 'orders', calls: 2, of: 8 }] },
+  ]);
   await world.database.pool.query('update handler set allowed = null');
   await client.cancelBatch(batch);
 });

@@ -71,6 +71,12 @@ test('control characters and changes of writing direction are shown, not obeyed'
 test('a number of a line that would lose digits is refused with its line and field', () => {
   const line = { number: 7, text: '{"id":"order-1","payload":{"order":9007199254740993}}' };
   const parsed = parseTaskLine(line, 1_000);
-  expect(isLineProblem(parsed) && parsed).toMatchObject({ line: 7, id: 'order-1', field: 'payload.order', code: 'LOSSY_NUMBER', message: expect.stringContaining('9007199254740993: ') as string }); // prettier-ignore
+  expect(isLineProblem(parsed) && parsed).toMatchObject({
+    line: 7,
+    id: 'order-1',
+    field: 'payload.order',
+    code: 'LOSSY_NUMBER',
+    message: expect.stringContaining('9007199254740993: ') as string,
+  });
   expect(isLineProblem(parseTaskLine({ number: 1, text: line.text.replace('993', '992') }, 1_000))).toBe(false);
 });

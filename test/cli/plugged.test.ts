@@ -11,7 +11,10 @@ import { EncryptionCodec } from '../plugs/codec';
 import type { World } from './world';
 import { CONFIG, createWorld, order } from './world';
 
-/** From muster.config.ts through real processes: a codec, a payload converter, and interceptors of all kinds. */
+/**
+ * From muster.config.ts through real processes: a codec, a payload converter, and interceptors of
+ * all kinds.
+ */
 
 const CODEC = path.join(__dirname, '..', '..', 'dist', 'test', 'plugs', 'codec.js');
 const KEY = 'a'.repeat(32);
@@ -56,7 +59,12 @@ beforeAll(async () => {
   world.write('muster.config.ts', CONFIG + MORE);
   temporal = new Client({ connection: await Connection.connect({ address: temporalAddress() }), dataConverter });
   const prefix = world.env['MUSTER_PREFIX']!;
-  user = await startUserWorker({ prefix }, await bundleWorkflows(require.resolve('../plugs/workflows/user')), {}, dataConverter); // prettier-ignore
+  user = await startUserWorker(
+    { prefix },
+    await bundleWorkflows(require.resolve('../plugs/workflows/user')),
+    {},
+    dataConverter,
+  );
 });
 afterAll(async () => {
   await user.stop();

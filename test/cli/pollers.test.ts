@@ -32,7 +32,10 @@ test('a process at rest holds one open poll per handler, not ten', async () => {
     }
     return found;
   };
-  const all = await eventually(async () => ((now) => (now.get('activity_task') ?? 0) > HANDLERS && now)(await polls()), { what: async () => JSON.stringify([...(await polls())]) }); // prettier-ignore
+  const all = await eventually(
+    async () => ((now) => (now.get('activity_task') ?? 0) > HANDLERS && now)(await polls()),
+    { what: async () => JSON.stringify([...(await polls())]) },
+  );
   expect(all.get('activity_task')).toBeLessThanOrEqual(HANDLERS + 5);
   expect((all.get('workflow_task') ?? 0) + (all.get('sticky_workflow_task') ?? 0)).toBeLessThanOrEqual(6);
 });

@@ -32,7 +32,8 @@ test('Build 7: two at once have ports of their own, and say so; a port that is a
   expect(new Set(ports.flat()).size).toBe(6);
   for (const [i, usual] of ['7233', '8233', '5433'].entries())
     for (const [j, dev] of devs.entries())
-      if (ports[j]![i] !== usual) expect(dev.stderr()).toMatch(new RegExp(`Port ${usual} is taken: .* is at .*:${ports[j]![i]}`)); // prettier-ignore
+      if (ports[j]![i] !== usual)
+        expect(dev.stderr()).toMatch(new RegExp(`Port ${usual} is taken: .* is at .*:${ports[j]![i]}`));
   const [temporal, ui, database] = ports[0]!;
   await Promise.all(
     Object.entries({ temporal, ui, database }).map(async ([flag, port]) => {

@@ -88,6 +88,10 @@ export const runCli = async (args: readonly string[], options: CliOptions): Prom
     stdout,
     stderr,
     json: <T>() => parsed<T>(stdout),
-    lines: <T>() => stdout.trimEnd().split('\n').map((line) => parsed<T>(line)), // prettier-ignore
+    lines: <T>() =>
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => parsed<T>(line)),
   };
 };

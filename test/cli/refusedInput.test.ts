@@ -1,7 +1,10 @@
 import type { World } from './world';
 import { createWorld } from './world';
 
-/** What a file or a handler brings that cannot be accepted as it is, at the door of the command line: named, and nothing is stored. */
+/**
+ * What a file or a handler brings that cannot be accepted as it is, at the door of the command
+ * line: named, and nothing is stored.
+ */
 
 const CONFIG = `
 import { defineHandler } from 'muster';

@@ -13,13 +13,17 @@ import type { World } from './world';
 import { createWorld } from './world';
 
 /**
- * A rolling upgrade and a rollback under load, of this build and of one with a migration more. Judged by what the downstream itself saw: every
- * task once, each lane in its order, and at no time nothing at all.
+ * A rolling upgrade and a rollback under load, of this build and of one with a migration more.
+ * Judged by what the downstream itself saw: every task once, each lane in its order, and at no time
+ * nothing at all.
  */
 
 const LANES = ['po-1', 'po-2', 'po-3'];
 const TARGETS = ['se', 'no', 'dk', 'fi'];
-/** Without a call for so long it does not go on. A hand-over takes a few seconds; a machine with ten busy processes a core gets this. */
+/**
+ * Without a call for so long it does not go on. A hand-over takes a few seconds; a machine with ten
+ * busy processes a core gets this.
+ */
 const LONGEST_GAP_MS = 60_000;
 
 const CONFIG = `
@@ -43,7 +47,7 @@ const warnings = (): string =>
         .split('\n')
         .filter((line) => /"level":"?(40|50|60|warn|error|fatal)/.test(line))
         .slice(-5),
-    ) // prettier-ignore
+    )
     .join('\n');
 
 const unsent = (): Promise<never> => Promise.reject(new Error('the worker process makes the calls'));

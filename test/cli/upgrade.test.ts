@@ -7,7 +7,10 @@ import type { CliProcess } from './process';
 import type { World } from './world';
 import { createWorld, order } from './world';
 
-/** A leader that lingers for an hour is pinned to version one; then version two becomes the current one. */
+/**
+ * A leader that lingers for an hour is pinned to version one; then version two becomes the current
+ * one.
+ */
 let world: World;
 let client: Client;
 let one: CliProcess;

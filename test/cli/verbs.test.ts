@@ -61,7 +61,10 @@ test('Build 7: pause keeps tasks back and says why, resume lets them go', async 
   expect(explained.stdout).toMatch(/paused.*the shop moves/i);
   expect((await world.run('resume orders --json')).json()).toEqual({ handler: 'orders', target: null, paused: false });
   await world.ended('orders', order('paused-1', 'dk'));
-  expect((await world.run("pause orders dk --reason 'only Denmark moves' --json")).json()).toMatchObject({ target: 'dk', reason: 'only Denmark moves' }); // prettier-ignore
+  expect((await world.run("pause orders dk --reason 'only Denmark moves' --json")).json()).toMatchObject({
+    target: 'dk',
+    reason: 'only Denmark moves',
+  });
   expect((await world.run('targets orders')).stdout).toMatch(/dk .*paused: only Denmark moves/);
   expect((await world.run('resume orders dk')).code).toBe(0);
 });
@@ -72,7 +75,10 @@ test('G9: cancel of what waits; what is not cancelled is named, with exit code 1
   expect(result.code).toBe(1);
   expect(result.json()).toEqual({
     cancelled: ['cancel-1'],
-    notCancelled: [{ id: 'linger-1', state: 'succeeded' }, { id: 'nobody', state: 'unknown id' }], // prettier-ignore
+    notCancelled: [
+      { id: 'linger-1', state: 'succeeded' },
+      { id: 'nobody', state: 'unknown id' },
+    ],
   });
 });
 

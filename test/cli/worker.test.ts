@@ -41,7 +41,10 @@ test('Build 10: SIGTERM drains: the running call ends and counts, no new one beg
   });
   expect(rows[0]!.n).toBe(sent * 50);
   const next = await world.worker();
-  const all = await world.run('submit orders --file - --wait --json', Array.from({ length: 500 }, (_, i) => JSON.stringify(order(`drain-${i}`, 'se', i))).join('\n')); // prettier-ignore
+  const all = await world.run(
+    'submit orders --file - --wait --json',
+    Array.from({ length: 500 }, (_, i) => JSON.stringify(order(`drain-${i}`, 'se', i))).join('\n'),
+  );
   expect(all.lines().at(-1)).toMatchObject({ summary: { repeated: 500, states: { succeeded: 500 } } });
   expect(world.downstream.calls.flatMap(({ ids }) => ids)).toHaveLength(500);
   next.child.kill('SIGINT');
@@ -93,7 +96,8 @@ test('Build 11: --metrics-port serves the store, --sdk-metrics-port the SDK; a p
   const worker = await world.worker(`--metrics-port ${port} --sdk-metrics-port ${sdkPort}`);
   const text = async (of: number): Promise<string> => (await fetch(`http://127.0.0.1:${of}/metrics`)).text();
   expect(await text(port)).toContain('muster_queued_tasks{handler="orders"}');
-  // The SDK counts slots from its first poll on, which may come after the line that says the worker runs.
+  // The SDK counts slots from its first poll on, which may come after the line that says the worker
+  // runs.
   await eventually(async () => (await text(sdkPort)).includes('temporal_worker_task_slots_available'), {
     what: () => text(sdkPort),
   });
@@ -135,7 +139,10 @@ test('Build 7: what cannot be used ends it with code 3 and one readable message:
   ] as const;
   for (const [worker, message] of cases) {
     expect(await worker.exit).toBe(3);
-    const error = worker.stderr().split('\n').filter((line) => line.startsWith('Error: ')); // prettier-ignore
+    const error = worker
+      .stderr()
+      .split('\n')
+      .filter((line) => line.startsWith('Error: '));
     expect(error).toEqual([expect.stringMatching(message)]);
     expect(worker.stderr()).not.toMatch(/^ {4}at |hidden/m);
   }

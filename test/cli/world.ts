@@ -13,7 +13,10 @@ import { startDownstream } from './downstream';
 import type { CliProcess, CliResult } from './process';
 import { killLeftovers, runCli, startCli } from './process';
 
-/** A user's own folder with a config file that imports 'muster', the run's servers, and a downstream. */
+/**
+ * A user's own folder with a config file that imports 'muster', the run's servers, and a
+ * downstream.
+ */
 export interface World {
   folder: string;
   env: Record<string, string>;
@@ -113,7 +116,10 @@ export const createWorld = async (): Promise<World> => {
     submit,
     ended: async (handler, ...tasks) => {
       await submit(handler, ...tasks);
-      await client.waitFor((tasks as TaskInput[]).map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
+      await client.waitFor(
+        (tasks as TaskInput[]).map(({ id }) => id),
+        { timeoutMs: 60_000 },
+      );
     },
     worker: async (args = '') => {
       const worker = start(`worker ${args}`);

@@ -9,7 +9,10 @@ beforeAll(async () => {
 afterAll(() => shop.stop());
 
 test('G9: created tasks, ready or waiting for their time, are cancelled; the others are answered as they are', async () => {
-  await shop.client.submit('items', [...items('se', 'a', 'b', 'c', 'd').map((task) => ({ ...task, payload: { ...task.payload, note: task.id } })), { id: 'later', payload: { to: 'no' }, notBefore: '2099-01-01' }]); // prettier-ignore
+  await shop.client.submit('items', [
+    ...items('se', 'a', 'b', 'c', 'd').map((task) => ({ ...task, payload: { ...task.payload, note: task.id } })),
+    { id: 'later', payload: { to: 'no' }, notBefore: '2099-01-01' },
+  ]);
   await cut(shop.pool, ['b']);
   await cut(shop.pool, ['c'], { state: 4 });
   const answer = await shop.client.cancel(['a', 'nobody', 'b', 'later', 'c', 'a']);
@@ -37,8 +40,12 @@ test('G9: created tasks, ready or waiting for their time, are cancelled; the oth
 
 test('G9 H6: a retried task that waits gives its distinctBy key back, and the next one is rung', async () => {
   const payload = { to: 'dk', key: 'k1' };
-  await shop.client.submit('items', [{ id: 'first', payload }, { id: 'second', payload }]); // prettier-ignore
-  // As after a retry: the first waits for its backoff and holds the key; the second cannot go, so nothing but the backoff is due.
+  await shop.client.submit('items', [
+    { id: 'first', payload },
+    { id: 'second', payload },
+  ]);
+  // As after a retry: the first waits for its backoff and holds the key; the second cannot go, so
+  // nothing but the backoff is due.
   await shop.pool.query({
     text: `
 with q as (delete from queue q using task t where t.id = 'first' and q.seq = t.seq returning q.*),
@@ -68,14 +75,35 @@ test('A17: initiators are told, one message each and target', async () => {
   });
   const end = { state: 'cancelled' };
   expect(rows).toEqual([
-    { batch_id: null, done_at: null, due: true, body: { handler: 'items', target: 'fi', batch: null, tasks: [{ id: 'i1', ...end }, { id: 'i2', ...end }] } },
-    { batch_id: null, done_at: null, due: true, body: { handler: 'items', target: 'is', batch: null, tasks: [{ id: 'i3', ...end }] } },
-  ]); // prettier-ignore
+    {
+      batch_id: null,
+      done_at: null,
+      due: true,
+      body: {
+        handler: 'items',
+        target: 'fi',
+        batch: null,
+        tasks: [
+          { id: 'i1', ...end },
+          { id: 'i2', ...end },
+        ],
+      },
+    },
+    {
+      batch_id: null,
+      done_at: null,
+      due: true,
+      body: { handler: 'items', target: 'is', batch: null, tasks: [{ id: 'i3', ...end }] },
+    },
+  ]);
 });
 
 test('more than a transaction takes, and bad ids', async () => {
   const ids = Array.from({ length: 2_500 }, (_, i) => `many-${i}`);
-  await shop.client.submit('items', ids.map((id) => ({ id, payload: { to: 'many', note: id } }))); // prettier-ignore
+  await shop.client.submit(
+    'items',
+    ids.map((id) => ({ id, payload: { to: 'many', note: id } })),
+  );
   expect((await shop.client.cancel(ids)).cancelled).toEqual(ids);
   expect(await shop.client.cancel([])).toEqual({ cancelled: [], notCancelled: [] });
   await expect(shop.client.cancel(['x', 7 as never])).rejects.toThrow(
@@ -93,7 +121,12 @@ test('a cancel waits for the claim that holds its target, and then finds the tas
   await claim.query(`select from target where key = 'race' for no key update`);
   const cancelling = shop.client.cancel('r1');
   await eventually(
-    async () => (await shop.pool.query({ text: `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select from target%'` })).rowCount, // prettier-ignore
+    async () =>
+      (
+        await shop.pool.query({
+          text: `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select from target%'`,
+        })
+      ).rowCount,
     { what: 'the cancel to wait for the lock' },
   );
   await claim.query(`with q as (delete from queue q using task t where t.id = 'r1' and q.seq = t.seq returning q.seq, q.target_id),

@@ -29,10 +29,15 @@ test('G9 A19: cancels that race claims: every task is either cancelled or done o
   for (let round = 0; round < 40; round++) {
     const ids = Array.from({ length: 60 }, (_, i) => `r${round}-${i}`);
     const targets = ids.map((_, i) => `t${i % 5}`);
-    await muster.client.submit('jobs', ids.map((id, i) => ({ id, payload: { to: targets[i]! } }))); // prettier-ignore
-    // Different parts of the round, from several calls at once, each over all targets: locks are taken in the same order.
+    await muster.client.submit(
+      'jobs',
+      ids.map((id, i) => ({ id, payload: { to: targets[i]! } })),
+    );
+    // Different parts of the round, from several calls at once, each over all targets: locks are
+    // taken in the same order.
     const parts = [0, 1, 2].map((part) => ids.filter((_, i) => i % 4 === part));
-    // In every other round in the midst of its calls, however fast the machine is: else the cancels may win them all.
+    // In every other round in the midst of its calls, however fast the machine is: else the cancels
+    // may win them all.
     if (round % 2 === 1) await eventually(() => ids.some((id) => done.has(id)), { everyMs: 1, what: 'the first call' });
     else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
     const answers = await Promise.all(parts.map((part) => muster.client.cancel(part)));

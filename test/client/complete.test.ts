@@ -47,12 +47,18 @@ const ids = (to: string, n: number): string[] => Array.from({ length: n }, (_, i
 const oks = (of: readonly string[]): ItemResult[] => of.map((id) => ({ id, status: 'ok', result: `done ${id}` }));
 /** Submits n tasks of a target in one batch; answers it once it was accepted. */
 const accept = async (handler: string, to: string, n = 3): Promise<{ batchId: number; reference: string }> => {
-  await muster.client.submit(handler, ids(to, n).map((id) => ({ id, payload: { to } }))); // prettier-ignore
+  await muster.client.submit(
+    handler,
+    ids(to, n).map((id) => ({ id, payload: { to } })),
+  );
   return acceptedAgain(to, 0);
 };
 /** The batch of a target that is accepted and has a number above this one. */
 const acceptedAgain = async (to: string, after: number) => (await acceptedBatches(to, after, 1))[0]!;
-/** Waits until so many batches of a target with numbers above this one are accepted: which of two is accepted first is open. */
+/**
+ * Waits until so many batches of a target with numbers above this one are accepted: which of two is
+ * accepted first is open.
+ */
 const acceptedBatches = (to: string, after: number, count: number) =>
   eventually(async () => {
     const { rows } = await muster.database.pool.query<{ batchId: number; reference: string }>({
@@ -108,7 +114,9 @@ describe('H7: without a lane', () => {
 
   test('H7: expired keeps the partial results and tries the rest again; failed is a refusal for the content (H4)', async () => {
     const { reference, batchId } = await accept('plain', 'expired');
-    expect(await complete('plain', { reference, status: 'expired', results: oks(['expired-0']), error: '24 h' })).toMatchObject({ results: { ok: 1, retry: 2 } }); // prettier-ignore
+    expect(
+      await complete('plain', { reference, status: 'expired', results: oks(['expired-0']), error: '24 h' }),
+    ).toMatchObject({ results: { ok: 1, retry: 2 } });
     const rest = await acceptedAgain('expired', batchId);
     expect(calls.filter(({ target }) => target === 'expired').at(-1)!.ids).toEqual(['expired-1', 'expired-2']);
     const failed = { batchId: rest.batchId, status: 'failed' as const, error: 'line 2 is no JSON' };
@@ -142,7 +150,11 @@ describe('H7: without a lane', () => {
     );
     await wrong({ reference, results: oks(['wrong-0', 'wrong-0']) }, 'INVALID_COMPLETION', /^results: .*two results/);
     await wrong({ reference, results: [{ index: 0, status: 'fine' }] }, 'INVALID_COMPLETION', /^results: .*"fine"/);
-    await wrong({ reference, results: [{ index: 0, status: 'ok', result: 'x'.repeat(1_000_001) }] }, 'INVALID_COMPLETION', /^results\[0\]: expected at most 1000000 bytes/); // prettier-ignore
+    await wrong(
+      { reference, results: [{ index: 0, status: 'ok', result: 'x'.repeat(1_000_001) }] },
+      'INVALID_COMPLETION',
+      /^results\[0\]: expected at most 1000000 bytes/,
+    );
     await wrong(
       { reference, results: [{ index: 0, status: 'ok', result: 1n }] },
       'INVALID_COMPLETION',
@@ -172,7 +184,11 @@ describe('H7: without a lane', () => {
     const { batchId } = await accept('plain', 'twice');
     const told = () => complete('plain', { batchId, results: oks(ids('twice', 3)) });
     const tellUntilHeard = () =>
-      eventually(() => told().catch((error: { code?: string }) => (error.code === 'COMPLETION_TOO_EARLY' ? null : Promise.reject(error as Error)))); // prettier-ignore
+      eventually(() =>
+        told().catch((error: { code?: string }) =>
+          error.code === 'COMPLETION_TOO_EARLY' ? null : Promise.reject(error as Error),
+        ),
+      );
     const both = await Promise.all(Array.from({ length: 8 }, tellUntilHeard));
     expect(both.filter(({ repeated }) => !repeated)).toHaveLength(1);
     expect(new Set(both.map(({ state, results }) => JSON.stringify([state, results])))).toHaveProperty('size', 1);
@@ -185,7 +201,10 @@ describe('H7: without a lane', () => {
       await gate.promise;
       return { status: 'accepted', reference: `early/${batch.id}` };
     });
-    await muster.client.submit('plain', ids('early', 2).map((id) => ({ id, payload: { to: 'early' } }))); // prettier-ignore
+    await muster.client.submit(
+      'plain',
+      ids('early', 2).map((id) => ({ id, payload: { to: 'early' } })),
+    );
     const batchId = Number(await eventually(async () => (await muster.client.getTask('early-0'))!.batch));
     await eventually(() => calls.some(({ target }) => target === 'early'));
     const results = oks(ids('early', 2));
@@ -200,10 +219,16 @@ describe('H7: without a lane', () => {
 
   test('H3: a call whose outcome is unknown is completed by the number of its batch', async () => {
     answers.set('lost', () => Promise.reject(new Error('socket hang up')));
-    await muster.client.submit('plain', ids('lost', 3).map((id) => ({ id, payload: { to: 'lost' } }))); // prettier-ignore
+    await muster.client.submit(
+      'plain',
+      ids('lost', 3).map((id) => ({ id, payload: { to: 'lost' } })),
+    );
     await eventually(async () => (await states('lost')).join() === 'unknown,unknown,unknown');
     const batchId = Number((await muster.client.getTask('lost-0'))!.batch);
-    await expect(complete('plain', { batchId, status: 'failed' })).rejects.toMatchObject({ code: 'COMPLETION_STALE', state: 'unknown' }); // prettier-ignore
+    await expect(complete('plain', { batchId, status: 'failed' })).rejects.toMatchObject({
+      code: 'COMPLETION_STALE',
+      state: 'unknown',
+    });
     await muster.client.resolve({ tasks: ['lost-2'] }, { as: 'failed' });
     await expect(complete('plain', { batchId, results: oks(['lost-0', 'lost-1']) })).rejects.toThrow(
       /resolved by hand/,
@@ -219,7 +244,10 @@ describe('H7: without a lane', () => {
   });
 
   test('H6: what a batch held is free again: the next one goes', async () => {
-    await muster.client.submit('heavy', ids('w', 2).map((id) => ({ id, payload: { to: 'w' } }))); // prettier-ignore
+    await muster.client.submit(
+      'heavy',
+      ids('w', 2).map((id) => ({ id, payload: { to: 'w' } })),
+    );
     const first = await acceptedAgain('w', 0);
     expect(calls.filter(({ target }) => target === 'w')).toHaveLength(1);
     await complete('heavy', { batchId: first.batchId, results: [{ index: 0, status: 'ok' }] });
@@ -245,7 +273,13 @@ describe('H7: without a lane', () => {
 
 describe('H7: in a lane', () => {
   const submit = async (service: string) =>
-    (await muster.client.submitBatch('lane', service, [0, 1].map((i) => ({ id: `${service}-${i}`, payload: { to: service } })))).batch; // prettier-ignore
+    (
+      await muster.client.submitBatch(
+        'lane',
+        service,
+        [0, 1].map((i) => ({ id: `${service}-${i}`, payload: { to: service } })),
+      )
+    ).batch;
   const reaches = (batch: number, status: string) => reachesStatus(muster.client, batch, status);
 
   test('H7: committed, and the lane goes on; invalid with the receipt of each item, and the lane halts (C19)', async () => {
@@ -259,11 +293,18 @@ describe('H7: in a lane', () => {
     await reaches(second, 'pending');
     expect(await complete('lane', told)).toMatchObject({ repeated: true });
     const { reference } = (await muster.client.batchStatus(second))!;
-    const refused = { reference: reference!, results: [{ index: 0, status: 'failed' as const, error: 'price below 0', result: { line: 7 } }] }; // prettier-ignore
+    const refused = {
+      reference: reference!,
+      results: [{ index: 0, status: 'failed' as const, error: 'price below 0', result: { line: 7 } }],
+    };
     expect(await complete('lane', refused)).toMatchObject({ results: { failed: 1 } });
     expect((await muster.client.batchStatus(second))!.status).toBe('invalid');
     expect(await muster.client.lane('po')).toMatchObject({ state: 'halted' });
-    expect((await muster.client.getTask('po-2'))!).toMatchObject({ state: 'failed', error: 'price below 0', result: { line: 7 } }); // prettier-ignore
+    expect((await muster.client.getTask('po-2'))!).toMatchObject({
+      state: 'failed',
+      error: 'price below 0',
+      result: { line: 7 },
+    });
     await muster.client.skipHead('po');
   });
 

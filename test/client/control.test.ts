@@ -54,7 +54,10 @@ test('pause of one target leaves the others alone; resume ends its hold', async 
   const first = (await targets()).find((one) => one.key === 'se')!.paused!;
   expect(first).toEqual({ since: expect.any(String) as string, reason: 'invoice dispute' });
   await shop.client.pause('items', { target: 'se' });
-  expect((await targets()).find((one) => one.key === 'se')!.paused).toEqual({ since: first.since, reason: 'paused by hand' }); // prettier-ignore
+  expect((await targets()).find((one) => one.key === 'se')!.paused).toEqual({
+    since: first.since,
+    reason: 'paused by hand',
+  });
   await shop.pool.query({ text: `update target set hold_until = clock() + interval '1 hour' where key = 'se'` });
   await shop.client.resume('items', { target: 'se' });
   expect(await paused()).toEqual([]);
@@ -72,7 +75,9 @@ test('store.md R: after a resume what waited is due again and its idle leader is
   expect(status!.leaders).toMatchObject([{ name: '0', state: 'working' }]);
   expect(await dueInMs('dk')).toBeGreaterThan(0);
   // Its wake may be lost: the sweeper repeats it as soon as one of the ring's (G14).
-  const { rows } = await shop.pool.query<{ left: number }>(`select extract(epoch from expires_at - clock())::float8 * 1000 as left from leader`); // prettier-ignore
+  const { rows } = await shop.pool.query<{ left: number }>(
+    `select extract(epoch from expires_at - clock())::float8 * 1000 as left from leader`,
+  );
   expect(rows[0]!.left).toBeLessThanOrEqual(WAKE_LEASE_MS);
 });
 

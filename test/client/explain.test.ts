@@ -3,7 +3,10 @@ import { TASK_STATES } from '../../workflows/planning/states';
 import type { Shop } from './shop';
 import { cut, endAlone, items, openShop } from './shop';
 
-/** The facts are read right: each kind of obstacle, put into the store by hand. What is said of them: test/planning/explain.test.ts. */
+/**
+ * The facts are read right: each kind of obstacle, put into the store by hand. What is said of
+ * them: test/planning/explain.test.ts.
+ */
 let shop: Shop;
 beforeEach(async () => {
   shop = await openShop({
@@ -21,7 +24,10 @@ afterEach(() => shop.stop());
 
 const run = (text: string, values: unknown[] = []): Promise<unknown> => shop.pool.query({ text, values });
 const submit = (...ids: string[]): Promise<unknown> =>
-  shop.client.submit('items', ids.map((id) => ({ id, payload: { to: 'se', note: id } }))); // prettier-ignore
+  shop.client.submit(
+    'items',
+    ids.map((id) => ({ id, payload: { to: 'se', note: id } })),
+  );
 const explain = (id: string): Promise<Explanation> => shop.client.explain(id);
 const near = (ms: number | null, expected: number): void => {
   expect(ms).toBeLessThanOrEqual(expected);
@@ -96,7 +102,11 @@ test('G13: pause, with its reason, and holds', async () => {
 
 test('G13 H6: who holds the key: a live task, or the one before in the queue; the holder itself waits for none', async () => {
   const payload = { to: 'se', key: 'k' };
-  await shop.client.submit('items', [{ id: 'one', payload }, { id: 'two', payload }, { id: 'three', payload }]); // prettier-ignore
+  await shop.client.submit('items', [
+    { id: 'one', payload },
+    { id: 'two', payload },
+    { id: 'three', payload },
+  ]);
   expect(await explain('two')).toMatchObject({
     waitsFor: 'key',
     facts: { queued: { key: 'k', keyHolder: 'one', waiting: 1 } },

@@ -8,12 +8,20 @@ import type { Shop } from './shop';
 import { items, openShop } from './shop';
 import { temporalAddress } from '../helpers/database';
 
-/** What cannot be a task is refused by name, whatever it is made of; nothing of it escapes as a raw error, and nothing is stored. */
+/**
+ * What cannot be a task is refused by name, whatever it is made of; nothing of it escapes as a raw
+ * error, and nothing is stored.
+ */
 
 let shop: Shop;
 let typed: Client;
 const answers = { submit: async () => ({ results: [] }), limits: { maxItems: 10 } };
-const late = defineHandler({ ...answers, name: 'late', target: () => 't', schema: z.object({ n: z.number().refine(async (n) => n > 0) }) }); // prettier-ignore
+const late = defineHandler({
+  ...answers,
+  name: 'late',
+  target: () => 't',
+  schema: z.object({ n: z.number().refine(async (n) => n > 0) }),
+});
 const read = defineHandler({
   ...answers,
   name: 'read',
@@ -23,7 +31,11 @@ const read = defineHandler({
 const plain = defineHandler<{ to: string }>({ ...answers, name: 'plain', target: ({ to }) => to });
 beforeAll(async () => {
   shop = await openShop();
-  typed = createClient({ databaseUrl: shop.database.url, handlers: [late, read, plain], temporal: { address: temporalAddress() } }); // prettier-ignore
+  typed = createClient({
+    databaseUrl: shop.database.url,
+    handlers: [late, read, plain],
+    temporal: { address: temporalAddress() },
+  });
 });
 afterAll(async () => {
   await typed.close();
@@ -49,10 +61,25 @@ test.each<[string, unknown, RegExp]>([
   ['200,000 levels', { to: 'a', deep: nested(200_000) }, /at most 100 levels/],
   ['a BigInt', { to: 'a', n: 1n }, /written as JSON: .*BigInt/],
   ['a circle', circle, /written as JSON: .*circular/i],
-  ['a toJSON that throws', { to: 'a', toJSON: () => { throw new Error('not me'); } }, /written as JSON: not me/], // prettier-ignore
+  [
+    'a toJSON that throws',
+    {
+      to: 'a',
+      toJSON: () => {
+        throw new Error('not me');
+      },
+    },
+    /written as JSON: not me/,
+  ],
 ])('payload of %s', async (_, payload, message) => {
   const [problem] = await problemsOf({ id: 'odd', payload });
-  expect(problem).toMatchObject({ index: 0, id: 'odd', field: 'payload', code: 'INVALID_PAYLOAD', message: expect.stringMatching(message) as string }); // prettier-ignore
+  expect(problem).toMatchObject({
+    index: 0,
+    id: 'odd',
+    field: 'payload',
+    code: 'INVALID_PAYLOAD',
+    message: expect.stringMatching(message) as string,
+  });
   expect(await shop.client.getTask('odd')).toBeNull();
 });
 
@@ -63,17 +90,33 @@ test('100 levels are a payload', async () => {
 
 test('an unknown field is refused by its name, with the one that was meant', async () => {
   const [task] = items('a', 'strange');
-  expect(await problemsOf({ ...task, notbefore: 1 })).toMatchObject([{ id: 'strange', field: 'notbefore', code: 'UNKNOWN_FIELD', message: expect.stringMatching(/expected only id, payload.*notBefore/) as string }]); // prettier-ignore
-  for (const strange of [circle, 1n, Symbol('s')]) expect(await problemsOf({ ...task, priority: strange })).toMatchObject([{ field: 'priority' }]); // prettier-ignore
+  expect(await problemsOf({ ...task, notbefore: 1 })).toMatchObject([
+    {
+      id: 'strange',
+      field: 'notbefore',
+      code: 'UNKNOWN_FIELD',
+      message: expect.stringMatching(/expected only id, payload.*notBefore/) as string,
+    },
+  ]);
+  for (const strange of [circle, 1n, Symbol('s')])
+    expect(await problemsOf({ ...task, priority: strange })).toMatchObject([{ field: 'priority' }]);
 });
 
 test('a value of an argument that is no JSON is shown all the same', async () => {
-  await expect(shop.client.resolve({ batch: 1n as never }, { as: 'failed' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' }); // prettier-ignore
-  await expect(shop.client.resolve({ batch: 1 }, { as: 'succeeded', result: 1n })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(/^result: .*BigInt/) as string }); // prettier-ignore
+  await expect(shop.client.resolve({ batch: 1n as never }, { as: 'failed' })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+  });
+  await expect(shop.client.resolve({ batch: 1 }, { as: 'succeeded', result: 1n })).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringMatching(/^result: .*BigInt/) as string,
+  });
 });
 
 test('an asynchronous schema is refused with its remedy', async () => {
-  await expect(typed.submit(late, { id: 'late', payload: { n: 1 } })).rejects.toMatchObject({ code: 'ASYNC_SCHEMA', message: expect.stringMatching(/schema of handler "late".*Make it synchronous/) as string }); // prettier-ignore
+  await expect(typed.submit(late, { id: 'late', payload: { n: 1 } })).rejects.toMatchObject({
+    code: 'ASYNC_SCHEMA',
+    message: expect.stringMatching(/schema of handler "late".*Make it synchronous/) as string,
+  });
 });
 
 test('a submit takes what the schema reads, and its handler sees what that makes of it', async () => {

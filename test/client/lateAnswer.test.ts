@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => shop.stop());
 
-/** The answer to a parked batch's own attempt, come late: all ok, or the first member refused and the rest ok. True: it was written. */
+/**
+ * The answer to a parked batch's own attempt, come late: all ok, or the first member refused and
+ * the rest ok. True: it was written.
+ */
 const answerLate = async (batch: number, ids: string[], plain: boolean): Promise<boolean> => {
   if (plain) return (await settleSucceeded(shop.pool, [{ id: batch, attempt: 1, counts: false }], [], [])).has(batch);
   return inTransaction(shop.pool, async (tx) => {
@@ -50,7 +53,11 @@ test.each(cases)(
     const what = whole ? { batch } : { tasks: ids.slice(0, 2) };
     const racers = {
       answer: () => answerLate(batch, ids, plain),
-      resolve: () => shop.client.resolve(what, { as: 'failed' }).then(() => true, (error: { code?: string }) => error.code !== 'NOT_UNKNOWN' && Promise.reject(error as Error)), // prettier-ignore
+      resolve: () =>
+        shop.client.resolve(what, { as: 'failed' }).then(
+          () => true,
+          (error: { code?: string }) => error.code !== 'NOT_UNKNOWN' && Promise.reject(error as Error),
+        ),
       redrive: async () => (await shop.client.redrive('items', { only: 'unknown', ids })).redriven > 0,
     };
     // All three wait for the batch, in a known order, and each looked at it before.

@@ -6,7 +6,10 @@ import { eventually } from '../helpers/eventually';
 import type { Fleet, FleetNode } from '../nodes/fleet';
 import { startFleet } from '../nodes/fleet';
 
-/** What a client sees of nodes and partitions, and what an operator does about them (B5, B10, B13; issue 6, Build 5). */
+/**
+ * What a client sees of nodes and partitions, and what an operator does about them (B5, B10, B13;
+ * issue 6, Build 5).
+ */
 
 interface Order {
   shop: string;
@@ -60,9 +63,20 @@ afterAll(async () => {
 test('nodes: who there is, what each serves and holds', async () => {
   const list = await fleet.client.nodes();
   expect(list).toMatchObject([
-    { id: blue.id, name: 'blue', handlers: ['orders', 'far'], attributes: {}, alive: true, draining: false, drained: false, partitions: 2, inFlight: 0, processing: 0 },
+    {
+      id: blue.id,
+      name: 'blue',
+      handlers: ['orders', 'far'],
+      attributes: {},
+      alive: true,
+      draining: false,
+      drained: false,
+      partitions: 2,
+      inFlight: 0,
+      processing: 0,
+    },
     { id: red.id, name: 'red', attributes: { zone: 'eu' }, partitions: 2 },
-  ]); // prettier-ignore
+  ]);
   for (const { startedAt, seenMs } of list) {
     expect(new Date(startedAt).toISOString()).toBe(startedAt);
     expect(seenMs).toBeLessThan(30_000);
@@ -73,12 +87,26 @@ test('partitions: holder, epoch, lease, last move and why; of one handler or of 
   const list = await standing((all) => all.every(({ state }) => state === 'held'));
   expect(list.map(({ partition }) => partition)).toEqual([0, 1, 2, 3].map((no) => `orders/${no}`));
   const moved = list.filter(({ holder }) => holder === blue.id);
-  for (const one of moved) expect(one).toMatchObject({ holderName: 'blue', epoch: 2, revokedMs: null, pinnedTo: null, processing: [], lastMove: { why: expect.any(String) } }); // prettier-ignore
+  for (const one of moved)
+    expect(one).toMatchObject({
+      holderName: 'blue',
+      epoch: 2,
+      revokedMs: null,
+      pinnedTo: null,
+      processing: [],
+      lastMove: { why: expect.any(String) },
+    });
   for (const one of list) expect(one.leaseLeftMs).toBeGreaterThan(0);
   const all = await fleet.client.partitions();
-  expect(all.filter(({ handler }) => handler === 'far').map(({ state, holder }) => [state, holder])).toEqual([0, 1, 2, 3].map(() => ['free', null])); // prettier-ignore
+  expect(all.filter(({ handler }) => handler === 'far').map(({ state, holder }) => [state, holder])).toEqual(
+    [0, 1, 2, 3].map(() => ['free', null]),
+  );
   const status = await fleet.client.status();
-  expect(status.map(({ handler, partitions }) => [handler, partitions])).toEqual([['far', { n: 4, held: 0 }], ['orders', { n: 4, held: 4 }], ['plain', null]]); // prettier-ignore
+  expect(status.map(({ handler, partitions }) => [handler, partitions])).toEqual([
+    ['far', { n: 4, held: 0 }],
+    ['orders', { n: 4, held: 4 }],
+    ['plain', null],
+  ]);
 });
 
 test('explain: who serves a task, in which partition, under which epoch; or why no node does', async () => {
@@ -88,20 +116,30 @@ test('explain: who serves a task, in which partition, under which epoch; or why 
   const { servedBy } = explained;
   const view = (await ofOrders()).find(({ partition }) => partition === servedBy!.partition)!;
   expect(servedBy).toMatchObject({ node: view.holder, name: view.holderName, epoch: view.epoch, why: null });
-  expect(explained).toMatchObject({ waitsFor: 'delay', text: expect.stringContaining(`("${view.holderName}") serves it: it has held partition ${view.partition} under epoch ${view.epoch} for`) }); // prettier-ignore
+  expect(explained).toMatchObject({
+    waitsFor: 'delay',
+    text: expect.stringContaining(
+      `("${view.holderName}") serves it: it has held partition ${view.partition} under epoch ${view.epoch} for`,
+    ),
+  });
   await fleet.client.submit('far', { id: 'e-2', payload: { shop: 'lund' } });
   const stuck = await eventually(async () => {
     const now = await fleet.client.explain('e-2');
     return now.waitsFor === 'partition' ? now : null;
   });
-  expect(stuck).toMatchObject({ servedBy: { node: null, why: 'no node is able' }, text: expect.stringMatching(/no live node has handler "far" and the attributes zone=moon/) }); // prettier-ignore
+  expect(stuck).toMatchObject({
+    servedBy: { node: null, why: 'no node is able' },
+    text: expect.stringMatching(/no live node has handler "far" and the attributes zone=moon/),
+  });
   await fleet.client.submit('plain', { id: 'e-3', payload: { shop: 'lund' }, ...late });
   expect((await fleet.client.explain('e-3')).servedBy).toBeUndefined();
 });
 
 test('B5 B11: who really processes and who won the claim are two facts', async () => {
   await fleet.client.submit('orders', { id: 'slow-1', payload: { shop: 'slow' } });
-  const [busy] = await standing((list) => list.some(({ processing }) => processing.length > 0)).then((list) => list.filter(({ processing }) => processing.length > 0)); // prettier-ignore
+  const [busy] = await standing((list) => list.some(({ processing }) => processing.length > 0)).then((list) =>
+    list.filter(({ processing }) => processing.length > 0),
+  );
   const [from, to] = busy!.holder === red.id ? [red, 'blue'] : [blue, 'red'];
   expect(busy!.processing).toMatchObject([{ node: from.id, calls: 1 }]);
   expect((await fleet.client.nodes()).find(({ id }) => id === from.id)).toMatchObject({ inFlight: 1, processing: 1 });
@@ -116,7 +154,10 @@ test('B5 B11: who really processes and who won the claim are two facts', async (
   letGo();
   expect(await fleet.client.waitFor('slow-1', { timeoutMs: 30_000 })).toMatchObject([{ state: 'succeeded' }]);
   await standing((list) => list[busy!.no]!.processing.length === 0);
-  expect(await fleet.client.movePartition(`partition/${busy!.partition}`, null)).toEqual({ partition: busy!.partition, pinnedTo: null }); // prettier-ignore
+  expect(await fleet.client.movePartition(`partition/${busy!.partition}`, null)).toEqual({
+    partition: busy!.partition,
+    pinnedTo: null,
+  });
   expect((await standing((list) => list[busy!.no]!.pinnedTo === null)).length).toBe(4);
 }, 60_000);
 
@@ -124,7 +165,10 @@ test('B10: a drained node gives up what it has, and gets its share back after an
   expect(await fleet.client.drainNode('blue')).toEqual({ nodes: [blue.id], drained: true });
   await standing((list) => list.every(({ holder }) => holder === red.id));
   expect((await fleet.client.nodes())[0]).toMatchObject({ name: 'blue', drained: true, alive: true, partitions: 0 });
-  await expect(fleet.client.movePartition('orders/1', 'blue')).rejects.toMatchObject({ code: 'INVALID_NODE', message: expect.stringMatching(/which is drained.*muster node drain blue --undo/) }); // prettier-ignore
+  await expect(fleet.client.movePartition('orders/1', 'blue')).rejects.toMatchObject({
+    code: 'INVALID_NODE',
+    message: expect.stringMatching(/which is drained.*muster node drain blue --undo/),
+  });
   expect(await fleet.client.drainNode(blue.id, { undo: true })).toEqual({ nodes: [blue.id], drained: false });
   // Also of one that is gone, and would be drained when it came again.
   const { pool } = fleet.database;
@@ -162,15 +206,35 @@ test('a drain and a move while Temporal is away fail nothing: the sweeper tells 
 
 const INVALID = { code: 'INVALID_ARGUMENT' };
 test.each([
-  ['drainNode', ['green'], 'NOT_FOUND', () => new RegExp(`node: expected the id or the name of a node \\(.*${blue.id} \\(blue\\).*got "green"`)], // prettier-ignore
+  [
+    'drainNode',
+    ['green'],
+    'NOT_FOUND',
+    () => new RegExp(`node: expected the id or the name of a node \\(.*${blue.id} \\(blue\\).*got "green"`),
+  ],
   ['drainNode', [''], INVALID.code, () => /node: expected a text/],
   ['drainNode', ['red', { undo: 1 }], INVALID.code, () => /undo: expected true or false, got 1/],
   ['movePartition', ['orders/0', 'green'], 'NOT_FOUND', () => /expected the id or the name of a node .*got "green"/],
-  ['movePartition', ['orders/4', 'red'], 'NOT_FOUND', () => /partition: expected "<handler>\/<number>", got "orders\/4": handler "orders" has partitions 0 to 3/], // prettier-ignore
+  [
+    'movePartition',
+    ['orders/4', 'red'],
+    'NOT_FOUND',
+    () => /partition: expected "<handler>\/<number>", got "orders\/4": handler "orders" has partitions 0 to 3/,
+  ],
   ['movePartition', ['nobody/0', null], 'NOT_FOUND', () => /there is no handler "nobody"/],
-  ['movePartition', ['orders', 'red'], INVALID.code, () => /partition: expected a partition as "<handler>\/<number>", got "orders"/], // prettier-ignore
+  [
+    'movePartition',
+    ['orders', 'red'],
+    INVALID.code,
+    () => /partition: expected a partition as "<handler>\/<number>", got "orders"/,
+  ],
   ['movePartition', ['plain/0', 'red'], 'INVALID_HANDLER', () => /handler: expected one with affinity, got "plain"/],
-  ['movePartition', ['far/0', 'red'], 'INVALID_NODE', () => /which lacks the attribute zone=moon \(it has \{"zone":"eu"\}\)/], // prettier-ignore
+  [
+    'movePartition',
+    ['far/0', 'red'],
+    'INVALID_NODE',
+    () => /which lacks the attribute zone=moon \(it has \{"zone":"eu"\}\)/,
+  ],
   ['partitions', [{ handler: 'plain' }], 'INVALID_HANDLER', () => /expected one with affinity/],
   ['partitions', [{ handler: 'nobody' }], 'NOT_FOUND', () => /handler "nobody": there is none/],
 ] as const)('refused: %s %j', async (verb, args, code, message) => {

@@ -63,7 +63,12 @@ test('H6: a failed task gave its key back: redriven, it waits behind the one tha
   const task = (id: string, key: string) => ({ id, payload: { to: 'se', key } });
   await shop.client.submit('items', [task('a', 'k'), task('b', 'k'), task('p', 'x')]);
   const holder = async (key: string): Promise<string | undefined> =>
-    (await shop.pool.query<{ id: string }>({ text: 'select t.id from busy_key b join task t using (seq) where b.key = $1', values: [key] })).rows[0]?.id; // prettier-ignore
+    (
+      await shop.pool.query<{ id: string }>({
+        text: 'select t.id from busy_key b join task t using (seq) where b.key = $1',
+        values: [key],
+      })
+    ).rows[0]?.id;
   const hold = (id: string) =>
     shop.pool.query({
       text: 'insert into busy_key (target_id, key, seq) select target_id, key, seq from task where id = $1',
@@ -85,7 +90,10 @@ test('H6: a failed task gave its key back: redriven, it waits behind the one tha
 
 test('many, in transactions of at most 1,000, each rung; two at a time share them', async () => {
   const ids = Array.from({ length: 2_300 }, (_, i) => `t${i}`);
-  await shop.client.submit('items', ids.map((id, i) => ({ id, payload: { to: i < 2_000 ? 'big' : 'small' } }))); // prettier-ignore
+  await shop.client.submit(
+    'items',
+    ids.map((id, i) => ({ id, payload: { to: i < 2_000 ? 'big' : 'small' } })),
+  );
   await cut(shop.pool, ids.slice(0, 2_000), { state: 5 });
   await cut(shop.pool, ids.slice(2_000), { state: 5 });
   const rung: number[] = [];

@@ -20,10 +20,16 @@ const hold = (...ids: string[]): Promise<unknown> =>
   });
 const keysHeld = async (): Promise<number> => (await shop.pool.query({ text: 'select from busy_key' })).rowCount!;
 
-/** Parked as a claim and a lost call leave them: keys held, the busy target waits, the initiators told of `unknown`. */
+/**
+ * Parked as a claim and a lost call leave them: keys held, the busy target waits, the initiators
+ * told of `unknown`.
+ */
 const park = async (...ids: string[]): Promise<number> => {
   const told = { workflowId: 'w-1' };
-  await shop.client.submit('items', ids.map((id) => ({ id, payload: { to: 'se', note: id }, callback: told }))); // prettier-ignore
+  await shop.client.submit(
+    'items',
+    ids.map((id) => ({ id, payload: { to: 'se', note: id }, callback: told })),
+  );
   await hold(...ids);
   const batch = await cut(shop.pool, ids, {
     state: TASK_STATES.unknown,
@@ -64,7 +70,18 @@ test('H3: a parked batch as succeeded, with a value for each; keys free, target 
   expect(await keysHeld()).toBe(0);
   expect(await shop.client.targets('items')).toMatchObject([{ key: 'se', busy: false, unknown: 0 }]);
   const end = { state: 'succeeded' };
-  expect(await notices()).toEqual([{ handler: 'items', target: 'se', batch, tasks: [{ id: 'a', ...end }, { id: 'b', ...end }, { id: 'c', ...end }] }]); // prettier-ignore
+  expect(await notices()).toEqual([
+    {
+      handler: 'items',
+      target: 'se',
+      batch,
+      tasks: [
+        { id: 'a', ...end },
+        { id: 'b', ...end },
+        { id: 'c', ...end },
+      ],
+    },
+  ]);
 });
 
 test('H3: without a value none is shown, not even that of an answer that broke off', async () => {

@@ -53,8 +53,11 @@ test('a backlog, an unknown batch, and one with members that live on elsewhere s
   await cut(shop.pool, ['parked'], { state: 3 });
   await cut(shop.pool, ['open'], { attempt: 1 });
   const batch = await done(['ok', 'retried'], 2 * HOUR);
-  await run(`with m as (delete from member where seq = (select seq from task where id = 'retried') returning seq), b as (update batch set n_left = 1 where id = $1)
-    insert into delayed (target_id, seq, not_before, bytes) select t.target_id, t.seq, clock() + interval '1 day', 1 from m join task t using (seq)`, [batch]); // prettier-ignore
+  await run(
+    `with m as (delete from member where seq = (select seq from task where id = 'retried') returning seq), b as (update batch set n_left = 1 where id = $1)
+    insert into delayed (target_id, seq, not_before, bytes) select t.target_id, t.seq, clock() + interval '1 day', 1 from m join task t using (seq)`,
+    [batch],
+  );
   const whole = await done(['part', 'alone'], 2 * HOUR);
   await endAlone(shop.pool, 'alone', TASK_STATES.failed, 'x');
   const part = await cutPart(whole, 'part');
@@ -134,7 +137,12 @@ test('bounded chunks, oldest first; a batch larger than the chunk goes whole', a
 
 test('each handler has its own time, and a look begins where the one before ended', async () => {
   const other = itemHandler({ name: 'patient', retentionMs: 100 * HOUR });
-  const client = createClient({ databaseUrl: shop.database.url, pool: shop.pool, handlers: [other], temporal: { client: await shop.client.temporal() } }); // prettier-ignore
+  const client = createClient({
+    databaseUrl: shop.database.url,
+    pool: shop.pool,
+    handlers: [other],
+    temporal: { client: await shop.client.temporal() },
+  });
   await client.submit('patient', items('se', 'kept', 'gone'));
   await done(['kept'], 99 * HOUR);
   await done(['gone'], 101 * HOUR);
@@ -147,7 +155,8 @@ test('each handler has its own time, and a look begins where the one before ende
   // Ends as time goes by: found at once.
   await done(['b'], HOUR + 60_000);
   expect(await retention.deleteExpired(shop.pool, 100)).toBe(1);
-  // Became free to go after its time had been looked at: found by the next full look, within the hour.
+  // Became free to go after its time had been looked at: found by the next full look, within the
+  // hour.
   await done(['c'], 50 * HOUR);
   expect(await retention.deleteExpired(shop.pool, 100)).toBe(0);
   nowMs += HOUR + 1;
@@ -175,16 +184,22 @@ test('two at a time share the work, and a redrive that holds a task keeps it', a
 
 test('who was to be told is deleted when no task and no message refers to it, in chunks, and not while a client may still use its id', async () => {
   const initiators = async (): Promise<string[]> =>
-    (await shop.pool.query<{ id: string }>({ text: `select address->>'workflowId' as id from initiator order by 1` })).rows.map((row) => row.id); // prettier-ignore
+    (
+      await shop.pool.query<{ id: string }>({ text: `select address->>'workflowId' as id from initiator order by 1` })
+    ).rows.map((row) => row.id);
   const told = (id: string, workflowId: string) => ({ id, payload: { to: 'se' }, callback: { workflowId } });
   await shop.client.submit('items', [told('live', 'of-a-task'), told('over', 'unused'), told('said', 'of-a-message')]);
   await run(`delete from queue where seq in (select seq from task where id <> 'live')`);
-  await run(`insert into notification (initiator_id, body, next_at) select id, '{}', clock() from initiator where address->>'workflowId' = 'of-a-message'`); // prettier-ignore
+  await run(
+    `insert into notification (initiator_id, body, next_at) select id, '{}', clock() from initiator where address->>'workflowId' = 'of-a-message'`,
+  );
   await run(`delete from task where id <> 'live'`);
   await deleteExpired(shop.pool, 1_000);
   expect(await initiators()).toEqual(['of-a-message', 'of-a-task', 'unused']);
   await run(`update initiator set used_at = clock() - interval '2 hours'`);
-  await run(`insert into initiator (kind, address, used_at) select 'workflow', jsonb_build_object('workflowId', 'x-' || i), clock() - interval '3 hours' from generate_series(1, 6000) i`); // prettier-ignore
+  await run(
+    `insert into initiator (kind, address, used_at) select 'workflow', jsonb_build_object('workflowId', 'x-' || i), clock() - interval '3 hours' from generate_series(1, 6000) i`,
+  );
   const retention = new Retention();
   await retention.deleteExpired(shop.pool, 1_000);
   expect((await initiators()).length).toBe(1_003);

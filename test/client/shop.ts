@@ -61,12 +61,18 @@ export interface CutOptions {
   error?: string | null;
   /** `[place, value]` of the members that have one. */
   results?: [number, unknown][];
-  /** The submission that carries it; an open batch is carried by submission 1 of a leader that is at work, unless null is given. */
+  /**
+   * The submission that carries it; an open batch is carried by submission 1 of a leader that is at
+   * work, unless null is given.
+   */
   dispatch?: number | null;
   finishedAgoMs?: number;
 }
 
-/** What a claim and the settlement after it would have written: these tasks out of the queue, into a batch of that state. */
+/**
+ * What a claim and the settlement after it would have written: these tasks out of the queue, into a
+ * batch of that state.
+ */
 export const cut = async (pool: Pool, ids: readonly string[], options: CutOptions = {}): Promise<number> => {
   const { state = 1, attempt = state === 1 ? 0 : 1, error = null, finishedAgoMs = 0 } = options;
   const dispatch = options.dispatch === undefined && state === 1 ? 1 : (options.dispatch ?? null);

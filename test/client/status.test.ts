@@ -28,7 +28,13 @@ beforeAll(async () => {
     open: await cut(shop.pool, ['open1', 'open2']),
     called: await cut(shop.pool, ['called1'], { attempt: 1 }),
     parked: await cut(shop.pool, ['parked1'], { state: TASK_STATES.unknown, error: 'timed out' }),
-    done: await cut(shop.pool, ['done1', 'done2', 'dead1', 'failed1'], { state: 4, results: [[0, 1], [1, 2]] }), // prettier-ignore
+    done: await cut(shop.pool, ['done1', 'done2', 'dead1', 'failed1'], {
+      state: 4,
+      results: [
+        [0, 1],
+        [1, 2],
+      ],
+    }),
   };
   await shop.pool.query({
     text: `update batch set attempt_until = clock() + interval '30 s' where id = $1`,
@@ -87,7 +93,12 @@ test('status: served by a node that is live and not draining', async () => {
 });
 
 test('status: all handlers, in the order of their names, each with its own', async () => {
-  const client = createClient({ databaseUrl: shop.database.url, pool: shop.pool, handlers: [itemHandler({ name: 'another' })], temporal: { client: await shop.client.temporal() } }); // prettier-ignore
+  const client = createClient({
+    databaseUrl: shop.database.url,
+    pool: shop.pool,
+    handlers: [itemHandler({ name: 'another' })],
+    temporal: { client: await shop.client.temporal() },
+  });
   await client.submit('another', items('se', 'of-another'));
   const all = await shop.client.status();
   expect(all.map(({ handler, accepted, identityHolds }) => [handler, accepted, identityHolds])).toEqual([

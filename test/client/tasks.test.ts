@@ -42,7 +42,12 @@ test('getTasks: each gets the value of its own place in the batch, also null and
   await shop.client.submit('items', items('dk', 'r0', 'r1', 'r2', 'r3', 'r4'));
   const batch = await cut(shop.pool, ['r3', 'r0', 'r4', 'r1', 'r2'], {
     state: TASK_STATES.succeeded,
-    results: [[0, { of: 'r3' }], [3, ['r1']], [2, null], [4, 0]], // prettier-ignore
+    results: [
+      [0, { of: 'r3' }],
+      [3, ['r1']],
+      [2, null],
+      [4, 0],
+    ],
   });
   // An earlier attempt's page, of an answer that broke off, is not shown.
   await shop.pool.query({

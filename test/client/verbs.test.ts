@@ -36,7 +36,14 @@ const slow = defineHandler<Job>({
   linger: { lingerMs: 600_000 },
   submit,
 });
-const keyed = defineHandler<Job>({ ...common, name: 'keyed', limits: { maxItems: 20 }, linger: { lingerMs: 20 }, distinctBy: (job) => job.key!, submit }); // prettier-ignore
+const keyed = defineHandler<Job>({
+  ...common,
+  name: 'keyed',
+  limits: { maxItems: 20 },
+  linger: { lingerMs: 20 },
+  distinctBy: (job) => job.key!,
+  submit,
+});
 
 let muster: TestMuster;
 beforeAll(async () => {
@@ -49,7 +56,14 @@ beforeEach(() => {
 });
 afterEach(async () => {
   const { ok: whole, checks } = await muster.client.verify({ full: true });
-  if (!whole) throw new Error(JSON.stringify(checks.filter((check) => check.violations.length > 0), null, 1)); // prettier-ignore
+  if (!whole)
+    throw new Error(
+      JSON.stringify(
+        checks.filter((check) => check.violations.length > 0),
+        null,
+        1,
+      ),
+    );
 });
 
 let round = 0;
@@ -58,7 +72,10 @@ const name = (prefix: string, n: number): string[] => {
   return Array.from({ length: n }, (_, i) => `${prefix}-${round}-${i}`);
 };
 const put = (handler: string, ids: string[], to: string, key?: string): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to, ...(key === undefined ? {} : { key }) } }))); // prettier-ignore
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to, ...(key === undefined ? {} : { key }) } })),
+  );
 const states = (tasks: TaskView[]): string[] => [...new Set(tasks.map((task) => task.state))].sort();
 const wait = (ids: string[]): Promise<TaskView[]> => muster.client.waitFor(ids, { timeoutMs: 60_000 });
 
@@ -155,8 +172,10 @@ test('H4: a HaltError pauses the handler with its reason; a resume sends the sam
 test('G9: failed tasks are redriven with fresh attempts, alone or with their whole batch', async () => {
   const ids = name('failed', 6);
   answer = (batch) => ({
-    results: batch.tasks.map((task, i) => (i % 2 === 0 ? { id: task.id, status: 'failed' as const, error: 'no' } : { id: task.id, status: 'ok' as const })),
-  }); // prettier-ignore
+    results: batch.tasks.map((task, i) =>
+      i % 2 === 0 ? { id: task.id, status: 'failed' as const, error: 'no' } : { id: task.id, status: 'ok' as const },
+    ),
+  });
   await put('jobs', ids, 'se');
   expect((await wait(ids)).filter((task) => task.state === 'failed')).toHaveLength(3);
   const whole = name('whole', 3);

@@ -23,10 +23,13 @@ afterAll(() => shop.stop());
 const fill = async (): Promise<Ids> => {
   const told = { workflowId: 'w-1' };
   await shop.client.submit('items', [
-    ...items('se', 'queued', 'open1', 'open2', 'parked', 'done1', 'done2', 'dead', 'part').map((task) => ({ ...task, payload: { ...task.payload, note: task.id } })),
+    ...items('se', 'queued', 'open1', 'open2', 'parked', 'done1', 'done2', 'dead', 'part').map((task) => ({
+      ...task,
+      payload: { ...task.payload, note: task.id },
+    })),
     ...items('se', 'told').map((task) => ({ ...task, payload: { ...task.payload, note: 'told' }, callback: told })),
     { id: 'delayed', payload: { to: 'no' }, notBefore: Date.now() + 3_600_000 },
-  ]); // prettier-ignore
+  ]);
   const open = await cut(shop.pool, ['open1', 'open2']);
   const parked = await cut(shop.pool, ['parked'], { state: TASK_STATES.unknown, attempt: 1 });
   const done = await cut(shop.pool, ['done1', 'done2', 'dead', 'part', 'told'], { state: 4, results: [[0, 'x']] });
@@ -85,7 +88,9 @@ test.each(cases)('found: not "$name" ($no)', async ({ name, plant, row }) => {
     expect((await client.query(text)).rows).toContainEqual(expect.objectContaining(row(ids)));
     // A part of the store that is all of it shows the same.
     if (sample?.text != null)
-      expect((await client.query(sample.text, [['-1'], ['9000000000000000000'], 1_000])).rows).toContainEqual(expect.objectContaining(row(ids))); // prettier-ignore
+      expect((await client.query(sample.text, [['-1'], ['9000000000000000000'], 1_000])).rows).toContainEqual(
+        expect.objectContaining(row(ids)),
+      );
   } finally {
     await client.query('rollback');
     client.release();
@@ -151,12 +156,16 @@ test('what stays broken from one look to the next counts', async () => {
 });
 
 test('what mends itself between the two looks does not', async () => {
-  // Still broken by the test before. The ring that was on its way comes when the first look has ended, and well before the second.
+  // Still broken by the test before. The ring that was on its way comes when the first look has
+  // ended, and well before the second.
   const { rows } = await shop.pool.query<{ id: number }>({ text: `select id from target where key = 'no'` });
   const { pool } = shop.client;
   const connects = jest.spyOn(pool, 'connect');
   const verifying = shop.client.verify();
-  await eventually(() => connects.mock.calls.length === 1 && pool.idleCount === pool.totalCount, { everyMs: 5, what: 'the end of the first look' }); // prettier-ignore
+  await eventually(() => connects.mock.calls.length === 1 && pool.idleCount === pool.totalCount, {
+    everyMs: 5,
+    what: 'the end of the first look',
+  });
   connects.mockRestore();
   await shop.client.ring([rows[0]!.id]);
   expect((await verifying).ok).toBe(true);
@@ -166,7 +175,10 @@ test('of two tasks that pass, neither is one that stays: the second look finds t
   const pool = createPool({ databaseUrl: shop.database.url, max: 2, applicationName: 'verify' });
   const first = `seq = (select seq from task where id = 'queued')`;
   try {
-    await shop.client.submit('items', items('se', 'behind').map((task) => ({ ...task, payload: { ...task.payload, note: 'behind' } }))); // prettier-ignore
+    await shop.client.submit(
+      'items',
+      items('se', 'behind').map((task) => ({ ...task, payload: { ...task.payload, note: 'behind' } })),
+    );
     await shop.pool.query(`update target set due_at = null where key = 'se'`);
     let looks = 0;
     let left: { rows: object[] } = { rows: [] };
@@ -180,7 +192,10 @@ test('of two tasks that pass, neither is one that stays: the second look finds t
     expect(looks).toBe(2);
     expect(left.rows).toHaveLength(1);
     expect(broken.map(({ name }) => name)).not.toContain('a ready task makes its target due');
-    await shop.pool.query({ text: `insert into queue select * from jsonb_populate_record(null::queue, $1)`, values: [JSON.stringify(left.rows[0])] }); // prettier-ignore
+    await shop.pool.query({
+      text: `insert into queue select * from jsonb_populate_record(null::queue, $1)`,
+      values: [JSON.stringify(left.rows[0])],
+    });
   } finally {
     await shop.pool.query(`update target set due_at = clock() where key = 'se'`);
     await shop.client.cancel(['behind']);

@@ -37,7 +37,9 @@ test('times out with the states of what is open, which goes on', async () => {
   await cut(shop.pool, ['open2']);
   await cut(shop.pool, ['ended'], { state: TASK_STATES.dead });
   const from = performance.now();
-  const failure = await shop.client.waitFor(['open1', 'open2', 'open3', 'ended'], { timeoutMs: 120 }).catch((error: unknown) => error); // prettier-ignore
+  const failure = await shop.client
+    .waitFor(['open1', 'open2', 'open3', 'ended'], { timeoutMs: 120 })
+    .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(WaitTimeoutError);
   expect(failure).toMatchObject({ code: 'TIMEOUT', timeoutMs: 120, open: { created: 2, batched: 1 } });
   expect((failure as Error).message).toContain('3 tasks have not ended after 120 ms (2 created, 1 batched)');
@@ -67,7 +69,9 @@ test('bad arguments', async () => {
     'ids[0]: expected a text that is not empty (without NUL), got "".',
   );
   await expect(shop.client.waitFor({} as never)).rejects.toThrow('ids: expected a task id or a list of them, got {}.');
-  await expect(shop.client.waitFor('open1', { timeoutMs: -1 })).rejects.toThrow('timeoutMs: expected a whole number from 0 to 2147483647, got -1.'); // prettier-ignore
+  await expect(shop.client.waitFor('open1', { timeoutMs: -1 })).rejects.toThrow(
+    'timeoutMs: expected a whole number from 0 to 2147483647, got -1.',
+  );
   await expect(shop.client.waitFor('open1', { onProgress: 1 as never })).rejects.toThrow(
     'onProgress: expected a function, got 1.',
   );

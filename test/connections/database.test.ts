@@ -19,7 +19,10 @@ const jobs = defineHandler<Work>({
   submit: (batch) => Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }),
 });
 
-/** How long a statement may go without an answer, in these tests; and what a whole call may take then, on a loaded machine. */
+/**
+ * How long a statement may go without an answer, in these tests; and what a whole call may take
+ * then, on a loaded machine.
+ */
 const ANSWER_MS = 1_000;
 const BOUND_MS = 15_000;
 
@@ -171,7 +174,9 @@ test('sessions that were opened while the database was read-only are closed, and
   await warm(pool);
   const failure = await failureOf(client.submit('jobs', task('read-only')));
   expect(failure).toMatchObject({ code: 'DATABASE_UNAVAILABLE', outcome: 'none' });
-  expect(failure.message).toMatch(/^Postgres cannot be written: .*read-only.*MUSTER_DATABASE_URL.* Nothing was accepted\.$/); // prettier-ignore
+  expect(failure.message).toMatch(
+    /^Postgres cannot be written: .*read-only.*MUSTER_DATABASE_URL.* Nothing was accepted\.$/,
+  );
   await warm(pool); // all of them read-only again
   await database.pool.query('set default_transaction_read_only = off');
   await database.pool.query(`alter database ${database.name} reset default_transaction_read_only`);
@@ -218,7 +223,9 @@ describe('whatever Postgres says', () => {
       expect(failure.message).toMatch(/as the server would say it.* Nothing was accepted\.$/);
     }
     expect(closed > 0).toBe(isClosed);
-    expect((await failureOf(client.openFanout({}))).message).toMatch(/No fan-out was opened\.|It is unknown whether it was opened/); // prettier-ignore
+    expect((await failureOf(client.openFanout({}))).message).toMatch(
+      /No fan-out was opened\.|It is unknown whether it was opened/,
+    );
     await raising(null);
     await expect(client.submit('jobs', task(`after-${sqlState}`))).resolves.toMatchObject({ accepted: 1 });
   });

@@ -6,7 +6,9 @@ import { sendWebhook } from '../../activities/callbacks/webhook';
 import type { Proxy } from '../helpers/proxy';
 import { startProxy } from '../helpers/proxy';
 
-/** Calls and callbacks through a way that fails: each ends in its own time, and the next one works. */
+/**
+ * Calls and callbacks through a way that fails: each ends in its own time, and the next one works.
+ */
 
 const TIMEOUT_MS = 500;
 const BOUND_MS = 5_000;

@@ -16,12 +16,27 @@ const ok = (batch: { tasks: readonly { id: string }[] }) =>
   Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
 const target = (work: Work): string => work.to;
 const jobs = defineHandler<Work>({ name: 'jobs', target, limits: { maxItems: 50 }, submit: ok });
-const ordered = defineHandler<Work>({ name: 'ordered', target, service: (to) => to, lane: { approach: 'serial' }, limits: { maxItems: 10 }, submit: ok }); // prettier-ignore
+const ordered = defineHandler<Work>({
+  name: 'ordered',
+  target,
+  service: (to) => to,
+  lane: { approach: 'serial' },
+  limits: { maxItems: 10 },
+  submit: ok,
+});
 
-/** What a client of Postgres sends on one connection: the parameters of its start, and the names under which it prepares statements. */
+/**
+ * What a client of Postgres sends on one connection: the parameters of its start, and the names
+ * under which it prepares statements.
+ */
 const readProtocol = (bytes: Buffer): { parameters: string[]; named: string[] } => {
   const start = bytes.readInt32BE(0);
-  const parameters = bytes.subarray(8, start).toString().split('\0').filter((_, i) => i % 2 === 0).filter((name) => name !== ''); // prettier-ignore
+  const parameters = bytes
+    .subarray(8, start)
+    .toString()
+    .split('\0')
+    .filter((_, i) => i % 2 === 0)
+    .filter((name) => name !== '');
   const named: string[] = [];
   for (let at = start; at + 5 <= bytes.length; at += 1 + bytes.readInt32BE(at + 1)) {
     if (bytes.toString('latin1', at, at + 1) !== 'P') continue; // Parse
@@ -36,7 +51,8 @@ let muster: TestMuster;
 let behindPooler: string;
 let sent: Buffer[];
 beforeAll(async () => {
-  // Its own sessions say what a session has set; those through the proxy have nothing set but what each transaction sets.
+  // Its own sessions say what a session has set; those through the proxy have nothing set but what
+  // each transaction sets.
   muster = await startMuster([]);
   proxy = await startProxyOf(muster.database.url);
   behindPooler = `${proxy.through(muster.database.url)}?pgbouncer=true`;

@@ -21,9 +21,19 @@ const ok = (batch: { tasks: readonly { id: string }[] }) =>
   Promise.resolve({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
 const target = (work: Work): string => work.to;
 const jobs = defineHandler<Work>({ name: 'jobs', target, leaders: 'target', limits: { maxItems: 10 }, submit: ok });
-const ordered = defineHandler<Work>({ name: 'ordered', target, service: (to) => to, lane: { approach: 'serial' }, limits: { maxItems: 10 }, submit: ok }); // prettier-ignore
+const ordered = defineHandler<Work>({
+  name: 'ordered',
+  target,
+  service: (to) => to,
+  lane: { approach: 'serial' },
+  limits: { maxItems: 10 },
+  submit: ok,
+});
 
-/** Half a second is waited for Temporal, once; the rest is what a loaded machine takes. Without a limit it is two minutes. */
+/**
+ * Half a second is waited for Temporal, once; the rest is what a loaded machine takes. Without a
+ * limit it is two minutes.
+ */
 const BOUND_MS = 5_000;
 
 let server: TemporalDev;
@@ -103,7 +113,9 @@ test('a server whose timers are a second late is named at the start of a worker,
       await connection.close();
       return said;
     };
-    expect(await warnings(late)).toEqual([expect.stringMatching(/one of 100 ms took \d{3,} ms.*timerProcessorMaxTimeShift/)]); // prettier-ignore
+    expect(await warnings(late)).toEqual([
+      expect.stringMatching(/one of 100 ms took \d{3,} ms.*timerProcessorMaxTimeShift/),
+    ]);
     expect(await warnings(server)).toEqual([]);
   } finally {
     await late.stop();

@@ -17,8 +17,9 @@ import { writableCache } from '../../workers/embedded/cache';
 import { compiledEmbedded, postgresPackage, removeTemporary, runParent, temporaryDirectory } from './helpers';
 
 /**
- * A copy of the Postgres programs in the cache: made from an installation that its server's user cannot use where it lies. For root (whose
- * Postgres runs as another user) that is any directory of mode 0700; the lost permissions make the same of it for an ordinary user.
+ * A copy of the Postgres programs in the cache: made from an installation that its server's user
+ * cannot use where it lies. For root (whose Postgres runs as another user) that is any directory of
+ * mode 0700; the lost permissions make the same of it for an ordinary user.
  */
 
 const asRoot = process.getuid?.() === 0;
@@ -76,7 +77,9 @@ const START = (options: object): string => `
 const find = (...caches: string[]) => runParent(embedded, FIND(caches));
 const copiesIn = (cache: string): string[] => readdirSync(cache).map((name) => join(cache, name));
 
-/** The one copy in a cache that holds nothing else; it runs as anybody, and no link leads out of it. */
+/**
+ * The one copy in a cache that holds nothing else; it runs as anybody, and no link leads out of it.
+ */
 function theCopy(cache: string): string {
   const [copy = 'none', ...more] = copiesIn(cache);
   expect(more).toEqual([]);
@@ -122,7 +125,8 @@ describe('the Postgres programs of an installation that its user cannot use', ()
   test('without HOME', async () => {
     openInstallation();
     const tmp = openDirectory();
-    // An ordinary user has a home in the list of users, so HOME is empty there, which says as little.
+    // An ordinary user has a home in the list of users, so HOME is empty there, which says as
+    // little.
     const env = { PATH: process.env.PATH, TMPDIR: tmp, ...(asRoot ? {} : { HOME: '' }) };
     await runParent(embedded, START({}), { ...OTHER, env, cwd: tmp });
     theCopy(join(tmp, `muster-cache-${OTHER.uid ?? process.getuid?.()}`));

@@ -10,7 +10,10 @@ import { isRunning, removeTemporary, temporaryDirectory } from './helpers';
 const started: TemporalDev[] = [];
 const connections: Connection[] = [];
 
-/** Starts a server that is stopped after the test. No download: tests talk to loopback and to the package index only. */
+/**
+ * Starts a server that is stopped after the test. No download: tests talk to loopback and to the
+ * package index only.
+ */
 async function start(options: TemporalDevOptions = {}): Promise<TemporalDev> {
   const server = await startTemporalDev({ binary: { download: false }, ...options });
   started.push(server);
@@ -120,7 +123,8 @@ test('a timer of 200 ms fires then, not at a full second', async () => {
     };
     return timeOf('timerFiredEventAttributes') - timeOf('timerStartedEventAttributes');
   };
-  // The fastest of five: a busy machine delays some; without our setting every one of them fires at a second.
+  // The fastest of five: a busy machine delays some; without our setting every one of them fires at
+  // a second.
   const tookMs: number[] = [];
   for (let i = 0; i < 5 && !(tookMs.at(-1)! < 900); i++) tookMs.push(await timed(`timed-${i}`));
   for (const ms of tookMs) expect(ms).toBeGreaterThanOrEqual(199);

@@ -23,7 +23,10 @@ const BOTH_SERVERS = `
   report({ pids: [postgres.pid, temporal.pid], directory: postgres.dataDir });
   setInterval(() => {}, 1000);`;
 
-/** A parent of a server that answers to no signal but SIGKILL, in a guard with a directory to remove. */
+/**
+ * A parent of a server that answers to no signal but SIGKILL, in a guard with a directory to
+ * remove.
+ */
 const stubbornServer = (directory: string, then: string) => `
   const { Guard } = require(embedded + '/guard.js');
   const guard = new Guard([${JSON.stringify(directory)}]);

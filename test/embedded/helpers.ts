@@ -1,4 +1,7 @@
-/** What the tests of workers/embedded share: plain JavaScript copies of it to run in processes of their own, and processes to watch. */
+/**
+ * What the tests of workers/embedded share: plain JavaScript copies of it to run in processes of
+ * their own, and processes to watch.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -27,8 +30,9 @@ export function removeTemporary(): void {
 }
 
 /**
- * workers/embedded as plain JavaScript in a directory of its own, beside `node_modules`: what dist/ is for an installed Muster. Returns its path.
- * `packages`: copy these alone, with read permission for all, where the process will not be able to reach the repository.
+ * workers/embedded as plain JavaScript in a directory of its own, beside `node_modules`: what dist/
+ * is for an installed Muster. Returns its path. `packages`: copy these alone, with read permission
+ * for all, where the process will not be able to reach the repository.
  */
 export function compiledEmbedded(packages?: string[]): string {
   const root = temporaryDirectory();
@@ -69,8 +73,9 @@ export interface Parent {
 }
 
 /**
- * Runs `body` in a Node process with a process group of its own; `embedded` in it is the compiled folder's path. Resolves when it calls
- * `report(object)`; rejects with its stderr if it ends before.
+ * Runs `body` in a Node process with a process group of its own; `embedded` in it is the compiled
+ * folder's path. Resolves when it calls `report(object)`; rejects with its stderr if it ends
+ * before.
  */
 export async function runParent(
   embedded: string,

@@ -5,7 +5,10 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { Gauge, Watch } from './gauge';
 
-/** H5: calls that are refused together are one refusal, and what is in flight follows what is allowed, down and up, whoever sends. */
+/**
+ * H5: calls that are refused together are one refusal, and what is in flight follows what is
+ * allowed, down and up, whoever sends.
+ */
 
 const CALLS = 32;
 const RETRY_AFTER_MS = 400;
@@ -15,7 +18,11 @@ const FOLLOWS_WITHIN_MS = 2_500;
 interface Payload {
   to: string;
 }
-const gauges = { target: new Gauge(RETRY_AFTER_MS), handler: new Gauge(RETRY_AFTER_MS), lane: new Gauge(RETRY_AFTER_MS) }; // prettier-ignore
+const gauges = {
+  target: new Gauge(RETRY_AFTER_MS),
+  handler: new Gauge(RETRY_AFTER_MS),
+  lane: new Gauge(RETRY_AFTER_MS),
+};
 type Kind = keyof typeof gauges;
 
 const handlerOf = (kind: Kind, options: Partial<HandlerOptions<Payload>>): Handler =>
@@ -63,10 +70,17 @@ const submit = async (kind: Kind, n: number): Promise<void> => {
     payload: { to: `${kind}-${i % targets}` },
   }));
   if (kind !== 'lane') await muster.client.submit(kind, tasks);
-  else await muster.client.submitBatches(kind, tasks.map((task) => ({ service: 'lane-0', items: [task] }))); // prettier-ignore
+  else
+    await muster.client.submitBatches(
+      kind,
+      tasks.map((task) => ({ service: 'lane-0', items: [task] })),
+    );
 };
 const readAllowed = (kind: Kind) => async (): Promise<number> => {
-  const table = kind === 'handler' ? 'select allowed from handler where name = $1' : 'select t.allowed from target t join handler h on h.id = t.handler_id where h.name = $1'; // prettier-ignore
+  const table =
+    kind === 'handler'
+      ? 'select allowed from handler where name = $1'
+      : 'select t.allowed from target t join handler h on h.id = t.handler_id where h.name = $1';
   const { rows } = await muster.database.pool.query<{ allowed: number | null }>(table, [kind]);
   return rows[0]?.allowed ?? CALLS;
 };
@@ -79,7 +93,10 @@ test.each<Kind>(['target', 'handler', 'lane'])(
     await eventually(() => gauge.inFlight === CALLS);
     const watch = new Watch(gauge, readAllowed(kind));
     const lags: string[] = [];
-    /** Waits until so many are in flight, and sees that they stay so many although there is work for more. */
+    /**
+     * Waits until so many are in flight, and sees that they stay so many although there is work for
+     * more.
+     */
     const settlesAt = async (n: number): Promise<void> => {
       const what = (): string => `${n} allowed and in flight; allowed/in flight: ${watch.toString()}`;
       const stays = (): boolean => {
@@ -108,6 +125,8 @@ test.each<Kind>(['target', 'handler', 'lane'])(
       await watch.stop();
       gauge.letGo();
     }
-    await eventually(async () => (await muster.client.status(kind))[0]!.counts.succeeded === 6 * CALLS, { timeoutMs: 60_000 }); // prettier-ignore
+    await eventually(async () => (await muster.client.status(kind))[0]!.counts.succeeded === 6 * CALLS, {
+      timeoutMs: 60_000,
+    });
   },
 );

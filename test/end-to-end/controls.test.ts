@@ -7,7 +7,10 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** G1: every control composes with batching and with every other one. All pairs, each pair a handler of its own, all at the same time. */
+/**
+ * G1: every control composes with batching and with every other one. All pairs, each pair a handler
+ * of its own, all at the same time.
+ */
 
 interface Payload {
   name: string;
@@ -95,7 +98,8 @@ const controls: Record<string, Control> = {
   },
   'rate of the handler': {
     options: { rate: { limit: 10, perMs: 1_000, unit: 'calls' } },
-    // A call starts at its own time or later, so two of them may come closer than the pace, but never three within two steps.
+    // A call starts at its own time or later, so two of them may come closer than the pace, but
+    // never three within two steps.
     check: (run) => {
       for (const [i, call] of run.calls.entries())
         if (i > 1) expect(call.startedAtMs - run.calls[i - 2]!.startedAtMs).toBeGreaterThan(90);
@@ -128,7 +132,11 @@ const controls: Record<string, Control> = {
   },
 };
 
-const pairs = Object.keys(controls).flatMap((a, i) => Object.keys(controls).slice(i + 1).map((b) => [a, b] as const)); // prettier-ignore
+const pairs = Object.keys(controls).flatMap((a, i) =>
+  Object.keys(controls)
+    .slice(i + 1)
+    .map((b) => [a, b] as const),
+);
 const nameOf = (a: string, b: string): string => `${a}-and-${b}`.replaceAll(' ', '_').slice(0, 64);
 const calls = new Map<string, Call[]>();
 // 'delay' is checked against its own instant in the test below.
@@ -264,7 +272,10 @@ test('a limit of every kind at once: items, bytes, weight, weight in flight (G4)
   const own = await startMuster([handler]);
   const tasks = Array.from({ length: 150 }, (_, n) => ({ id: `l-${n}`, payload: { n } }));
   await own.client.submit('limits', tasks);
-  await own.client.waitFor(tasks.map((task) => task.id), { timeoutMs: 60_000 }); // prettier-ignore
+  await own.client.waitFor(
+    tasks.map((task) => task.id),
+    { timeoutMs: 60_000 },
+  );
   for (const { items, bytes, weight } of sizes) {
     expect(items).toBeLessThanOrEqual(10);
     expect(bytes).toBeLessThanOrEqual(180);

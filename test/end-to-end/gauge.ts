@@ -2,7 +2,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A real HTTP downstream that counts the calls that it has open, and keeps them until the test answers them. */
+/**
+ * A real HTTP downstream that counts the calls that it has open, and keeps them until the test
+ * answers them.
+ */
 export class Gauge {
   inFlight = 0;
   private readonly open = new Set<ServerResponse>();
@@ -80,7 +83,10 @@ export class Watch {
     return this.samples.at(-1);
   }
 
-  /** Since when, without a break, so many have been allowed (`allowed`), or in flight; null: they are not. */
+  /**
+   * Since when, without a break, so many have been allowed (`allowed`), or in flight; null: they
+   * are not.
+   */
   since(what: 'allowed' | 'inFlight', n: number): number | null {
     const before = this.samples.findLastIndex((sample) => sample[what] !== n);
     return this.samples[before + 1]?.atMs ?? null;
@@ -93,7 +99,9 @@ export class Watch {
 
   /** Every change, as `0.42s 16/8`: allowed and in flight. */
   toString(): string {
-    const changes = this.samples.filter(({ allowed, inFlight }, i, all) => allowed !== all[i - 1]?.allowed || inFlight !== all[i - 1]?.inFlight); // prettier-ignore
+    const changes = this.samples.filter(
+      ({ allowed, inFlight }, i, all) => allowed !== all[i - 1]?.allowed || inFlight !== all[i - 1]?.inFlight,
+    );
     return changes
       .map(({ atMs, allowed, inFlight }) => `${(atMs / 1000).toFixed(2)}s ${allowed}/${inFlight}`)
       .join('  ');

@@ -43,7 +43,10 @@ const done = (ids: readonly string[]): Promise<true> =>
 
 test('A12 A15: a full batch goes at once, the rest after its linger, members in order', async () => {
   const ids = Array.from({ length: 51 }, (_, i) => `full-${i}`);
-  await muster.client.submit('orders', ids.map((id, n) => ({ id, payload: { country: 'se', n } }))); // prettier-ignore
+  await muster.client.submit(
+    'orders',
+    ids.map((id, n) => ({ id, payload: { country: 'se', n } })),
+  );
   await done(ids);
   expect(calls.map((call) => call.ids.length)).toEqual([50, 1]);
   expect(calls.flatMap((call) => call.ids)).toEqual(ids);

@@ -6,7 +6,10 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** Every row of the table in spec/handlers.md on a real HTTP downstream: what the n-th call of a target is answered is scripted here. */
+/**
+ * Every row of the table in spec/handlers.md on a real HTTP downstream: what the n-th call of a
+ * target is answered is scripted here.
+ */
 type Script = (call: number, items: { id: string }[]) => Answer;
 const scripts = new Map<string, Script>();
 const callsOf = new Map<string, { ids: string[]; key: string | undefined }[]>();
@@ -63,7 +66,10 @@ interface Row {
 }
 const STATES = ['created', 'batched', 'in-progress', 'unknown', 'succeeded', 'failed', 'dead', 'cancelled'];
 
-/** Submits m tasks to a fresh target and waits until none of them moves any more (or `until` holds); answers state and attempts by id. */
+/**
+ * Submits m tasks to a fresh target and waits until none of them moves any more (or `until` holds);
+ * answers state and attempts by id.
+ */
 const run = async (
   handler: string,
   to: string,
@@ -139,20 +145,33 @@ describe.each(KINDS)('idempotency %s', (kind) => {
   });
 
   const unreadable: [string, (items: { id: string }[]) => Answer][] = [
-    ['a stranger id', (items) => json(200, { results: [...items.map(({ id }) => ({ id, status: 200 })), { id: 'stranger', status: 200 }] })],
+    [
+      'a stranger id',
+      (items) =>
+        json(200, { results: [...items.map(({ id }) => ({ id, status: 200 })), { id: 'stranger', status: 200 }] }),
+    ],
     ['a duplicate id', (items) => json(200, { results: [...items, items[0]!].map(({ id }) => ({ id, status: 200 })) })],
     ['not JSON', () => (response) => void response.writeHead(200).end('<html>')],
-    ['truncated', () => (response) => {
-      response.writeHead(200, { 'content-length': '1000' });
-      response.write('{"results": [');
-      setTimeout(() => response.destroy(), 10);
-    }],
+    [
+      'truncated',
+      () => (response) => {
+        response.writeHead(200, { 'content-length': '1000' });
+        response.write('{"results": [');
+        setTimeout(() => response.destroy(), 10);
+      },
+    ],
     ['reset after the request was written', () => (response) => void response.destroy()],
     ['no answer within the timeout', () => () => undefined],
-  ]; // prettier-ignore
+  ];
   test.each(unreadable)('%s -> all unknown with evidence, or sent again with the same key', async (name, answer) => {
     const target = to(name.replaceAll(' ', '-'));
-    const result = await run(kind, target, 4, (call, items) => (call === 1 ? answer(items) : ok(items)), (rows) => rows.every((row) => row.state >= (kind === 'none' ? 3 : 4))); // prettier-ignore
+    const result = await run(
+      kind,
+      target,
+      4,
+      (call, items) => (call === 1 ? answer(items) : ok(items)),
+      (rows) => rows.every((row) => row.state >= (kind === 'none' ? 3 : 4)),
+    );
     if (kind === 'none') {
       expect(result).toEqual(all(4, 'unknown 1'));
       expect(calls(target)).toHaveLength(1);
@@ -207,7 +226,13 @@ describe.each([401, 403, 404])('%i', (status) => {
   test('pauses the handler with the reason, tasks created, order kept, no attempt; resume sends them', async () => {
     const target = `halt-${status}`;
     let refused = true;
-    const result = await run('none', target, 4, (_, items) => (refused ? json(status, { error: 'who are you' }) : ok(items)), (rows) => rows.every((row) => row.state === 0) && calls(target).length > 0); // prettier-ignore
+    const result = await run(
+      'none',
+      target,
+      4,
+      (_, items) => (refused ? json(status, { error: 'who are you' }) : ok(items)),
+      (rows) => rows.every((row) => row.state === 0) && calls(target).length > 0,
+    );
     expect(result).toEqual(all(4, 'created 0'));
     const paused = await muster.database.pool.query<{ pause_reason: string }>({
       text: `select pause_reason from handler where name = 'none' and paused_at is not null`,
@@ -225,10 +250,15 @@ test('refused before the request was written (ECONNREFUSED) -> the same batch la
   const port = gone.port;
   await gone.close();
   const handler = httpHandler({
-    kind: 'http', name: 'unreachable', target: 'to', limits: { maxItems: 8 }, linger: { lingerMs: 50 },
+    kind: 'http',
+    name: 'unreachable',
+    target: 'to',
+    limits: { maxItems: 8 },
+    linger: { lingerMs: 50 },
     retry: { inPlace: { times: 2, baseMs: 20 } },
-    request: { url: `http://127.0.0.1:${port}/batch`, item: { id: '{{id}}' } }, response: { perItem: false },
-  }); // prettier-ignore
+    request: { url: `http://127.0.0.1:${port}/batch`, item: { id: '{{id}}' } },
+    response: { perItem: false },
+  });
   const other = await startMuster([handler]);
   try {
     await other.client.submit('unreachable', { id: 'u-0', payload: { to: 'x' } });
@@ -250,10 +280,18 @@ test('refused before the request was written (ECONNREFUSED) -> the same batch la
 
 test('64 members, one poison -> 63 succeeded, 1 failed', async () => {
   const handler = httpHandler({
-    kind: 'http', name: 'wide', target: 'to', limits: { maxItems: 64 }, linger: { lingerMs: 50 },
-    request: { url: `${downstream.url}/batch`, envelope: { to: '{{target}}', items: '{{items}}' }, item: { id: '{{id}}' } },
+    kind: 'http',
+    name: 'wide',
+    target: 'to',
+    limits: { maxItems: 64 },
+    linger: { lingerMs: 50 },
+    request: {
+      url: `${downstream.url}/batch`,
+      envelope: { to: '{{target}}', items: '{{items}}' },
+      item: { id: '{{id}}' },
+    },
     response: { results: 'results', matchBy: 'id', status: { path: 'status' }, result: false },
-  }); // prettier-ignore
+  });
   const other = await startMuster([handler]);
   try {
     scripts.set('w', (_, items) =>

@@ -13,9 +13,15 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** What a downstream answers must be storable whatever it is: what cannot be held is replaced, the task says so, and its batch-mates keep theirs. */
+/**
+ * What a downstream answers must be storable whatever it is: what cannot be held is replaced, the
+ * task says so, and its batch-mates keep theirs.
+ */
 
-/** Any sequence of 16-bit units, rich in U+0000, half surrogate pairs and what looks like their escapes. */
+/**
+ * Any sequence of 16-bit units, rich in U+0000, half surrogate pairs and what looks like their
+ * escapes.
+ */
 const unit = fc.oneof(
   fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
   fc.constantFrom('\0', '\ud800', '\udfff', '\ud83d\ude00', '\\', '\\u0000', '\\\\u0000', '\\ud800', '"', 'a'),
@@ -32,13 +38,18 @@ const { value: json } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 
 const storable = (one: string): string => one.toWellFormed().replaceAll('\0', '\ufffd');
-/** What must come back: the same value, its texts and keys storable; of two keys that become one the later counts. */
+/**
+ * What must come back: the same value, its texts and keys storable; of two keys that become one the
+ * later counts.
+ */
 const expected = (value: unknown): unknown => {
   if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(expected);
   if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value;
   return JSON.parse(
-    `{${Object.entries(value).map(([key, inner]) => `${JSON.stringify(storable(key))}:${JSON.stringify(expected(inner))}`).join()}}`, // prettier-ignore
+    `{${Object.entries(value)
+      .map(([key, inner]) => `${JSON.stringify(storable(key))}:${JSON.stringify(expected(inner))}`)
+      .join()}}`,
   );
 };
 
@@ -130,7 +141,14 @@ test('what cannot be held at all is left out with the true reason: its status st
     ['é'.repeat(RESULT_BYTES_MAX / 2), /^left out: 1000002 bytes of JSON, the limit is 1000000$/],
     [10n, /^left out: it cannot be written as JSON \(TypeError: Do not know how to serialize a BigInt\)$/],
     [circular, /^left out: it cannot be written as JSON \(TypeError: Converting circular structure/],
-    [{ toJSON: () => { throw new Error('no\0'); } }, /^left out: it cannot be written as JSON \(no\ufffd\)$/], // prettier-ignore
+    [
+      {
+        toJSON: () => {
+          throw new Error('no\0');
+        },
+      },
+      /^left out: it cannot be written as JSON \(no\ufffd\)$/,
+    ],
   ];
   const tasks = await send([...left.map(([result]) => () => ({ result })), () => ({ result: 'mate' })]);
   expect(calls).toBe(1);
@@ -184,7 +202,9 @@ test('a verdict by hand is refused where it could not be kept as it is', async (
   answers.set(`to-${run + 1}`, () => ({ status: 'nonsense' }));
   const [task] = await send([() => ({})]);
   const verdict = (result: unknown) => muster.client.resolve({ tasks: [task!.id] }, { as: 'succeeded', result });
-  await expect(verdict({ a: 'b\0' })).rejects.toThrow(/result: expected a JSON value that can be kept as it is, got .*1 character replaced/); // prettier-ignore
+  await expect(verdict({ a: 'b\0' })).rejects.toThrow(
+    /result: expected a JSON value that can be kept as it is, got .*1 character replaced/,
+  );
   await expect(verdict(10n)).rejects.toThrow(/left out: it cannot be written as JSON/);
   await verdict({ a: 'b' });
   expect((await muster.client.getTask(task!.id))!.result).toEqual({ a: 'b' });

@@ -47,7 +47,10 @@ const count = async (): Promise<number> =>
   (await muster.database.pool.query<{ n: number }>({ text: 'select count(*) as n from task' })).rows[0]!.n;
 const problemOf = async (tasks: unknown): Promise<{ code: string; field: string; message: string }> => {
   const before = await count();
-  const error = (await client.submit('orders', tasks as never).then(() => ({ problems: [] }), (e: unknown) => e)) as InvalidTaskError; // prettier-ignore
+  const error = (await client.submit('orders', tasks as never).then(
+    () => ({ problems: [] }),
+    (e: unknown) => e,
+  )) as InvalidTaskError;
   expect(await count()).toBe(before);
   return error.problems[0]!;
 };
@@ -61,17 +64,41 @@ describe('bad input: nothing is accepted, the error names the field, what was ex
     ['id over 256 bytes', good('x'.repeat(257)), 'id', 'INVALID_ID', /got 257/],
     ['NUL in an id', good('a\0b'), 'id', 'INVALID_ID', /expected no NUL character, got one at place 1/],
     ['half a surrogate in an id', good('\ud800'), 'id', 'INVALID_ID', /well-formed Unicode/],
-    ['payload against the schema', { id: 'p', payload: { to: 'a', n: 'one' } }, 'payload.n', 'INVALID_PAYLOAD', /expected number/],
-    ['payload over 256 KiB', { id: 'p', payload: { to: 'a'.repeat(262_144), n: 1 } }, 'payload', 'PAYLOAD_TOO_LARGE', /at most 262144 bytes of JSON, got 262/],
+    [
+      'payload against the schema',
+      { id: 'p', payload: { to: 'a', n: 'one' } },
+      'payload.n',
+      'INVALID_PAYLOAD',
+      /expected number/,
+    ],
+    [
+      'payload over 256 KiB',
+      { id: 'p', payload: { to: 'a'.repeat(262_144), n: 1 } },
+      'payload',
+      'PAYLOAD_TOO_LARGE',
+      /at most 262144 bytes of JSON, got 262/,
+    ],
     ['target not text', { id: 'p', payload: { to: 5, n: 1 } }, 'target', 'INVALID_TARGET', /expected text, got 5/],
     ['target empty', { id: 'p', payload: { to: '', n: 1 } }, 'target', 'INVALID_TARGET', /expected 1-512 bytes, got 0/],
-    ['target over 512 bytes', { id: 'p', payload: { to: 'é'.repeat(257), n: 1 } }, 'target', 'INVALID_TARGET', /expected 1-512 bytes, got 514/],
+    [
+      'target over 512 bytes',
+      { id: 'p', payload: { to: 'é'.repeat(257), n: 1 } },
+      'target',
+      'INVALID_TARGET',
+      /expected 1-512 bytes, got 514/,
+    ],
     ['NUL in a target', { id: 'p', payload: { to: 'a\0', n: 1 } }, 'target', 'INVALID_TARGET', /NUL/],
-    ['notBefore', { ...good('p'), notBefore: 'tomorrow' }, 'notBefore', 'INVALID_TIME', /expected an ISO time.*got "tomorrow"/],
+    [
+      'notBefore',
+      { ...good('p'), notBefore: 'tomorrow' },
+      'notBefore',
+      'INVALID_TIME',
+      /expected an ISO time.*got "tomorrow"/,
+    ],
     ['priority', { ...good('p'), priority: 1.5 }, 'priority', 'INVALID_PRIORITY', /whole number.*got 1.5/],
     ['callback', { ...good('p'), callback: { url: 'ftp://x' } }, 'callback', 'INVALID_CALLBACK', /expected \{url/],
     ['no object', 'task', 'task', 'INVALID_TASK', /expected an object/],
-  ]; // prettier-ignore
+  ];
   test.each(cases)('%s', async (_, task, field, code, message) => {
     const problem = await problemOf([good(`fine-${code}-${field}`), task]);
     expect(problem).toMatchObject({ field, code });
@@ -140,7 +167,13 @@ test('hostile strings in ids and targets come back as they were', async () => {
   ];
   const tasks = names.map((name, i) => ({ id: `${name}#${i}`, payload: { to: name, n: i } }));
   await client.submit('orders', tasks);
-  await client.submit('orders', Array.from({ length: 60 }, (_, i) => ({ id: `copy ${names[i % names.length]}#${i}`, payload: { to: names[i % names.length], n: i } }))); // prettier-ignore
+  await client.submit(
+    'orders',
+    Array.from({ length: 60 }, (_, i) => ({
+      id: `copy ${names[i % names.length]}#${i}`,
+      payload: { to: names[i % names.length], n: i },
+    })),
+  );
   const missing = (): unknown => ({
     few: tasks.filter((task) => !seen.includes(task.id)),
     copies: seen.filter((id) => id.startsWith('copy ')).length,
@@ -190,14 +223,26 @@ describe('G14: submit in the caller’s own transaction', () => {
     }
   };
   test('maxQueued: what the transaction has written itself counts; a refusal leaves it as it was', async () => {
-    const narrow = createClient({ databaseUrl: muster.database.url, handlers: [backlogged('narrow')], temporal: { address: temporalAddress() } }); // prettier-ignore
+    const narrow = createClient({
+      databaseUrl: muster.database.url,
+      handlers: [backlogged('narrow')],
+      temporal: { address: temporalAddress() },
+    });
     const tasks = (to: string, n: number, from = 0): { id: string; payload: Order }[] =>
       Array.from({ length: n }, (_, i) => ({ id: `own-q-${to}-${from + i}`, payload: { to, n: i } }));
     await withTx(async (tx) => {
       await narrow.submit('narrow', tasks('a', 6), { tx });
-      await expect(narrow.submit('narrow', tasks('a', 5, 6), { tx })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 6, limit: 10 }); // prettier-ignore
+      await expect(narrow.submit('narrow', tasks('a', 5, 6), { tx })).rejects.toMatchObject({
+        code: 'BACKLOGGED',
+        depth: 6,
+        limit: 10,
+      });
       await narrow.submit('narrow', tasks('b', 6), { tx });
-      await expect(narrow.submit('narrow', tasks('c', 4), { tx })).rejects.toMatchObject({ code: 'BACKLOGGED', depth: 12, limit: 15 }); // prettier-ignore
+      await expect(narrow.submit('narrow', tasks('c', 4), { tx })).rejects.toMatchObject({
+        code: 'BACKLOGGED',
+        depth: 12,
+        limit: 15,
+      });
       expect(await narrow.submit('narrow', tasks('c', 3), { tx })).toMatchObject({ accepted: 3 });
       await tx.query('rollback');
     });
@@ -252,9 +297,15 @@ test('an async iterable of any length: bounded chunks, all accepted', async () =
 test('A13: 200 concurrent registrations of one target from several clients, maximum 50: exactly 4 calls, no duplicates', async () => {
   const calls: number[] = [];
   const handler = defineHandler<Order>({
-    name: 'fifty', target: () => 'one', limits: { maxItems: 50 }, linger: { lingerMs: 60_000 },
-    submit: async (batch) => (calls.push(batch.tasks.length), { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }),
-  }); // prettier-ignore
+    name: 'fifty',
+    target: () => 'one',
+    limits: { maxItems: 50 },
+    linger: { lingerMs: 60_000 },
+    submit: async (batch) => (
+      calls.push(batch.tasks.length),
+      { results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })) }
+    ),
+  });
   const own = await startMuster([handler]);
   const clients = Array.from({ length: 4 }, () =>
     createClient({

@@ -31,8 +31,10 @@ test('the Web UI tells the story: a person finds a handler’s leaders, what the
   expect(await (await handle.describe()).staticSummary()).toMatch(/^Leader of shown, set [0-3]$/);
   // A look finds what lingers, and tells it.
   await handle.signal('look');
-  await eventually(
-    async () => /- waiting: 1 task of 1 target/.test((await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails), // prettier-ignore
+  await eventually(async () =>
+    /- waiting: 1 task of 1 target/.test(
+      (await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails,
+    ),
   );
   await muster.client.submit(
     'shown',

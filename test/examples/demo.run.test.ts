@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { eventually } from '../helpers/eventually';
 import { distPath } from './paths';
 
-/** `npm run demo` as a person runs it: its own servers, its own processes, and nothing left of them. */
+/**
+ * `npm run demo` as a person runs it: its own servers, its own processes, and nothing left of them.
+ */
 const cwd = mkdtempSync(join(tmpdir(), 'muster-demo-'));
 /** Four servers, a migration and the workers; on a busy machine that takes its time. */
 const START_MS = 100_000;

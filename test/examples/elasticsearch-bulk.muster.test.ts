@@ -8,7 +8,10 @@ import { Examples, getJson, sampleTasks } from './helpers';
 import { sourcePath } from './paths';
 import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
-/** Elasticsearch-style `_bulk` through the whole of Muster: its JSON file, as `muster worker` loads it, and no code. */
+/**
+ * Elasticsearch-style `_bulk` through the whole of Muster: its JSON file, as `muster worker` loads
+ * it, and no code.
+ */
 const examples = new Examples();
 const directory = mkdtempSync(join(tmpdir(), 'muster-es-'));
 let muster: TestMuster;
@@ -48,7 +51,8 @@ test('H1 H5 H10: single items answered 429 are retried, the malformed document f
   const ends = await taskEnds(muster);
   const stats = await getJson<{ busyItems: number; writes: number; items: number }>(`${url}/_example_stats`);
   expect(ends.get('book-0005')).toMatchObject({ state: 'failed', error: expect.stringContaining('[year]') });
-  // Each busy item is one more attempt of one task (G2), calls that were refused as a whole are none (H5).
+  // Each busy item is one more attempt of one task (G2), calls that were refused as a whole are
+  // none (H5).
   const attempts = [...ends.values()].reduce((sum, end) => sum + end.attempts, 0);
   expect(stats.busyItems).toBeGreaterThan(20);
   expect(attempts).toBe(609 + stats.busyItems);

@@ -1,6 +1,9 @@
 import { runTrial } from './trial';
 
-/** The fan-out example in short: real queue, consumers killed in turns, acks twice, exactly one completion. The long form: `npm run example:fanout`. */
+/**
+ * The fan-out example in short: real queue, consumers killed in turns, acks twice, exactly one
+ * completion. The long form: `npm run example:fanout`.
+ */
 
 test('under kills, redelivery and double acks: exactly one completion, all items acked', async () => {
   const result = await runTrial('fanout', [
@@ -13,7 +16,16 @@ test('under kills, redelivery and double acks: exactly one completion, all items
     '--visibility-ms',
     '1500',
   ]);
-  expect(result).toMatchObject({ items: 60_000, state: 'complete', events: 1, messages: 1, messageUserKey: 'the million', isExactlyOnce: true, isWhole: true, code: 0 }); // prettier-ignore
+  expect(result).toMatchObject({
+    items: 60_000,
+    state: 'complete',
+    events: 1,
+    messages: 1,
+    messageUserKey: 'the million',
+    isExactlyOnce: true,
+    isWhole: true,
+    code: 0,
+  });
   expect(result['kills']).toBeGreaterThan(0);
   expect(result['redelivered']).toBeGreaterThan(0);
   expect(result['idsAcked']).toBeGreaterThan(60_000);

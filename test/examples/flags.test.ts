@@ -1,6 +1,8 @@
 import * as kinds from '../../examples/support/flags';
 
-/** The options of the scripts, in this process. What the scripts themselves say: scripts.test.ts. */
+/**
+ * The options of the scripts, in this process. What the scripts themselves say: scripts.test.ts.
+ */
 
 const script: kinds.Script = {
   name: 'npm run fly --',
@@ -24,13 +26,27 @@ const flags = {
   'no-landing': kinds.switchFlag('never comes down'),
 };
 const defaults = {
-  wings: 2, eggs: undefined, sizes: [1, 4], port: 0, seed: expect.any(Number) as number, share: 0.2, 'beat-every': 300,
-  nest: undefined, kind: 'duck', lakes: ['como', 'garda', 'orta'], winds: ['north', 'south', 'west'], keep: false, 'no-landing': false,
-}; // prettier-ignore
+  wings: 2,
+  eggs: undefined,
+  sizes: [1, 4],
+  port: 0,
+  seed: expect.any(Number) as number,
+  share: 0.2,
+  'beat-every': 300,
+  nest: undefined,
+  kind: 'duck',
+  lakes: ['como', 'garda', 'orta'],
+  winds: ['north', 'south', 'west'],
+  keep: false,
+  'no-landing': false,
+};
 
 const read = (given: readonly string[], table: Record<string, kinds.Flag<unknown>> = flags) => {
   const said = { out: '', err: '' };
-  const output = { writeOut: (text: string) => void (said.out += text), writeErr: (text: string) => void (said.err += text) }; // prettier-ignore
+  const output = {
+    writeOut: (text: string) => void (said.out += text),
+    writeErr: (text: string) => void (said.err += text),
+  };
   try {
     return { values: kinds.readFlags(script, table, given, output), error: null, ...said };
   } catch (error) {
@@ -99,34 +115,39 @@ test.each<[string, ...string[]]>([
   for (const part of [...parts, 'npm run fly -- --help']) expect(err).toContain(part);
 });
 
-test.each(['--help', '-h'])('%s shows the usage, every option with its meaning, limits and default, and the examples', (help) => {
-  const { error, out, err } = read(['--wings', '3', help]);
-  expect({ exitCode: error?.exitCode, err }).toEqual({ exitCode: 0, err: '' });
-  const lines = out.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' '));
-  expect(lines).toEqual(
-    expect.arrayContaining([
-      'Usage: npm run fly -- [options]',
-      'Flies.',
-      '--wings <n> how many; 1 to 8 (default: 2)',
-      '--eggs <n> laid; at least 1 (default: as many as it likes)',
-      '--sizes <n,n,...> in turns (default: 1,4)',
-      '--port <port> TCP port on 127.0.0.1; 0: any free one; 0 to 65535 (default: 0)',
-      '--share <share> share of the seeds; 0 to 1 (default: 0.2)',
-      '--beat-every <duration> so often (500ms, 2s, 1m; a bare number is milliseconds) (default: 300ms)',
-      '--nest <dir> where it lives (default: anywhere)',
-      '--kind <name> which bird (choices: "duck", "goose", default: "duck")',
-      '--winds <name,name,...> which winds: north, south, west (default: all)',
-      '--keep stay up (default: off)',
-      '--no-landing never comes down (default: off)',
-      'Feathers on stdout.',
-      'Exit code 2: an option is wrong; nothing was started.',
-      '$ npm run fly',
-      '$ npm run fly -- --wings 3',
-    ]),
-  );
-  expect(out.replace(/\s+/g, ' ')).toContain('--lakes <name...> which lakes (choices: "como", "garda", "orta", default: all)');
-  expect(out.replace(/\s+/g, ' ')).toMatch(/--seed <n> .* the same choices \(default: random\)/);
-}); // prettier-ignore
+test.each(['--help', '-h'])(
+  '%s shows the usage, every option with its meaning, limits and default, and the examples',
+  (help) => {
+    const { error, out, err } = read(['--wings', '3', help]);
+    expect({ exitCode: error?.exitCode, err }).toEqual({ exitCode: 0, err: '' });
+    const lines = out.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' '));
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'Usage: npm run fly -- [options]',
+        'Flies.',
+        '--wings <n> how many; 1 to 8 (default: 2)',
+        '--eggs <n> laid; at least 1 (default: as many as it likes)',
+        '--sizes <n,n,...> in turns (default: 1,4)',
+        '--port <port> TCP port on 127.0.0.1; 0: any free one; 0 to 65535 (default: 0)',
+        '--share <share> share of the seeds; 0 to 1 (default: 0.2)',
+        '--beat-every <duration> so often (500ms, 2s, 1m; a bare number is milliseconds) (default: 300ms)',
+        '--nest <dir> where it lives (default: anywhere)',
+        '--kind <name> which bird (choices: "duck", "goose", default: "duck")',
+        '--winds <name,name,...> which winds: north, south, west (default: all)',
+        '--keep stay up (default: off)',
+        '--no-landing never comes down (default: off)',
+        'Feathers on stdout.',
+        'Exit code 2: an option is wrong; nothing was started.',
+        '$ npm run fly',
+        '$ npm run fly -- --wings 3',
+      ]),
+    );
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      '--lakes <name...> which lakes (choices: "como", "garda", "orta", default: all)',
+    );
+    expect(out.replace(/\s+/g, ' ')).toMatch(/--seed <n> .* the same choices \(default: random\)/);
+  },
+);
 
 test('a needed text is asked for, and may come from the environment; its value is not shown', () => {
   const env = 'MUSTER_TEST_FLAG_URL';

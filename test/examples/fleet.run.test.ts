@@ -5,10 +5,24 @@ import { invariantsOf, staleOf } from '../../examples/fleet/verdict';
 import type { Result } from '../../examples/fleet/verdict';
 import { runTrial } from './trial';
 
-/** The fleet example in short (B2, B3, B10, B11, B14, B16): real processes that join, leave, hang, are killed and stopped. The long form: `npm run example:fleet`. */
+/**
+ * The fleet example in short (B2, B3, B10, B11, B14, B16): real processes that join, leave, hang,
+ * are killed and stopped. The long form: `npm run example:fleet`.
+ */
 
 test('B16 B11 B2: killed, stopped and woken, blocked, drained: the fewest moves, nothing twice, nothing stale', async () => {
-  const result = await runTrial<Result>('fleet', ['--nodes', '3', '--partitions', '16', '--minutes', '0', '--block-ms', '3200', '--seed', '5']); // prettier-ignore
+  const result = await runTrial<Result>('fleet', [
+    '--nodes',
+    '3',
+    '--partitions',
+    '16',
+    '--minutes',
+    '0',
+    '--block-ms',
+    '3200',
+    '--seed',
+    '5',
+  ]);
   expect(invariantsOf(result).filter(([, holds]) => !holds)).toEqual([]);
   expect(result).toMatchObject({ code: 0, twice: 0, staleAccepted: 0, isAccounted: true, isWhole: true });
   expect(result.scenes).toEqual({ 'join and leave': 1, drain: 1, block: 1, kill: 1, pause: 1 });
@@ -26,7 +40,12 @@ test.each([
   expect(fewestMoves(new Map(Object.entries(had)), members, partitions)).toBe(expected);
 });
 
-const lease = (no: number, holder: string | null, revoked = false) => ({ partition: `partition/fleet/${no}`, holder, epoch: 1, revoked }); // prettier-ignore
+const lease = (no: number, holder: string | null, revoked = false) => ({
+  partition: `partition/fleet/${no}`,
+  holder,
+  epoch: 1,
+  revoked,
+});
 test.each([
   [[lease(0, 'a'), lease(1, 'b')], true],
   [[lease(0, 'a'), lease(1, 'a')], false],
@@ -40,15 +59,29 @@ test.each([
 
 test('the gate refuses lower epochs, answers a key again without doing it again, and sees what is done twice', () => {
   const book = new Book();
-  const write = (epoch: number, key: string, tasks: string[]) => book.write({ partition: 'p', epoch, node: `n${epoch}`, key, tasks }); // prettier-ignore
-  expect([write(1, 'k1', ['a', 'b']), write(2, 'k1', ['a', 'b']), write(1, 'k2', ['c']), write(2, 'k3', ['b'])]).toEqual([null, null, 2, null]); // prettier-ignore
-  expect(book.read()).toMatchObject({ repeats: 1, tasks: ['a', 'b'], twice: ['b'], refused: [{ epoch: 1, highest: 2, node: 'n1' }] }); // prettier-ignore
+  const write = (epoch: number, key: string, tasks: string[]) =>
+    book.write({ partition: 'p', epoch, node: `n${epoch}`, key, tasks });
+  expect([
+    write(1, 'k1', ['a', 'b']),
+    write(2, 'k1', ['a', 'b']),
+    write(1, 'k2', ['c']),
+    write(2, 'k3', ['b']),
+  ]).toEqual([null, null, 2, null]);
+  expect(book.read()).toMatchObject({
+    repeats: 1,
+    tasks: ['a', 'b'],
+    twice: ['b'],
+    refused: [{ epoch: 1, highest: 2, node: 'n1' }],
+  });
 });
 
 test('a stale write that was accepted is found: by its epoch, and by who held it', () => {
   const write = (epoch: number, node: string) => ({ partition: 'p', epoch, node, key: `${epoch}-${node}` });
   const writes = [write(1, 'n1'), write(2, 'n2'), write(1, 'n1'), write(2, 'n3'), write(3, 'n4')];
-  const holders = new Map([[1, 'n1'], [2, 'n2']]); // prettier-ignore
+  const holders = new Map([
+    [1, 'n1'],
+    [2, 'n2'],
+  ]);
   expect(staleOf(writes, (_, epoch) => holders.get(epoch) ?? null)).toEqual([write(1, 'n1'), write(2, 'n3')]);
 });
 

@@ -11,7 +11,10 @@ import {
 import { type ChildOptions, type ExampleProcess, startChild } from '../../examples/support/child';
 import { distPath, sourcePath } from './paths';
 
-/** Starts examples and ends all of them, whatever the tests did: `afterAll(() => examples.stopAll())`. */
+/**
+ * Starts examples and ends all of them, whatever the tests did: `afterAll(() =>
+ * examples.stopAll())`.
+ */
 export class Examples {
   private readonly started: ExampleProcess[] = [];
 
@@ -53,7 +56,10 @@ export function buildContext(idempotencyKey = `key-${Math.random()}`, timeoutMs 
   return { signal: AbortSignal.timeout(timeoutMs), idempotencyKey, deadline: Date.now() + timeoutMs };
 }
 
-/** What Muster makes of one call, whether the handler answers or throws: rejected, later, halted, unknown, accepted or results. */
+/**
+ * What Muster makes of one call, whether the handler answers or throws: rejected, later, halted,
+ * unknown, accepted or results.
+ */
 export function outcomeOf<P>(handler: Handler<P>, batch: Batch<P>, context = buildContext()) {
   return callHandler(handler, batch, context, { add: () => undefined });
 }

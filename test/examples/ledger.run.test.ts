@@ -1,8 +1,9 @@
 import { runTrial } from './trial';
 
 /**
- * The ledger example in short (C1, C9-C11, C16-C18): real ledger and workers, killed in turns, and the ledger's own account compared with
- * one submitter alone. The long form: `npm run example:ledger`.
+ * The ledger example in short (C1, C9-C11, C16-C18): real ledger and workers, killed in turns, and
+ * the ledger's own account compared with one submitter alone. The long form: `npm run
+ * example:ledger`.
  */
 
 interface Result {
@@ -36,7 +37,15 @@ test.each([
       '1s',
     ];
     const result = await runTrial<Result>('ledger', [...size, '--approach', approach, '--strategy', strategy]);
-    expect(result).toMatchObject({ lost: [], twice: [], inversions: [], wrongPrices: [], violations: [], isEqual: true, isWhole: true }); // prettier-ignore
+    expect(result).toMatchObject({
+      lost: [],
+      twice: [],
+      inversions: [],
+      wrongPrices: [],
+      violations: [],
+      isEqual: true,
+      isWhole: true,
+    });
     expect(result.kills).toBeGreaterThan(0);
     expect(Object.values(result.ends).reduce((sum, n) => sum + n, 0)).toBe(36);
   },

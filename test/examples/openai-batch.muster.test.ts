@@ -5,7 +5,10 @@ import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson } from './helpers';
 import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
-/** An OpenAI-style batch API through the whole of Muster: accepted, asked about by the monitor, results streamed. */
+/**
+ * An OpenAI-style batch API through the whole of Muster: accepted, asked about by the monitor,
+ * results streamed.
+ */
 const examples = new Examples();
 let muster: TestMuster | undefined;
 afterEach(async () => {
@@ -19,7 +22,8 @@ const startDownstream = (...args: string[]): Promise<ExampleProcess> =>
 
 async function start(url: string): Promise<TestMuster> {
   const handler = chatBatchHandler({ url, apiKey: 'test', everyMs: 200, absentAfterMs: 500 });
-  // Real batches gather for a minute; here a second must do, and a retry must not wait longer than that.
+  // Real batches gather for a minute; here a second must do, and a retry must not wait longer than
+  // that.
   const quick = { linger: { lingerMs: 1_000 }, retry: { ...handler.retry, delayed: { baseMs: 100, maxMs: 200 } } };
   muster = await startWith([{ ...handler, ...quick }]);
   return muster;

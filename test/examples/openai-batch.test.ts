@@ -219,7 +219,8 @@ describe('50,000 members', () => {
       nodeArgs: ['--max-old-space-size=48'],
     });
     handler = handlerFor(downstream);
-    // A quarter of it first: what a process needs beside its heap differs from machine to machine, what it needs more for four times as much does not.
+    // A quarter of it first: what a process needs beside its heap differs from machine to machine,
+    // what it needs more for four times as much does not.
     await upload(MEMBERS / 4, 'quarter');
     before = await getJson<Stats>(`${downstream.url}/v1/stats`);
     reference = await upload(MEMBERS, 'large');

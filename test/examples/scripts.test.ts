@@ -3,16 +3,36 @@ import { read } from '../project/project';
 import { distPath } from './paths';
 
 /**
- * Every script of package.json that takes options answers `--help`, and says of a wrong option what is wrong with it: as processes, from
- * dist/, none of which comes as far as starting a server.
+ * Every script of package.json that takes options answers `--help`, and says of a wrong option what
+ * is wrong with it: as processes, from dist/, none of which comes as far as starting a server.
  */
 
 /** README and others' scripts rely on these names. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   demo: ['limit', 'workers', 'keep'],
   'example:wasm-echo': ['nodes', 'items'],
-  'example:ledger': ['services', 'batches', 'submitters', 'approach', 'strategy', 'kill-every', 'workers', 'commit-ms', 'seed', 'json'],
-  'example:fanout': ['items', 'consumers', 'segment-size', 'kill-every', 'visibility-ms', 'twice-share', 'seed', 'json'],
+  'example:ledger': [
+    'services',
+    'batches',
+    'submitters',
+    'approach',
+    'strategy',
+    'kill-every',
+    'workers',
+    'commit-ms',
+    'seed',
+    'json',
+  ],
+  'example:fanout': [
+    'items',
+    'consumers',
+    'segment-size',
+    'kill-every',
+    'visibility-ms',
+    'twice-share',
+    'seed',
+    'json',
+  ],
   'example:fleet': ['nodes', 'partitions', 'minutes', 'tasks-per-s', 'lease-ms', 'block-ms', 'seed', 'json'],
   bench: ['case', 'tasks', 'runs', 'short', 'profile'],
   'bench:execution': ['items', 'chunks', 'nodes', 'json'],
@@ -22,14 +42,30 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'bench:nodes': ['times', 'short', 'store'],
   'bench:starved': ['busy', 'seconds', 'rate'],
   'test:stops': ['stops', 'workers', 'stop-ms', 'rate', 'isolate-ms', 'within'],
-  'test:liveness': ['only', 'workers', 'rate', 'stops', 'stop-ms', 'busy', 'seconds', 'leaders', 'herd', 'away', 'half-open', 'read-only', 'within', 'calm', 'seed'],
+  'test:liveness': [
+    'only',
+    'workers',
+    'rate',
+    'stops',
+    'stop-ms',
+    'busy',
+    'seconds',
+    'leaders',
+    'herd',
+    'away',
+    'half-open',
+    'read-only',
+    'within',
+    'calm',
+    'seed',
+  ],
   'bench:operations': ['tasks', 'short'],
   'test:chaos': ['scenario', 'tasks', 'batches', 'lanes', 'partitions', 'freezes', 'kills', 'seed', 'keep'],
   'test:execution': ['items', 'kills', 'nodes', 'seed'],
   'test:protocol': ['seconds', 'seed'],
   'test:fanout': ['trials', 'planted'],
   'test:fuzz': ['examples', 'seconds', 'workers', 'seed'],
-}; // prettier-ignore
+};
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 /** What the script runs, compiled: jiti runs the same file as TypeScript. */
@@ -61,7 +97,10 @@ describe.each(Object.entries(OPTIONS))('npm run %s', (name, options) => {
     expect(out).toContain(`Usage: npm run ${name} -- [options]`);
     expect(out).toContain(`\nExamples:\n  $ npm run ${name}`);
     const said = out.slice(out.indexOf('Options:'), out.indexOf('\n\n', out.indexOf('Options:')));
-    const entries = said.split(/\n(?= {2}-)/).slice(1).map((entry) => entry.replace(/\s+/g, ' ').trim()); // prettier-ignore
+    const entries = said
+      .split(/\n(?= {2}-)/)
+      .slice(1)
+      .map((entry) => entry.replace(/\s+/g, ' ').trim());
     expect(entries.map((entry) => /^(?:-h, )?--([a-z-]+)/.exec(entry)?.[1])).toEqual([...options, 'help']);
     for (const entry of entries.slice(0, -1)) expect(entry).toMatch(/^--[a-z-]+( <[^>]+>)? \w.{5,}\(.*default: .+\)/);
   });

@@ -14,7 +14,10 @@ export interface TaskEnd {
 
 const NAMES = Object.fromEntries(Object.entries(TASK_STATES).map(([name, number]) => [number, name as TaskState]));
 
-/** A Muster in this process with an example's handlers. The bundle of the build is used: bundling anew takes seconds a start. */
+/**
+ * A Muster in this process with an example's handlers. The bundle of the build is used: bundling
+ * anew takes seconds a start.
+ */
 export const startWith = (handlers: readonly Handler[]): Promise<TestMuster> =>
   startMuster(handlers, { workflowBundle: { codePath: distPath('workers/workflow-bundle.js') } });
 

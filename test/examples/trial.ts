@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { distPath } from './paths';
 
-/** Runs an example that ends by itself, such as `ledger`, and answers its result and its exit code. */
+/**
+ * Runs an example that ends by itself, such as `ledger`, and answers its result and its exit code.
+ */
 export const runTrial = <R = Record<string, unknown>>(
   example: string,
   args: readonly string[],

@@ -8,7 +8,10 @@ import type { BlockingSettings } from './blockingNode';
 import type { Fleet } from './helpers';
 import { ended, functionsOf, openFleet } from './helpers';
 
-/** A registered function that blocks its process (DESIGN section 5: heartbeats from a timer that work cannot block), in a node's real process. */
+/**
+ * A registered function that blocks its process (DESIGN section 5: heartbeats from a timer that
+ * work cannot block), in a node's real process.
+ */
 
 const LEASE_MS = 1_000;
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-blocked-'));
@@ -20,7 +23,9 @@ let leading: () => Promise<void>;
 beforeAll(async () => {
   fleet = await openFleet({}, { leaseMs: LEASE_MS });
   // Leads, and answers no roll call.
-  leading = await fleet.startNode({ executions: { leaseMs: LEASE_MS, retryBaseMs: 10, rollCallMs: 500, requeueMs: 2_000 } }); // prettier-ignore
+  leading = await fleet.startNode({
+    executions: { leaseMs: LEASE_MS, retryBaseMs: 10, rollCallMs: 500, requeueMs: 2_000 },
+  });
 });
 afterEach(async () => {
   for (const child of children.splice(0)) {
@@ -39,11 +44,21 @@ afterAll(async () => {
 /** A node in a process of its own; resolves with what it ran, line by line. */
 const startChild = async (timeoutMs: number): Promise<{ child: Child; ran: () => string[] }> => {
   const runs = path.join(folder, `runs-${++started}`);
-  const settings: BlockingSettings = { databaseUrl: fleet.database.url, address: temporalAddress(), prefix: fleet.prefix, runs, leaseMs: LEASE_MS, timeoutMs }; // prettier-ignore
+  const settings: BlockingSettings = {
+    databaseUrl: fleet.database.url,
+    address: temporalAddress(),
+    prefix: fleet.prefix,
+    runs,
+    leaseMs: LEASE_MS,
+    timeoutMs,
+  };
   let ready = false;
   const child = new Child(script, [JSON.stringify(settings)], path.join(folder, 'log'), () => (ready = true));
   children.push(child);
-  await eventually(() => ready && fleet.nodeIds().then((ids) => ids.some((id) => id.includes(`-${child.pid}-`))), { timeoutMs: 40_000, what: () => `a node: ${readFileSync(path.join(folder, 'log'), 'utf8')}` }); // prettier-ignore
+  await eventually(() => ready && fleet.nodeIds().then((ids) => ids.some((id) => id.includes(`-${child.pid}-`))), {
+    timeoutMs: 40_000,
+    what: () => `a node: ${readFileSync(path.join(folder, 'log'), 'utf8')}`,
+  });
   return {
     child,
     ran: () => {
@@ -68,7 +83,11 @@ const expectWhole = async (): Promise<void> => {
 
 test('a function that blocks its process for 3 leases, twice in a row, keeps its chunk: one round, one run and one attempt each', async () => {
   const { child, ran } = await startChild(60_000);
-  const execution = await fleet.client.execute({ functionId: 'block', method: 'run' }, [[`${3 * LEASE_MS}`], [`${3 * LEASE_MS}`], ['0'], ['0']], { maxAttempts: 3 }); // prettier-ignore
+  const execution = await fleet.client.execute(
+    { functionId: 'block', method: 'run' },
+    [[`${3 * LEASE_MS}`], [`${3 * LEASE_MS}`], ['0'], ['0']],
+    { maxAttempts: 3 },
+  );
   expect(await ended(execution)).toMatchObject({ state: 'done', round: 1, counts: { done: 4 }, message: null });
   expect(await execution.chunks()).toMatchObject([{ state: 'done', reason: null, items: 4 }]);
   for (const item of await itemsOf(execution.id))
@@ -79,16 +98,23 @@ test('a function that blocks its process for 3 leases, twice in a row, keeps its
 
 test('a function that never comes back: its item has failed with its time, and the others go to another node without an attempt', async () => {
   const hanging = await startChild(1_000);
-  const execution = await fleet.client.execute({ functionId: 'block', method: 'run' }, [['for-ever'], ['0'], ['0']], { maxAttempts: 1 }); // prettier-ignore
+  const execution = await fleet.client.execute({ functionId: 'block', method: 'run' }, [['for-ever'], ['0'], ['0']], {
+    maxAttempts: 1,
+  });
   await eventually(() => hanging.ran().length === 1);
   const other = await fleet.node(functionsOf({ block: () => 'elsewhere' }));
   expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 2, permanentlyFailed: 1 } });
   const [hung, ...rest] = await itemsOf(execution.id);
-  expect(hung).toMatchObject({ state: 'permanently-failed', attempts: 1, stderr: expect.stringContaining('no answer within 1000 ms, and its node hangs') }); // prettier-ignore
+  expect(hung).toMatchObject({
+    state: 'permanently-failed',
+    attempts: 1,
+    stderr: expect.stringContaining('no answer within 1000 ms, and its node hangs'),
+  });
   expect(rest).toMatchObject([1, 2].map(() => ({ state: 'done', attempts: 1, stdout: 'elsewhere' })));
   expect(hanging.ran()).toEqual(['0']);
   const silent = `select extract(epoch from clock() - seen_at)::float8 as s from node where id like $1`;
-  const age = async () => (await fleet.database.pool.query<{ s: number }>(silent, [`%-${hanging.child.pid}-%`])).rows[0]!.s; // prettier-ignore
+  const age = async () =>
+    (await fleet.database.pool.query<{ s: number }>(silent, [`%-${hanging.child.pid}-%`])).rows[0]!.s;
   await eventually(async () => (await age()) > 4, { what: 'the hanging node to go silent' }); // heartbeats come every 3 s
   await other();
   await expectWhole();

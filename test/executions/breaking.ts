@@ -2,7 +2,10 @@ import type { QueryConfig } from 'pg';
 import { createPool } from '../../postgres/pool';
 import type { Client, Pool } from '../../postgres/pool';
 
-/** Which statements of a pool fail as if the session were lost: before they reach the server, or after it has done them. */
+/**
+ * Which statements of a pool fail as if the session were lost: before they reach the server, or
+ * after it has done them.
+ */
 export interface Breaking {
   name: string | null;
   when: 'before' | 'after';

@@ -6,7 +6,10 @@ import { exorciseGhosts, summonGhosts } from './ghosts';
 import type { Fleet } from './helpers';
 import { ended, lists, openFleet, Runs } from './helpers';
 
-/** Every statement of the dispatch fails as if its session were lost, before and after the server has done it. */
+/**
+ * Every statement of the dispatch fails as if its session were lost, before and after the server
+ * has done it.
+ */
 
 const runs = new Runs();
 const echo = { echo: runs.echo };
@@ -54,7 +57,8 @@ describe('a crash after each step of dispatch', () => {
   )(
     '%s %s, %i times: every item ends 100 or -2, run once where nothing was lost',
     async (when, name, times) => {
-      // Chunks come back where one of its nodes took too much: closing and giving back are steps of that.
+      // Chunks come back where one of its nodes took too much: closing and giving back are steps of
+      // that.
       const returns = ['close-chunk', 'give-back-items'].includes(name);
       if (returns) await summonGhosts(fleet, 'ghost-1');
       Object.assign(breaking, { name, when, times, broke: 0 });

@@ -21,7 +21,8 @@ describe('executions', () => {
         throw new Error('not today');
       },
       odd: () => ({ exitCode: 'none' }) as never,
-      slow: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))), // prettier-ignore
+      slow: (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
       env: (_, { env, method }) => ({ stdout: `${method} ${env['NAME']}`, stderr: 'x'.repeat(70_000) }),
     });
     for (let i = 0; i < 4; i++) await fleet.node({ maxAttempts: 4, attributes: { zone: i < 2 ? 'eu' : 'us' } });
@@ -66,7 +67,9 @@ describe('executions', () => {
     const plain = await fleet.startNode();
     const execution = await run('echo', lists(6), { attributes: { zone: 'us' } });
     await ended(execution);
-    const { rows } = await fleet.database.pool.query<{ id: string }>(`select id from node where attributes ->> 'zone' = 'us' order by id`); // prettier-ignore
+    const { rows } = await fleet.database.pool.query<{ id: string }>(
+      `select id from node where attributes ->> 'zone' = 'us' order by id`,
+    );
     expect((await execution.chunks()).map(({ node }) => node).sort()).toEqual(rows.map(({ id }) => id));
     await plain();
   });
@@ -87,7 +90,13 @@ describe('executions', () => {
     await ended(execution);
     expect(new Set((await execution.chunks()).map(({ node }) => node)).size).toBe(3);
     for await (const item of execution.items())
-      expect(item).toMatchObject({ state: 'permanently-failed', attempts: 3, exitCode: 3, stdout: 'half', stderr: 'no' }); // prettier-ignore
+      expect(item).toMatchObject({
+        state: 'permanently-failed',
+        attempts: 3,
+        exitCode: 3,
+        stdout: 'half',
+        stderr: 'no',
+      });
   });
 
   test.each([
@@ -105,7 +114,8 @@ describe('executions', () => {
     const slow = await run('slow', [['x']], { timeoutMs: 50 }, { maxAttempts: 1 });
     const env = await run('env', [['x']], { envVars: { NAME: 'muster' } });
     await Promise.all([ended(slow), ended(env)]);
-    for await (const item of slow.items()) expect(item).toMatchObject({ exitCode: null, stderr: 'no answer within 50 ms' }); // prettier-ignore
+    for await (const item of slow.items())
+      expect(item).toMatchObject({ exitCode: null, stderr: 'no answer within 50 ms' });
     for await (const item of env.items()) {
       expect(item.stdout).toBe('run muster');
       expect(item.stderr).toMatch(/^x{65536}\n\[cut: 70000 bytes, the limit is 65536\]$/);
@@ -117,7 +127,9 @@ describe('executions', () => {
     await ended(execution);
     expect(runs.all).toHaveLength(5);
     const document = await execution.results();
-    const [[chunk, { peer, results }]] = Object.entries(document.chunks) as [[string, (typeof document.chunks)[string]]]; // prettier-ignore
+    const [[chunk, { peer, results }]] = Object.entries(document.chunks) as [
+      [string, (typeof document.chunks)[string]],
+    ];
     expect(chunk).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(await fleet.nodeIds()).toContain(peer);
     expect(document).toEqual({ chunks: expect.anything(), code: '200', request_id: execution.id });
@@ -137,10 +149,22 @@ describe('executions', () => {
   });
 
   test('E2: partial results and progress while it runs; cancel ends it, interrupts what runs, and keeps what was done', async () => {
-    const node = await fleet.node(functionsOf({ some: (args, { signal }) => (args[0] === 'item-0' ? 'first' : new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))) })); // prettier-ignore
+    const node = await fleet.node(
+      functionsOf({
+        some: (args, { signal }) =>
+          args[0] === 'item-0'
+            ? 'first'
+            : new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+      }),
+    );
     const execution = await run('some', lists(3));
     const progress = await eventually(async () => ((now) => now.counts.done === 1 && now)(await execution.progress()));
-    expect(progress).toEqual({ state: 'in-progress', items: 3, share: 1 / 3, counts: { created: 0, inProgress: 2, done: 1, failed: 0, permanentlyFailed: 0 } }); // prettier-ignore
+    expect(progress).toEqual({
+      state: 'in-progress',
+      items: 3,
+      share: 1 / 3,
+      counts: { created: 0, inProgress: 2, done: 1, failed: 0, permanentlyFailed: 0 },
+    });
     expect(await execution.results()).toMatchObject({
       message: 'in-progress: 1 of 3 items done, 0 permanently failed',
     });
@@ -173,7 +197,9 @@ describe('executions', () => {
 
   test('a rate per target host: 10 runs at 20 a second to one host take at least 450 ms, other hosts wait for none', async () => {
     const at: Record<string, number[]> = {};
-    const node = await fleet.node(functionsOf({ call: ([url]) => void (at[new URL(url!).host] ??= []).push(performance.now()) })); // prettier-ignore
+    const node = await fleet.node(
+      functionsOf({ call: ([url]) => void (at[new URL(url!).host] ??= []).push(performance.now()) }),
+    );
     const urls = lists(20).map((_, i) => [`https://${i % 2 === 0 ? 'one' : 'two'}.example/${i}`]);
     await ended(await run('call', urls, { ratePerHost: 20, concurrency: 4 }));
     for (const times of Object.values(at)) {
@@ -187,11 +213,15 @@ describe('executions', () => {
     await expect(run('', lists(1))).rejects.toThrow('functionId: expected 1-512 bytes');
     await expect(fleet.client.execute({ functionId: 'a' } as never, lists(1))).rejects.toThrow('method: expected');
     await expect(run('echo', lists(1), { nodes: 3 })).rejects.toThrow('config.nodes: expected only numberOfNodes');
-    await expect(run('echo', lists(1), { numberOfNodes: 0 })).rejects.toThrow('config.numberOfNodes: expected a whole number'); // prettier-ignore
+    await expect(run('echo', lists(1), { numberOfNodes: 0 })).rejects.toThrow(
+      'config.numberOfNodes: expected a whole number',
+    );
     await expect(run('echo', [['a\0b']])).rejects.toThrow('arguments[0][0]: expected text without NUL');
     await expect(run('echo', [['x'.repeat(300_000)]])).rejects.toThrow('arguments[0]: expected at most 262144 bytes');
     await expect(run('echo', [])).rejects.toThrow('expected at least one argument list');
-    await expect(fleet.client.execution('0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11').status()).rejects.toMatchObject({ code: 'NOT_FOUND' }); // prettier-ignore
+    await expect(fleet.client.execution('0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b11').status()).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
     expect(() => fleet.client.execution('17')).toThrow('execution: expected a uuid, got "17"');
   });
 });

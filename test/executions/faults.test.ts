@@ -22,7 +22,9 @@ describe('nodes that are not there', () => {
   test('E3: 0 nodes: it stays CREATED, says so, and goes on when a node appears', async () => {
     const plain = await fleet.startNode({ executions: { rollCallMs: 300 } }); // leads, and has no batch support
     const execution = await run('echo', lists(5), { numberOfNodes: 2 });
-    const view = await eventually(async () => ((now) => now.message?.startsWith('no node answered') && now)(await execution.status())); // prettier-ignore
+    const view = await eventually(async () =>
+      ((now) => now.message?.startsWith('no node answered') && now)(await execution.status()),
+    );
     expect(view).toMatchObject({ state: 'created', round: 0, counts: { created: 5 } });
     const node = await fleet.node();
     expect(await ended(execution)).toMatchObject({ state: 'done', message: null });
@@ -53,7 +55,9 @@ describe('nodes that are not there', () => {
     const stops = [];
     for (let i = 0; i < 9; i++) stops.push(await fleet.node());
     stops.push(
-      await fleet.node({ ...functionsOf({ echo: (args, call) => (failed < 10 ? (failed++, { exitCode: 1 }) : echo.echo(args, call)) }) }), // prettier-ignore
+      await fleet.node({
+        ...functionsOf({ echo: (args, call) => (failed < 10 ? (failed++, { exitCode: 1 }) : echo.echo(args, call)) }),
+      }),
     );
     const execution = await run('echo', lists(100), { numberOfNodes: 10 });
     const view = await ended(execution);
@@ -67,7 +71,14 @@ describe('nodes that are not there', () => {
 
   test('a node that drains hands back what it has not begun, at once and without an attempt', async () => {
     let hold = true;
-    const first = await fleet.node(functionsOf({ echo: async (args, call) => { runs.note(args, call); while (hold) await new Promise((go) => setTimeout(go, 5)); } })); // prettier-ignore
+    const first = await fleet.node(
+      functionsOf({
+        echo: async (args, call) => {
+          runs.note(args, call);
+          while (hold) await new Promise((go) => setTimeout(go, 5));
+        },
+      }),
+    );
     const execution = await run('echo', lists(20));
     await eventually(() => runs.all.length === 1);
     const second = await fleet.node();
@@ -90,7 +101,13 @@ describe('workflows that are lost', () => {
   test('E7: terminated on the way, and nobody is told: the sweeper begins it anew, and it adopts what is there', async () => {
     let hold = true;
     const node = await fleet.node(
-      functionsOf({ echo: async (args, call) => { runs.note(args, call); while (hold && args[0] === 'item-3') await new Promise((go) => setTimeout(go, 5)); return 'ok'; } }), // prettier-ignore
+      functionsOf({
+        echo: async (args, call) => {
+          runs.note(args, call);
+          while (hold && args[0] === 'item-3') await new Promise((go) => setTimeout(go, 5));
+          return 'ok';
+        },
+      }),
       { sweepEveryMs: 100 },
     );
     const executions = await Promise.all([run('echo', lists(6)), run('echo', lists(6)), run('echo', lists(6))]);

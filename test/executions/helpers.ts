@@ -27,11 +27,21 @@ export const openFleet = async (
     node: (executions: Partial<ExecutionSettings> = {}, options: Partial<NodeOptions> = {}) =>
       own.startNode({
         ...options,
-        executions: { ...functionsOf(functions), retryBaseMs: 10, rollCallMs: 500, leaseMs: 3_000, ...settings, ...executions },
-      }), // prettier-ignore
+        executions: {
+          ...functionsOf(functions),
+          retryBaseMs: 10,
+          rollCallMs: 500,
+          leaseMs: 3_000,
+          ...settings,
+          ...executions,
+        },
+      }),
     run: (functionId: string, input: readonly string[][], config: object = {}, options: ExecuteOptions = {}) =>
       own.client.execute({ functionId, method: 'run', config }, input, options),
-    nodeIds: async () => (await own.database.pool.query<{ id: string }>('select id from node where batch order by id')).rows.map(({ id }) => id), // prettier-ignore
+    nodeIds: async () =>
+      (await own.database.pool.query<{ id: string }>('select id from node where batch order by id')).rows.map(
+        ({ id }) => id,
+      ),
   });
 };
 

@@ -38,8 +38,14 @@ const url = (path: string): string => `http://127.0.0.1:${port}${path}`;
 describe('an HTTP call per item', () => {
   test('the body of a 2xx answer is standard output, exit code 0; with it goes an idempotency key', async () => {
     expect(await run([url('/one?x=1')])).toMatchObject({ exitCode: 0, stdout: 'hello ', stderr: '' });
-    expect(await run([url('/two'), 'text', 'X-Kind: one'], 'post')).toMatchObject({ exitCode: 0, stdout: 'hello text' }); // prettier-ignore
-    expect(seen.map((one) => [one.method, one.url, one.body])).toEqual([['GET', '/one?x=1', ''], ['POST', '/two', 'text']]); // prettier-ignore
+    expect(await run([url('/two'), 'text', 'X-Kind: one'], 'post')).toMatchObject({
+      exitCode: 0,
+      stdout: 'hello text',
+    });
+    expect(seen.map((one) => [one.method, one.url, one.body])).toEqual([
+      ['GET', '/one?x=1', ''],
+      ['POST', '/two', 'text'],
+    ]);
     expect(seen[1]!.headers).toMatchObject({ 'idempotency-key': 'e-1/3', 'x-kind': 'one' });
   });
   test.each([404, 500, 302])('%i is its exit code; a redirect is not followed', async (status) => {
@@ -47,17 +53,29 @@ describe('an HTTP call per item', () => {
     expect(seen).toHaveLength(1);
   });
   test('what is not allowed is not called', async () => {
-    expect(await run([url('/')], 'GET', ['example.com'])).toMatchObject({ exitCode: null, nodeError: expect.stringContaining(`the host 127.0.0.1:${port} is not allowed here`) }); // prettier-ignore
+    expect(await run([url('/')], 'GET', ['example.com'])).toMatchObject({
+      exitCode: null,
+      nodeError: expect.stringContaining(`the host 127.0.0.1:${port} is not allowed here`),
+    });
     expect(await run([`http://localhost:${port}/`], 'GET', ['localhost'])).toMatchObject({ exitCode: 0 });
     expect(seen).toHaveLength(1);
-    expect(await run([url('/')], 'GET', [])).toMatchObject({ nodeError: expect.stringContaining('its config allows no host') }); // prettier-ignore
-    expect(await servedFunctions({ functions: new Map(), functionStore: null, memoryBytes: 1, httpAllow: [] })).toEqual([]); // prettier-ignore
+    expect(await run([url('/')], 'GET', [])).toMatchObject({
+      nodeError: expect.stringContaining('its config allows no host'),
+    });
+    expect(await servedFunctions({ functions: new Map(), functionStore: null, memoryBytes: 1, httpAllow: [] })).toEqual(
+      [],
+    );
   });
   test('what is no URL, and no verb, is said', async () => {
     expect(await run([])).toMatchObject({ nodeError: 'arguments[0]: expected an http or https URL, got nothing' });
     expect(await run(['file:///etc/passwd'])).toMatchObject({ nodeError: expect.stringContaining('arguments[0]') });
-    expect(await run([url('/')], 'BREW')).toMatchObject({ nodeError: expect.stringContaining('method: expected one of GET') }); // prettier-ignore
-    expect(await run(['http://127.0.0.1:1/'])).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ECONNREFUSED') }); // prettier-ignore
+    expect(await run([url('/')], 'BREW')).toMatchObject({
+      nodeError: expect.stringContaining('method: expected one of GET'),
+    });
+    expect(await run(['http://127.0.0.1:1/'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('ECONNREFUSED'),
+    });
   });
   test('a large answer is kept up to the limit, and counted', async () => {
     const outcome = await run([url('/large')]);

@@ -30,16 +30,34 @@ const valueOf = (text: string, metric: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(metric.length + 1));
 };
 const become = (expected: Record<string, number>): Promise<unknown> =>
-  eventually(async () => {
-    const text = await scrape();
-    return Object.entries(expected).every(([metric, value]) => valueOf(text, metric) === value);
-  }, { everyMs: 200, what: async () => `${JSON.stringify(expected)}, but ${(await scrape()).split('\n').filter((line) => /^muster_(item|chunk|exec)/.test(line)).join('\n')}` }); // prettier-ignore
-const none = { 'muster_executions{state="created"}': 0, 'muster_executions{state="in-progress"}': 0, 'muster_executions_without_nodes': 0 }; // prettier-ignore
+  eventually(
+    async () => {
+      const text = await scrape();
+      return Object.entries(expected).every(([metric, value]) => valueOf(text, metric) === value);
+    },
+    {
+      everyMs: 200,
+      what: async () =>
+        `${JSON.stringify(expected)}, but ${(await scrape())
+          .split('\n')
+          .filter((line) => /^muster_(item|chunk|exec)/.test(line))
+          .join('\n')}`,
+    },
+  );
+const none = {
+  'muster_executions{state="created"}': 0,
+  'muster_executions{state="in-progress"}': 0,
+  muster_executions_without_nodes: 0,
+};
 
 test('runs by what they left behind, how long they took, and what is open', async () => {
   hold = true;
   await become({ ...none, 'muster_item_runs_total{state="done"}': 0 });
-  const execution = await muster.client.execute({ functionId: 'work', method: 'run' }, [['ok'], ['fails'], ['ok'], ['held']], { maxAttempts: 2 }); // prettier-ignore
+  const execution = await muster.client.execute(
+    { functionId: 'work', method: 'run' },
+    [['ok'], ['fails'], ['ok'], ['held']],
+    { maxAttempts: 2 },
+  );
   await become({
     'muster_executions{state="in-progress"}': 1,
     'muster_execution_items{state="done"}': 2,
@@ -63,9 +81,16 @@ test('runs by what they left behind, how long they took, and what is open', asyn
 });
 
 test('chunks given back by why, and executions that wait for nodes', async () => {
-  await muster.database.pool.query(`insert into node (id, task_queue, functions, batch, attributes, started_at, seen_at) values ('ghost', '', '{work}', true, '{"zone": "ghosts"}', clock(), clock() + interval '1 hour')`); // prettier-ignore
-  const execution = await muster.client.execute({ functionId: 'work', method: 'run', config: { attributes: { zone: 'ghosts' } } }, lists(3)); // prettier-ignore
-  await eventually(async () => valueOf(await scrape(), 'muster_chunks_given_back_total{reason="undelivered"}')! >= 1, { everyMs: 200 }); // prettier-ignore
+  await muster.database.pool.query(
+    `insert into node (id, task_queue, functions, batch, attributes, started_at, seen_at) values ('ghost', '', '{work}', true, '{"zone": "ghosts"}', clock(), clock() + interval '1 hour')`,
+  );
+  const execution = await muster.client.execute(
+    { functionId: 'work', method: 'run', config: { attributes: { zone: 'ghosts' } } },
+    lists(3),
+  );
+  await eventually(async () => valueOf(await scrape(), 'muster_chunks_given_back_total{reason="undelivered"}')! >= 1, {
+    everyMs: 200,
+  });
   await muster.database.pool.query(`delete from node where id = 'ghost'`);
   await become({ muster_executions_without_nodes: 1 });
   await execution.cancel();

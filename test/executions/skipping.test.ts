@@ -5,7 +5,10 @@ import type { Skipping } from '../helpers/timeSkipping';
 import { startSkipping } from '../helpers/timeSkipping';
 import { lists } from './helpers';
 
-/** E3, E7, E8 on the time-skipping server: the roll call's 5 s, the start-up delay of 1 min, the requeue interval of 1 h. */
+/**
+ * E3, E7, E8 on the time-skipping server: the roll call's 5 s, the start-up delay of 1 min, the
+ * requeue interval of 1 h.
+ */
 describe('waits of an execution', () => {
   let skipping: Skipping;
   beforeAll(async () => {
@@ -20,10 +23,13 @@ describe('waits of an execution', () => {
         [id],
       )
     ).rows[0]!;
-  const turn = (id: string, n: number) => eventually(async () => ((now) => now.turn >= n && now.note !== 'x' && now)(await row(id))); // prettier-ignore
+  const turn = (id: string, n: number) =>
+    eventually(async () => ((now) => now.turn >= n && now.note !== 'x' && now)(await row(id)));
   const pass = (ms: number): Promise<unknown> => skipping.env.sleep(ms);
   const ghost = (): Promise<unknown> =>
-    skipping.database.pool.query(`insert into node (id, task_queue, batch, started_at, seen_at) values ('ghost', '', true, clock(), clock() + interval '1 day')`); // prettier-ignore
+    skipping.database.pool.query(
+      `insert into node (id, task_queue, batch, started_at, seen_at) values ('ghost', '', true, clock(), clock() + interval '1 day')`,
+    );
 
   test('E3: a roll call lasts 5 s; E8: without a node it is held again after the requeue interval', async () => {
     const execution = await skipping.client.execute({ functionId: 'f', method: 'run' }, lists(3));

@@ -15,12 +15,15 @@ beforeAll(async () => {
   const epoch = await scene.take(a, 'a', 60_000);
   await scene.record(a, 'a', epoch, { position: 0 }, { position: 2, ok: false, exitCode: 1 });
   await Scene.of(database.pool, oneEach(2));
-  await database.pool.query(`insert into node (id, task_queue, started_at, seen_at) values ('n', '', clock() - interval '1 hour', clock() + interval '1 hour')`); // prettier-ignore
+  await database.pool.query(
+    `insert into node (id, task_queue, started_at, seen_at) values ('n', '', clock() - interval '1 hour', clock() + interval '1 hour')`,
+  );
 });
 afterAll(() => database.drop());
 
 const PLANTS: Record<string, string> = {
-  'an execution counts its items by state': 'update execution set n_running = n_running - 1, n_created = n_created + 1 where n_running > 0',
+  'an execution counts its items by state':
+    'update execution set n_running = n_running - 1, n_created = n_created + 1 where n_running > 0',
   'a chunk counts its items in progress': 'update chunk set n_open = n_open - 1 where n_open > 1',
   'an item is in a chunk of its own execution': `update work_item set chunk_id = gen_random_uuid() where position = 0 and chunk_id is not null`,
   'items are numbered without gaps': 'update work_item set position = 77 where position = 1 and state = 0',
@@ -28,7 +31,7 @@ const PLANTS: Record<string, string> = {
   'nothing of an execution that is over is in progress': `update execution set state = -3, finished_at = clock() where n_running > 0`,
   'a taken chunk is held by a node, or closed in time': `update chunk set expires_at = clock() - interval '5 min' where state = 1`,
   'an open execution is looked at in time': `update execution set resume_at = clock() - interval '5 min' where n_running > 0`,
-}; // prettier-ignore
+};
 
 test('a whole store breaks none, and each has its plant', async () => {
   expect((await verifyStore(database.pool)).filter(({ violations }) => violations.length > 0)).toEqual([]);

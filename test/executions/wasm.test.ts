@@ -14,7 +14,13 @@ const store = mkdtempSync(path.join(tmpdir(), 'muster-functions-'));
 afterAll(() => rmSync(store, { recursive: true }));
 const MEMORY = 4 * 65_536;
 const limits = { stdoutBytes: 100, stderrBytes: 100 };
-const source = (over = {}) => ({ functions: new Map(), functionStore: store, memoryBytes: MEMORY, httpAllow: [], ...over }); // prettier-ignore
+const source = (over = {}) => ({
+  functions: new Map(),
+  functionStore: store,
+  memoryBytes: MEMORY,
+  httpAllow: [],
+  ...over,
+});
 
 const IMPORTS = `
   (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
@@ -47,7 +53,10 @@ describe('WebAssembly with WASI', () => {
   test('exit codes come back, and a trap is a failure of the run', async () => {
     expect(await ran('(func (export "_start") (call $exit (i32.const 7)))')).toMatchObject({ exitCode: 7 });
     expect(await ran('(func (export "_start"))')).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(await ran('(func (export "_start") unreachable)')).toMatchObject({ exitCode: null, nodeError: expect.stringContaining('unreachable') }); // prettier-ignore
+    expect(await ran('(func (export "_start") unreachable)')).toMatchObject({
+      exitCode: null,
+      nodeError: expect.stringContaining('unreachable'),
+    });
     expect(await ran('')).toMatchObject({ exitCode: null, nodeError: expect.stringContaining('no _start') });
   });
 
@@ -65,7 +74,10 @@ describe('WebAssembly with WASI', () => {
       (drop (call $poll (i32.const 0) (i32.const 64) (i32.const 1) (i32.const 128))))`;
     for (const body of ['(func (export "_start") (loop $on (br $on)))', sleep]) {
       const begun = performance.now();
-      expect(await ran(body, { ms: 300 })).toMatchObject({ exitCode: null, nodeError: expect.stringContaining('interrupted') }); // prettier-ignore
+      expect(await ran(body, { ms: 300 })).toMatchObject({
+        exitCode: null,
+        nodeError: expect.stringContaining('interrupted'),
+      });
       expect(performance.now() - begun).toBeLessThan(30_000);
     }
   });
@@ -83,7 +95,10 @@ describe('WebAssembly with WASI', () => {
       (then (local.set $n (i32.add (local.get $n) (i32.const 1))) (br $on)))) (call $exit (local.get $n)))`;
     expect(await ran(grow)).toMatchObject({ exitCode: 2 }); // from 2 pages to 4
     expect(await ran(grow, { over: { memoryBytes: 10 * 65_536 } })).toMatchObject({ exitCode: 8 });
-    expect(await ran(grow, { over: { memoryBytes: 65_536 } })).toMatchObject({ exitCode: null, stderr: expect.stringContaining('it needs 131072 bytes of memory, and this node gives 65536') }); // prettier-ignore
+    expect(await ran(grow, { over: { memoryBytes: 65_536 } })).toMatchObject({
+      exitCode: null,
+      stderr: expect.stringContaining('it needs 131072 bytes of memory, and this node gives 65536'),
+    });
     const outside = await assemble('o.wat', '(module (import "env" "memory" (memory 1)))');
     expect(() => limitMemory(outside, MEMORY)).toThrow('it takes its memory from outside');
     expect(() => limitMemory(Buffer.from('no module at all'), MEMORY)).toThrow('it is no WebAssembly module');
@@ -101,16 +116,26 @@ describe('WebAssembly with WASI', () => {
   });
 
   test('no files: nothing is preopened, other descriptors are bad, standard input is empty', async () => {
-    const open = (fd: number): string => `(call $path_open (i32.const ${fd}) (i32.const 0) (i32.const 256) (i32.const 1) (i32.const 0) (i64.const 1) (i64.const 1) (i32.const 0) (i32.const 0))`; // prettier-ignore
+    const open = (fd: number): string =>
+      `(call $path_open (i32.const ${fd}) (i32.const 0) (i32.const 256) (i32.const 1) (i32.const 0) (i64.const 1) (i64.const 1) (i32.const 0) (i32.const 0))`;
     for (const fd of [0, 1, 3, 4, 5]) {
-      const { exitCode } = await ran(`(func (export "_start") (i32.store8 (i32.const 256) (i32.const 46)) (call $exit ${open(fd)}))`); // prettier-ignore
+      const { exitCode } = await ran(
+        `(func (export "_start") (i32.store8 (i32.const 256) (i32.const 46)) (call $exit ${open(fd)}))`,
+      );
       expect(exitCode).not.toBe(0);
     }
-    expect(await ran('(func (export "_start") (call $exit (call $fd_write (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 4))))')).toMatchObject({ exitCode: 8 }); // prettier-ignore
-    const read = '(func (export "_start") (i32.store (i32.const 4) (i32.const 9)) (drop (call $fd_read (i32.const 0) (i32.const 8) (i32.const 1) (i32.const 4))) (call $exit (i32.load (i32.const 4))))'; // prettier-ignore
+    expect(
+      await ran(
+        '(func (export "_start") (call $exit (call $fd_write (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 4))))',
+      ),
+    ).toMatchObject({ exitCode: 8 });
+    const read =
+      '(func (export "_start") (i32.store (i32.const 4) (i32.const 9)) (drop (call $fd_read (i32.const 0) (i32.const 8) (i32.const 1) (i32.const 4))) (call $exit (i32.load (i32.const 4))))';
     expect(await ran(read)).toMatchObject({ exitCode: 0 });
     // Closing its outputs closes nothing of ours.
-    expect(await ran('(func (export "_start") (drop (call $fd_close (i32.const 1))) (drop (call $fd_close (i32.const 2))))')).toMatchObject({ exitCode: 0 }); // prettier-ignore
+    expect(
+      await ran('(func (export "_start") (drop (call $fd_close (i32.const 1))) (drop (call $fd_close (i32.const 2))))'),
+    ).toMatchObject({ exitCode: 0 });
   });
 
   test('a module is what its id says, or is not run; a method is a file of its folder', async () => {
@@ -122,10 +147,14 @@ describe('WebAssembly with WASI', () => {
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from([0, 1, 0])]));
     expect(await runOf(id)).toMatchObject({ exitCode: null, stderr: expect.stringContaining('has another content') });
-    expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({ stderr: expect.stringContaining('its function store has no') }); // prettier-ignore
+    expect(await runOf(`bafkrei${'a'.repeat(52)}`)).toMatchObject({
+      stderr: expect.stringContaining('its function store has no'),
+    });
     const executor = await makeExecutor(source(), { functionId: id, method: '../../secret', concurrency: 1, limits });
     const call = { method: '', env: {}, position: 0, executionId: 'e', signal: AbortSignal.timeout(1_000) };
-    expect(await executor.run([], call)).toMatchObject({ stderr: expect.stringContaining('method: expected a file name') }); // prettier-ignore
+    expect(await executor.run([], call)).toMatchObject({
+      stderr: expect.stringContaining('method: expected a file name'),
+    });
   });
 });
 
@@ -142,7 +171,10 @@ describe('a real WASI echo.wasm over 20 URLs and 4 nodes', () => {
   afterAll(() => fleet.stop());
 
   test('E4 E6 E13: chunks {0,4,8,12,16} ... {3,7,11,15,19}, every exit code 0, the result document', async () => {
-    const execution = await fleet.client.execute({ functionId: id, method: 'echo.wasm', config: { numberOfNodes: 4 } }, urls); // prettier-ignore
+    const execution = await fleet.client.execute(
+      { functionId: id, method: 'echo.wasm', config: { numberOfNodes: 4 } },
+      urls,
+    );
     expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 20 } });
     const { chunks, code, request_id } = await execution.results();
     expect({ code, request_id }).toEqual({ code: '200', request_id: execution.id });
@@ -151,7 +183,12 @@ describe('a real WASI echo.wasm over 20 URLs and 4 nodes', () => {
       slugs: Object.values(results).map(({ arguments: [url] }) => Number(url!.split('-').at(-1))),
     }));
     expect(new Set(found.map(({ peer }) => peer)).size).toBe(4);
-    expect(found.map(({ slugs }) => slugs).sort((a, b) => a[0]! - b[0]!)).toEqual([[0, 4, 8, 12, 16], [1, 5, 9, 13, 17], [2, 6, 10, 14, 18], [3, 7, 11, 15, 19]]); // prettier-ignore
+    expect(found.map(({ slugs }) => slugs).sort((a, b) => a[0]! - b[0]!)).toEqual([
+      [0, 4, 8, 12, 16],
+      [1, 5, 9, 13, 17],
+      [2, 6, 10, 14, 18],
+      [3, 7, 11, 15, 19],
+    ]);
     for (const { results } of Object.values(chunks))
       for (const [key, entry] of Object.entries(results)) {
         const [url] = entry.arguments;

@@ -20,12 +20,14 @@ const sizeAndIndexes = fc.integer({ min: 1, max: 8_000 }).chain((size) =>
 
 test('D6 D12: ones, set, clear, read and count are the same in TypeScript and in SQL', async () => {
   const compare = async ({ size, indexes }: { size: number; indexes: number[] }): Promise<void> => {
-    const { rows } = await database.pool.query<Record<'ones' | 'cleared' | 'again', Buffer> & { open: number; bits: number[] }>(
+    const { rows } = await database.pool.query<
+      Record<'ones' | 'cleared' | 'again', Buffer> & { open: number; bits: number[] }
+    >(
       `with b as (select ones($1) as ones, put_bits(ones($1), $2::int[], 0) as cleared)
        select ones, cleared, put_bits(cleared, ($2::int[])[1:1], 1) as again, bit_count(cleared)::int as open,
          (select array_agg(get_bit(cleared, i) order by at) from unnest($2::int[]) with ordinality u (i, at)) as bits from b`,
       [size, indexes],
-    ); // prettier-ignore
+    );
     const found = rows[0]!;
     const cleared = putBits(ones(size), indexes, 0);
     expect(Buffer.from(ones(size)).equals(found.ones)).toBe(true);
@@ -39,7 +41,11 @@ test('D6 D12: ones, set, clear, read and count are the same in TypeScript and in
 });
 
 test('D12: size 100, set and clear 57; index 0 is an item; the count is of the items alone', () => {
-  const none = putBits(ones(100), Array.from({ length: 100 }, (_, i) => i), 0); // prettier-ignore
+  const none = putBits(
+    ones(100),
+    Array.from({ length: 100 }, (_, i) => i),
+    0,
+  );
   const set = putBits(none, [57], 1);
   expect([getBit(set, 57), getBit(set, 56), getBit(set, 58), countBits(set)]).toEqual([1, 0, 0, 1]);
   expect(countBits(putBits(set, [57], 0))).toBe(0);

@@ -4,7 +4,10 @@ import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
-/** Locks are taken in one order whatever the order of a call: nothing deadlocks (store.md section 5). Asked of the statements themselves: the client sorts, and retries. */
+/**
+ * Locks are taken in one order whatever the order of a call: nothing deadlocks (store.md section
+ * 5). Asked of the statements themselves: the client sorts, and retries.
+ */
 
 let shop: FanoutShop;
 beforeAll(async () => {
@@ -27,7 +30,8 @@ test('D10: bulk acks over many segments and fan-outs in opposite orders, beside 
     for (let i = 0; i < 6; i++) work.push(insertSegments(shop.pool, fanouts[1]!.id, 9, null));
     work.push(reopenItems(shop.pool, reopened), sealFanout(shop.pool, last!.id));
     const ends = await Promise.allSettled(work);
-    // A reopen of what became complete meanwhile is refused (MU001); anything else would be a deadlock or a bug.
+    // A reopen of what became complete meanwhile is refused (MU001); anything else would be a
+    // deadlock or a bug.
     const failed = ends.filter(
       (end) => end.status === 'rejected' && (end.reason as { code?: string }).code !== 'MU001',
     );

@@ -4,12 +4,15 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** Completion reaches a webhook (signed) or a waiting client; a workflow: helper.test.ts. On a whole Muster. */
+/**
+ * Completion reaches a webhook (signed) or a waiting client; a workflow: helper.test.ts. On a whole
+ * Muster.
+ */
 
 let muster: TestMuster;
 let receiver: Receiver;
 beforeAll(async () => {
-  muster = await startMuster([], { callbacks: { allow: ['127.0.0.1'], secret: SECRET }}); // prettier-ignore
+  muster = await startMuster([], { callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
 });
 beforeEach(async () => {
   receiver = await startReceiver();
@@ -35,9 +38,15 @@ test('D3: one signed message of the completion, with the user key; repeated acks
     {
       type: 'fanout.completed',
       timestamp: completed[0]!.completedAt,
-      data: { type: 'fanout.completed', fanout: id, userKey: 'import 17', items: 300, endedAt: completed[0]!.completedAt },
+      data: {
+        type: 'fanout.completed',
+        fanout: id,
+        userKey: 'import 17',
+        items: 300,
+        endedAt: completed[0]!.completedAt,
+      },
     },
-  ]); // prettier-ignore
+  ]);
   const { rows } = await muster.database.pool.query('select attempts from notification where fanout_id is not null');
   expect(rows).toEqual([{ attempts: 1 }]);
 });
@@ -46,7 +55,9 @@ test('D3 D15: the client library: a client that waits resolves with the seal tha
   const { id } = await muster.client.openFanout({ segmentSize: 5 });
   const added = await muster.client.addItems(id, 23);
   const seen: string[] = [];
-  const waiting = muster.client.waitForFanout(id, { onProgress: ({ state, open }) => void seen.push(`${state} ${open}`) }); // prettier-ignore
+  const waiting = muster.client.waitForFanout(id, {
+    onProgress: ({ state, open }) => void seen.push(`${state} ${open}`),
+  });
   await eventually(() => seen.includes('open 23'));
   await muster.client.ackItems(added);
   await eventually(() => seen.includes('open 0'));
@@ -59,9 +70,15 @@ test('waitForFanout: a timeout has a code of its own, an abort its reason; the f
   const { id } = await muster.client.openFanout();
   await muster.client.addItems(id, 1);
   await muster.client.sealFanout(id);
-  await expect(muster.client.waitForFanout(id, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('sealed with 1 open segments after 50 ms') }); // prettier-ignore
+  await expect(muster.client.waitForFanout(id, { timeoutMs: 50 })).rejects.toMatchObject({
+    code: 'TIMEOUT',
+    message: expect.stringContaining('sealed with 1 open segments after 50 ms'),
+  });
   const stop = new AbortController();
-  const waiting = muster.client.waitForFanout(id, { signal: stop.signal, onProgress: () => setTimeout(() => stop.abort('enough'), 60) }); // prettier-ignore
+  const waiting = muster.client.waitForFanout(id, {
+    signal: stop.signal,
+    onProgress: () => setTimeout(() => stop.abort('enough'), 60),
+  });
   await expect(waiting).rejects.toBe('enough');
   expect((await muster.client.getFanout(id))!.state).toBe('sealed');
 });

@@ -14,7 +14,10 @@ import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import { expectWhole } from '../helpers/whole';
 import type { Told, UserActivities } from './workflows/user';
 
-/** `muster/workflow`: a user's own workflow fans out and goes on when all is acked, through a real Muster. */
+/**
+ * `muster/workflow`: a user's own workflow fans out and goes on when all is acked, through a real
+ * Muster.
+ */
 
 const STORED = path.join(__dirname, 'histories', 'fan-out.user.json');
 
@@ -41,15 +44,27 @@ beforeEach(() => void (send = ackTwice));
 
 let runs = 0;
 const start = async (name: string, ...args: unknown[]) =>
-  (await muster.client.temporal()).workflow.start(name, { workflowId: `${muster.prefix}-run-${++runs}`, taskQueue: worker.taskQueue, args }); // prettier-ignore
-const run = async <R>(name: string, ...args: unknown[]): Promise<R> => (await start(name, ...args)).result() as Promise<R>; // prettier-ignore
+  (await muster.client.temporal()).workflow.start(name, {
+    workflowId: `${muster.prefix}-run-${++runs}`,
+    taskQueue: worker.taskQueue,
+    args,
+  });
+const run = async <R>(name: string, ...args: unknown[]): Promise<R> =>
+  (await start(name, ...args)).result() as Promise<R>;
 const failureOf = async (work: Promise<unknown>): Promise<unknown> => {
-  const error = await work.then(() => null, (caught: unknown) => caught); // prettier-ignore
+  const error = await work.then(
+    () => null,
+    (caught: unknown) => caught,
+  );
   return error instanceof WorkflowFailedError ? error.cause : error;
 };
 
 test('D3: opens, adds, sends, seals, and goes on when all is acked: 30,000 items, no id in its history', async () => {
-  const handle = await start('fanOut', [10_000, 1, 19_999], { prefix: muster.prefix, userKey: 'month', segmentSize: 8_000 }); // prettier-ignore
+  const handle = await start('fanOut', [10_000, 1, 19_999], {
+    prefix: muster.prefix,
+    userKey: 'month',
+    segmentSize: 8_000,
+  });
   const told = (await handle.result()) as Told;
   expect(told.end).toMatchObject({ type: 'fanout.completed', userKey: 'month', items: 30_000 });
   expect(told.ranges.reduce((sum, { items }) => sum + items, 0)).toBe(30_000);
@@ -64,7 +79,9 @@ test('D3: the last ack comes after the seal: the signal wakes the workflow, once
   let sent: string[] = [];
   send = async (fanout, ranges) => void (sent = [...itemIds(fanout, ranges)]);
   const handle = await start('fanOut', [500], { prefix: muster.prefix });
-  await eventually(async () => sent.length === 500 && (await muster.client.getFanout(sent[0]!.split(':')[0]!))!.state === 'sealed'); // prettier-ignore
+  await eventually(
+    async () => sent.length === 500 && (await muster.client.getFanout(sent[0]!.split(':')[0]!))!.state === 'sealed',
+  );
   await muster.client.ackItems(sent);
   const told = (await handle.result()) as Told;
   expect(told).toMatchObject({ completeAtSeal: false, end: { type: 'fanout.completed', items: 500 } });
@@ -92,9 +109,18 @@ test('it may continue as new while the items are on their way; two at once get e
 });
 
 test('D1: what cannot be is refused at once, with a type of its own', async () => {
-  expect(await failureOf(run('addAfterSeal', { prefix: muster.prefix }))).toMatchObject({ type: 'MusterFanoutSealed', message: expect.stringContaining('is complete: nothing can be added after the seal') }); // prettier-ignore
-  expect(await failureOf(run('fanOut', [0], { prefix: muster.prefix }))).toMatchObject({ type: 'MusterInvalidFanout', message: expect.stringMatching(/items: expected a whole number from 1 to \d+, got 0/) }); // prettier-ignore
-  expect(await failureOf(run('fanOut', [1], { prefix: muster.prefix, segmentSize: 9_000 }))).toMatchObject({ type: 'MusterInvalidFanout', message: expect.stringContaining('segmentSize') }); // prettier-ignore
+  expect(await failureOf(run('addAfterSeal', { prefix: muster.prefix }))).toMatchObject({
+    type: 'MusterFanoutSealed',
+    message: expect.stringContaining('is complete: nothing can be added after the seal'),
+  });
+  expect(await failureOf(run('fanOut', [0], { prefix: muster.prefix }))).toMatchObject({
+    type: 'MusterInvalidFanout',
+    message: expect.stringMatching(/items: expected a whole number from 1 to \d+, got 0/),
+  });
+  expect(await failureOf(run('fanOut', [1], { prefix: muster.prefix, segmentSize: 9_000 }))).toMatchObject({
+    type: 'MusterInvalidFanout',
+    message: expect.stringContaining('segmentSize'),
+  });
 });
 
 test('replay: the histories of this run and the stored one; a changed workflow fails', async () => {
@@ -106,5 +132,7 @@ test('replay: the histories of this run and the stored one; a changed workflow f
   const stored: unknown = JSON.parse(readFileSync(STORED, 'utf8'));
   await Worker.runReplayHistory({ workflowBundle }, stored, 'stored/fan-out');
   const changed = await bundleWorkflows(require.resolve('./workflows/changed'));
-  await expect(Worker.runReplayHistory({ workflowBundle: changed }, stored, 'stored/fan-out')).rejects.toThrow(/[Nn]ondetermini/); // prettier-ignore
+  await expect(Worker.runReplayHistory({ workflowBundle: changed }, stored, 'stored/fan-out')).rejects.toThrow(
+    /[Nn]ondetermini/,
+  );
 });

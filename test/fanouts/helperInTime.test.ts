@@ -8,13 +8,18 @@ import { testServerPath } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import '../helpers/muster'; // quiets the SDK's own log
 
-/** The waiting of `muster/workflow`, over hours, on the time-skipping server; Muster's side of the queue as plain functions. */
+/**
+ * The waiting of `muster/workflow`, over hours, on the time-skipping server; Muster's side of the
+ * queue as plain functions.
+ */
 
 const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
 let env: TestWorkflowEnvironment;
 let workflowBundle: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
-  env = await TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: testServerPath() } } }); // prettier-ignore
+  env = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: testServerPath() } },
+  });
   workflowBundle = await bundleWorkflowCode({ workflowsPath: require.resolve('./workflows/user'), logger });
 });
 afterAll(() => env.teardown());
@@ -25,7 +30,11 @@ interface World {
   fanout(): Promise<string>;
 }
 const withMuster = async (
-  fakes: { end?: (id: string, hours: number) => FanoutEnded | null; whileAsked?: (id: string) => Promise<void>; failFirstAdd?: boolean }, // prettier-ignore
+  fakes: {
+    end?: (id: string, hours: number) => FanoutEnded | null;
+    whileAsked?: (id: string) => Promise<void>;
+    failFirstAdd?: boolean;
+  },
   work: (world: World) => Promise<void>,
 ): Promise<void> => {
   const world: World = { asked: [], adds: [], fanout: () => eventually(() => sealed !== '' && sealed) };
@@ -51,15 +60,29 @@ const withMuster = async (
   };
   const own = { sendMessages: async () => undefined };
   const muster = await Worker.create({ connection: env.nativeConnection, taskQueue: 'muster', activities });
-  const user = await Worker.create({ connection: env.nativeConnection, taskQueue: 'user', workflowBundle, activities: own }); // prettier-ignore
+  const user = await Worker.create({
+    connection: env.nativeConnection,
+    taskQueue: 'user',
+    workflowBundle,
+    activities: own,
+  });
   await muster.runUntil(user.runUntil(work(world)));
 };
 let runs = 0;
 const start = (adds: number[], options: object = {}) =>
   env.client.workflow.start('fanOut', { workflowId: `fan-${++runs}`, taskQueue: 'user', args: [adds, options] });
-const ended = (fanout: string, type: FanoutEnded['type'] = 'fanout.completed'): FanoutEnded => ({ type, fanout, userKey: null, items: 5, endedAt: '2026-01-01T00:00:00.000Z' }); // prettier-ignore
+const ended = (fanout: string, type: FanoutEnded['type'] = 'fanout.completed'): FanoutEnded => ({
+  type,
+  fanout,
+  userKey: null,
+  items: 5,
+  endedAt: '2026-01-01T00:00:00.000Z',
+});
 const typeOf = async (work: Promise<unknown>): Promise<unknown> => {
-  const error = await work.then(() => null, (caught: unknown) => caught); // prettier-ignore
+  const error = await work.then(
+    () => null,
+    (caught: unknown) => caught,
+  );
   return error instanceof WorkflowFailedError ? (error.cause as unknown as { type: string }).type : error;
 };
 

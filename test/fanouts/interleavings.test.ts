@@ -5,8 +5,9 @@ import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
 /**
- * Any interleaving of add, ack, double ack, reopen and seal from many connections ends with exactly one completion iff the fan-out is sealed
- * and all is acked (D1-D5, D11). Real transactions, side by side; what happens between them is Postgres's own.
+ * Any interleaving of add, ack, double ack, reopen and seal from many connections ends with exactly
+ * one completion iff the fan-out is sealed and all is acked (D1-D5, D11). Real transactions, side
+ * by side; what happens between them is Postgres's own.
  */
 
 type Step =
@@ -14,7 +15,10 @@ type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('add' as const), n: fc.integer({ min: 1, max: 9 }) }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('ack' as const), from: fc.nat(60), n: fc.integer({ min: 1, max: 30 }) }) }, // prettier-ignore
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('ack' as const), from: fc.nat(60), n: fc.integer({ min: 1, max: 30 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('reopen' as const), from: fc.nat(60) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('seal' as const) }) },
 );
@@ -57,7 +61,10 @@ class Run {
       case 'reopen': {
         const id = this.ids[one.from % (this.ids.length + 1)];
         // Refused once it is complete; what matters is that it never undoes a completion.
-        if (id !== undefined) await client.reopenItems(id).catch((error: { code?: string }) => { if (error.code !== 'INVALID_ITEM') throw error; }); // prettier-ignore
+        if (id !== undefined)
+          await client.reopenItems(id).catch((error: { code?: string }) => {
+            if (error.code !== 'INVALID_ITEM') throw error;
+          });
         return;
       }
       case 'seal':
@@ -70,20 +77,36 @@ class Run {
 test('D3: any interleaving: one completion and one event iff sealed and all acked', async () => {
   let completed = 0;
   let open = 0;
-  const property = fc.asyncProperty(scripts, fc.integer({ min: 1, max: 8 }), fc.boolean(), async (given, segmentSize, finish) => {
-    const run = new Run((await shop.client.openFanout({ segmentSize, notify: { workflowId: 'nobody' } })).id);
-    await Promise.all(given.map((steps) => run.script(steps)));
-    if (finish) await Promise.all([run.take({ do: 'seal' }), run.take({ do: 'ack', from: 0, n: 1_000 }), run.take({ do: 'ack', from: 0, n: 1_000 })]);
-    const found = (await shop.client.getFanout(run.fanout))!;
-    const isDone = run.sealed && found.open === 0;
-    if (finish) expect(isDone).toBe(true);
-    const { rows } = await shop.pool.query<{ n: number }>(`select count(*)::int as n from notification n join fanout f on f.id = n.fanout_id where f.public_id = $1`, [run.fanout]);
-    expect({ state: found.state, items: found.items, completions: run.completions, events: rows[0]!.n }).toEqual({
-      state: isDone ? 'complete' : run.sealed ? 'sealed' : 'open', items: run.ids.length, completions: isDone ? 1 : 0, events: isDone ? 1 : 0,
-    });
-    if (isDone) completed++;
-    else open++;
-  }); // prettier-ignore
+  const property = fc.asyncProperty(
+    scripts,
+    fc.integer({ min: 1, max: 8 }),
+    fc.boolean(),
+    async (given, segmentSize, finish) => {
+      const run = new Run((await shop.client.openFanout({ segmentSize, notify: { workflowId: 'nobody' } })).id);
+      await Promise.all(given.map((steps) => run.script(steps)));
+      if (finish)
+        await Promise.all([
+          run.take({ do: 'seal' }),
+          run.take({ do: 'ack', from: 0, n: 1_000 }),
+          run.take({ do: 'ack', from: 0, n: 1_000 }),
+        ]);
+      const found = (await shop.client.getFanout(run.fanout))!;
+      const isDone = run.sealed && found.open === 0;
+      if (finish) expect(isDone).toBe(true);
+      const { rows } = await shop.pool.query<{ n: number }>(
+        `select count(*)::int as n from notification n join fanout f on f.id = n.fanout_id where f.public_id = $1`,
+        [run.fanout],
+      );
+      expect({ state: found.state, items: found.items, completions: run.completions, events: rows[0]!.n }).toEqual({
+        state: isDone ? 'complete' : run.sealed ? 'sealed' : 'open',
+        items: run.ids.length,
+        completions: isDone ? 1 : 0,
+        events: isDone ? 1 : 0,
+      });
+      if (isDone) completed++;
+      else open++;
+    },
+  );
   await fc.assert(property, { numRuns: 120 });
   expect(Math.min(completed, open)).toBeGreaterThan(5);
   await expectWhole(shop.client);

@@ -22,8 +22,15 @@ test('D1 D2: add 1,000, seal: not complete; ack all: complete, once, with the us
   const answers = [];
   for (const ids of chunks(added, 100)) answers.push(await shop.client.ackItems(ids));
   expect(answers.map(({ completed }) => completed.length)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
-  expect(answers.at(-1)!.completed).toEqual([{ id, userKey: 'import 17', items: 1_000, completedAt: expect.any(String) }]); // prettier-ignore
-  expect(await shop.client.getFanout(id)).toMatchObject({ state: 'complete', open: 0, openSegments: 0, completedAt: answers.at(-1)!.completed[0]!.completedAt }); // prettier-ignore
+  expect(answers.at(-1)!.completed).toEqual([
+    { id, userKey: 'import 17', items: 1_000, completedAt: expect.any(String) },
+  ]);
+  expect(await shop.client.getFanout(id)).toMatchObject({
+    state: 'complete',
+    open: 0,
+    openSegments: 0,
+    completedAt: answers.at(-1)!.completed[0]!.completedAt,
+  });
 });
 
 test('D2 D4: ack 1: not complete; then all again: complete', async () => {
@@ -42,7 +49,11 @@ test('D2 D3: ten single adds, each acked while open: never complete; the seal co
     expect(answer).toEqual({ items: 1, acked: 1, completed: [] });
     expect(await stateOf(id)).toBe('open');
   }
-  expect(await shop.client.sealFanout(id)).toMatchObject({ state: 'complete', items: 10, completed: { id, userKey: 'ten' } }); // prettier-ignore
+  expect(await shop.client.sealFanout(id)).toMatchObject({
+    state: 'complete',
+    items: 10,
+    completed: { id, userKey: 'ten' },
+  });
   // The same seal again: harmless, and not reported a second time.
   expect(await shop.client.sealFanout(id)).toEqual({ state: 'complete', items: 10, completed: null });
 });
@@ -53,7 +64,9 @@ test('D4: seal first, ack all, ack all again: idempotent, the completion is not 
   await shop.client.sealFanout(id);
   expect(await shop.client.ackItems(added)).toMatchObject({ acked: 1_200, completed: [{ id }] });
   expect(await shop.client.ackItems(added)).toEqual({ items: 1_200, acked: 0, completed: [] });
-  const { rows } = await shop.pool.query(`select n.body from notification n join fanout f on f.id = n.fanout_id where f.public_id = '${id}'`); // prettier-ignore
+  const { rows } = await shop.pool.query(
+    `select n.body from notification n join fanout f on f.id = n.fanout_id where f.public_id = '${id}'`,
+  );
   expect(rows).toEqual([{ body: expect.objectContaining({ type: 'fanout.completed', fanout: id, items: 1_200 }) }]);
 });
 
@@ -93,7 +106,9 @@ test('D12: size 100, set and clear 57; index 0 is an item', async () => {
   expect(await shop.client.getFanout(id)).toMatchObject({ openSegments: 1, open: 2 });
   await shop.client.sealFanout(id);
   expect(await shop.client.ackItems(ids)).toMatchObject({ acked: 2, completed: [{ id }] });
-  await expect(shop.client.reopenItems(ids[3]!)).rejects.toMatchObject({ problems: [{ id: ids[3], code: 'FANOUT_COMPLETE' }] }); // prettier-ignore
+  await expect(shop.client.reopenItems(ids[3]!)).rejects.toMatchObject({
+    problems: [{ id: ids[3], code: 'FANOUT_COMPLETE' }],
+  });
 });
 
 test('D11: 1,000 items sealed, 200 concurrent acks of 5 ids: complete, none lost', async () => {
@@ -128,12 +143,19 @@ test('D6 D9: one row a segment: 8,001 items of segments of 8,000 are two; unused
     `select s.no, s.size, encode(s.bits, 'hex') as bits from segment s join fanout f on f.id = s.fanout_id where f.public_id = $1 order by s.no`,
     [id],
   );
-  expect(rows).toEqual([{ no: 0, size: 8_000, bits: 'ff'.repeat(1_000) }, { no: 1, size: 1, bits: '01' }]); // prettier-ignore
+  expect(rows).toEqual([
+    { no: 0, size: 8_000, bits: 'ff'.repeat(1_000) },
+    { no: 1, size: 1, bits: '01' },
+  ]);
 });
 
 test('D5 D10: one call over many segments and fan-outs, in any order; each completion is answered', async () => {
   const [a, b, c] = [await open({ userKey: 'a' }), await open({ userKey: 'b', segmentSize: 3 }), await open()];
-  const ids = [...(await shop.client.addItems(b, 10)), ...(await shop.client.addItems(a, 10)), ...(await shop.client.addItems(c, 1))]; // prettier-ignore
+  const ids = [
+    ...(await shop.client.addItems(b, 10)),
+    ...(await shop.client.addItems(a, 10)),
+    ...(await shop.client.addItems(c, 1)),
+  ];
   await shop.client.sealFanout(a);
   await shop.client.sealFanout(b);
   const { completed, acked } = await shop.client.ackItems([...ids.reverse(), ids[4]!], { idsPerCall: 1_000 });

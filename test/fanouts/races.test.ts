@@ -30,9 +30,12 @@ test.each(RACES)('D3: %s: exactly one call and one event report the completion',
   await expectWhole(shop.client);
 });
 
-test.each(RACES)('D3: %s: with open_segments left out (look, then report) completions are lost, and this sees it', async (kind) => {
-  await shop.pool.query('create table if not exists planted_seal (fanout uuid)');
-  const report = await race(kind, pools, 200, LOOK_THEN_REPORT);
-  expect(report.reported[0] ?? 0).toBeGreaterThan(0);
-  expect(isExactlyOnce(report)).toBe(false);
-}); // prettier-ignore
+test.each(RACES)(
+  'D3: %s: with open_segments left out (look, then report) completions are lost, and this sees it',
+  async (kind) => {
+    await shop.pool.query('create table if not exists planted_seal (fanout uuid)');
+    const report = await race(kind, pools, 200, LOOK_THEN_REPORT);
+    expect(report.reported[0] ?? 0).toBeGreaterThan(0);
+    expect(isExactlyOnce(report)).toBe(false);
+  },
+);

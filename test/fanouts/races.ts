@@ -3,8 +3,9 @@ import { sealFanout } from '../../postgres/fanouts/fanout';
 import type { Pool } from '../../postgres/pool';
 
 /**
- * The two races of spec/fanout.md, on real connections: the two last acks of two segments, and the seal against the last ack. Each trial is
- * a fan-out of its own; both sides are sent at the same instant, on two connections.
+ * The two races of spec/fanout.md, on real connections: the two last acks of two segments, and the
+ * seal against the last ack. Each trial is a fan-out of its own; both sides are sent at the same
+ * instant, on two connections.
  */
 
 export interface RaceReport {
@@ -18,7 +19,10 @@ export interface RaceReport {
   ms: number;
 }
 
-/** How the two sides of a trial work; each answers whether it reported the completion. Each has connections of its own. */
+/**
+ * How the two sides of a trial work; each answers whether it reported the completion. Each has
+ * connections of its own.
+ */
 export interface Sides {
   ack(pool: Pool, fanout: string, segment: number): Promise<boolean>;
   seal(pool: Pool, fanout: string): Promise<boolean>;
@@ -32,12 +36,17 @@ export const SIDES: Sides = {
 };
 
 /**
- * As the source does it: without `open_segments`, each side writes its own, then looks whether anything is left, in the same transaction.
- * In READ COMMITTED neither sees the other before it commits.
+ * As the source does it: without `open_segments`, each side writes its own, then looks whether
+ * anything is left, in the same transaction. In READ COMMITTED neither sees the other before it
+ * commits.
  */
 export const LOOK_THEN_REPORT: Sides = {
   ack: (pool, fanout, segment) =>
-    look(pool, fanout, `update segment set bits = put_bits(bits, '{0}', 0) where fanout_id = (select id from fanout where public_id = $1) and no = ${segment}`), // prettier-ignore
+    look(
+      pool,
+      fanout,
+      `update segment set bits = put_bits(bits, '{0}', 0) where fanout_id = (select id from fanout where public_id = $1) and no = ${segment}`,
+    ),
   seal: (pool, fanout) => look(pool, fanout, 'insert into planted_seal values ($1)'),
 };
 
@@ -59,7 +68,10 @@ const look = async (pool: Pool, fanout: string, write: string): Promise<boolean>
 };
 
 const CHUNK = 500;
-/** Trials side by side: so that a busy machine's scheduler, not one event loop, orders their statements. */
+/**
+ * Trials side by side: so that a busy machine's scheduler, not one event loop, orders their
+ * statements.
+ */
 const LANES = 4;
 
 /** Open fan-outs of segments of one item each, `sealed` or not, each with somebody to be told. */

@@ -9,7 +9,10 @@ import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
-/** D14: two intervals, by activity, an explicit state with its event first, counts, never with live work. */
+/**
+ * D14: two intervals, by activity, an explicit state with its event first, counts, never with live
+ * work.
+ */
 
 let shop: FanoutShop;
 beforeEach(async () => {
@@ -27,19 +30,33 @@ const filled = async (sealed: boolean, options = {}): Promise<{ id: string; ids:
   return { id, ids };
 };
 const stateOf = async (id: string): Promise<string | undefined> => (await shop.client.getFanout(id))?.state;
-const segments = async (): Promise<number> => (await shop.pool.query<{ n: number }>('select count(*)::int as n from segment')).rows[0]!.n; // prettier-ignore
+const segments = async (): Promise<number> =>
+  (await shop.pool.query<{ n: number }>('select count(*)::int as n from segment')).rows[0]!.n;
 
 test('D14: open and sealed, 10 items each; reap open since now: open gone with its items, sealed intact', async () => {
   const open = await filled(false);
   const sealed = await filled(true);
   const counts = await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 });
-  expect(counts).toEqual({ expiredOpen: 1, expiredSealed: 0, items: 10, told: 0, deletedSegments: 1, deletedFanouts: 1 }); // prettier-ignore
+  expect(counts).toEqual({
+    expiredOpen: 1,
+    expiredSealed: 0,
+    items: 10,
+    told: 0,
+    deletedSegments: 1,
+    deletedFanouts: 1,
+  });
   expect([await stateOf(open.id), await stateOf(sealed.id), await segments()]).toEqual([undefined, 'sealed', 1]);
   await expect(shop.client.ackItems(open.ids[0]!)).rejects.toMatchObject({ problems: [{ code: 'UNKNOWN_FANOUT' }] });
   // And the other way round.
-  expect(await shop.client.reapFanouts({ sealedIdleMs: 0 })).toMatchObject({ expiredOpen: 0, expiredSealed: 1, deletedFanouts: 0 }); // prettier-ignore
+  expect(await shop.client.reapFanouts({ sealedIdleMs: 0 })).toMatchObject({
+    expiredOpen: 0,
+    expiredSealed: 1,
+    deletedFanouts: 0,
+  });
   expect(await stateOf(sealed.id)).toBe('expired');
-  await expect(shop.client.ackItems(sealed.ids)).rejects.toMatchObject({ problems: expect.arrayContaining([expect.objectContaining({ code: 'FANOUT_EXPIRED' })]) }); // prettier-ignore
+  await expect(shop.client.ackItems(sealed.ids)).rejects.toMatchObject({
+    problems: expect.arrayContaining([expect.objectContaining({ code: 'FANOUT_EXPIRED' })]),
+  });
   await expect(shop.client.addItems(sealed.id, 1)).rejects.toMatchObject({ code: 'FANOUT_EXPIRED' });
   await expect(shop.client.sealFanout(sealed.id)).rejects.toMatchObject({ code: 'FANOUT_EXPIRED' });
   await expect(shop.client.waitForFanout(sealed.id)).rejects.toMatchObject({ code: 'FANOUT_EXPIRED' });
@@ -47,10 +64,19 @@ test('D14: open and sealed, 10 items each; reap open since now: open gone with i
 
 test('D14: an unfinished one is deleted only after its event is delivered; its initiator stays as long', async () => {
   const { id } = await filled(false, { userKey: 'told', notify: { url: 'https://hooks.example.com/x' } });
-  expect(await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 })).toMatchObject({ expiredOpen: 1, told: 1, deletedFanouts: 0 }); // prettier-ignore
+  expect(await shop.client.reapFanouts({ openIdleMs: 0, keepEndedMs: 0 })).toMatchObject({
+    expiredOpen: 1,
+    told: 1,
+    deletedFanouts: 0,
+  });
   expect(await stateOf(id)).toBe('expired');
   const { rows } = await shop.pool.query<{ id: number; body: object }>('select id, body from notification');
-  expect(rows).toEqual([{ id: expect.any(Number), body: { type: 'fanout.expired', fanout: id, userKey: 'told', items: 10, endedAt: expect.any(String) } }]); // prettier-ignore
+  expect(rows).toEqual([
+    {
+      id: expect.any(Number),
+      body: { type: 'fanout.expired', fanout: id, userKey: 'told', items: 10, endedAt: expect.any(String) },
+    },
+  ]);
   await shop.pool.query(`update initiator set used_at = clock() - interval '2 hours'`);
   expect(await deleteUnusedInitiators(shop.pool, 10)).toBe(0);
   await shop.pool.query('update notification set attempts = 1');
@@ -96,9 +122,12 @@ test('D14: never with live work: whoever acks or adds while the reaper looks kee
     await shop.pool.query(idle, [id]);
     const work = i % 2 === 0 ? shop.client.ackItems(ids[0]!) : shop.client.addItems(id, 1);
     const [worked, expired] = await Promise.all([
-      work.then(() => true, () => false),
+      work.then(
+        () => true,
+        () => false,
+      ),
       expireFanouts(shop.pool, i % 2 === 0 ? 1 : 0, 7 * 86_400_000, 10),
-    ]); // prettier-ignore
+    ]);
     // One of the two, never both: an accepted ack in a fan-out that is given up would be lost work.
     expect([worked, expired.fanouts]).toEqual(worked ? [true, 0] : [false, 1]);
     const bits = i % 2 === 0 && worked ? [true] : [false];
@@ -111,8 +140,13 @@ test('D14: an ack that waited for the segment while its fan-out expired is refus
   await shop.pool.query(`update fanout set active_at = clock() - interval '8 days'`);
   const holder = await shop.pool.connect();
   await holder.query('begin');
-  await holder.query(`select from segment where fanout_id = (select id from fanout where public_id = '${expiring.id}') for update`); // prettier-ignore
-  const ack = shop.client.ackItems([...other.ids, expiring.ids[0]!]).then(() => null, (error: unknown) => error); // prettier-ignore
+  await holder.query(
+    `select from segment where fanout_id = (select id from fanout where public_id = '${expiring.id}') for update`,
+  );
+  const ack = shop.client.ackItems([...other.ids, expiring.ids[0]!]).then(
+    () => null,
+    (error: unknown) => error,
+  );
   const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%wanted as materialized%' and datname = current_database()`;
   await eventually(async () => (await shop.pool.query(waiting)).rowCount === 1);
   await shop.pool.query(`update fanout set active_at = clock() where public_id = '${other.id}'`);

@@ -3,7 +3,10 @@ import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
-/** What cannot be is an error that names it, and nothing of the call is applied (spec/fanout.md, "Where the source breaks"). */
+/**
+ * What cannot be is an error that names it, and nothing of the call is applied (spec/fanout.md,
+ * "Where the source breaks").
+ */
 
 const NOBODY = '0190f6a0-0000-4000-8000-000000000001';
 let shop: FanoutShop;
@@ -33,11 +36,17 @@ test('D7 D8: an ack with one bad id changes nothing, and names each bad one with
   ];
   for (const [bad, code, message] of cases) {
     const refused = shop.client.ackItems([...ids, bad, large.ids[5]!]);
-    await expect(refused).rejects.toMatchObject({ code: 'INVALID_ITEM', problems: [{ id: bad, code, message: expect.stringMatching(message) }], applied: 0 }); // prettier-ignore
+    await expect(refused).rejects.toMatchObject({
+      code: 'INVALID_ITEM',
+      problems: [{ id: bad, code, message: expect.stringMatching(message) }],
+      applied: 0,
+    });
     await expect(shop.client.reopenItems([ids[0]!, bad])).rejects.toMatchObject({ problems: [{ id: bad, code }] });
   }
   expect(await shop.client.readItems([...ids, large.ids[5]!])).toEqual(Array.from({ length: 11 }, () => false));
-  await expect(shop.client.readItems([ids[0]!, `${id}:0:10`])).rejects.toMatchObject({ problems: [{ code: 'INDEX_PAST_END' }] }); // prettier-ignore
+  await expect(shop.client.readItems([ids[0]!, `${id}:0:10`])).rejects.toMatchObject({
+    problems: [{ code: 'INDEX_PAST_END' }],
+  });
 });
 
 test('D10: of a call in portions, those before the bad one stand, and the error says how many', async () => {
@@ -59,26 +68,44 @@ test.each([
   ['too many items', () => shop.client.addItems(NOBODY, 1e11), 'items: expected a whole number'],
   ['too many a call', () => shop.client.addItems(NOBODY, 1, { itemsPerCall: 1_000_001 }), 'itemsPerCall: expected'],
   ['a long key', () => shop.client.addItems(NOBODY, 1, { key: 'x'.repeat(201) }), 'key: expected 1-200 bytes'],
-  ['a segment of none', () => shop.client.openFanout({ segmentSize: 0 }), 'segmentSize: expected a whole number from 1 to 8000, got 0'],
-  ['a segment too large', () => shop.client.openFanout({ segmentSize: 8_001 }), 'segmentSize: expected a whole number from 1 to 8000, got 8001'],
+  [
+    'a segment of none',
+    () => shop.client.openFanout({ segmentSize: 0 }),
+    'segmentSize: expected a whole number from 1 to 8000, got 0',
+  ],
+  [
+    'a segment too large',
+    () => shop.client.openFanout({ segmentSize: 8_001 }),
+    'segmentSize: expected a whole number from 1 to 8000, got 8001',
+  ],
   ['an empty user key', () => shop.client.openFanout({ userKey: '' }), 'userKey: expected'],
   ['a long user key', () => shop.client.openFanout({ userKey: 'x'.repeat(1_025) }), 'userKey: expected 1-1024 bytes'],
   ['half a surrogate', () => shop.client.openFanout({ userKey: '\ud800' }), 'userKey: expected'],
-  ['an id that is no UUID', () => shop.client.openFanout({ id: 'mine' }), 'fanout: expected the id of a fan-out, a UUID'],
-  ['nobody to tell', () => shop.client.openFanout({ notify: { to: 'me' } as never }), 'notify: expected {url: "https://..."} or {workflowId}'],
+  [
+    'an id that is no UUID',
+    () => shop.client.openFanout({ id: 'mine' }),
+    'fanout: expected the id of a fan-out, a UUID',
+  ],
+  [
+    'nobody to tell',
+    () => shop.client.openFanout({ notify: { to: 'me' } as never }),
+    'notify: expected {url: "https://..."} or {workflowId}',
+  ],
   ['ids that are none', () => shop.client.ackItems(7 as never), 'ids: expected an item id, or many of them'],
   ['a number among ids', () => shop.client.ackItems([7] as never), 'item "7": expected fanoutId:segment:index'],
   ['too many ids a call', () => shop.client.ackItems('x', { idsPerCall: 10_001 }), 'idsPerCall: expected'],
   ['an interval below 0', () => shop.client.reapFanouts({ openIdleMs: -1 }), 'openIdleMs: expected'],
 ] as [string, () => Promise<unknown>, string][])('bad input: %s', async (_, call, message) => {
   await expect(call()).rejects.toThrow(message);
-}); // prettier-ignore
+});
 
 test('an open with an id of its own may be repeated; with other options it is refused', async () => {
   const id = '7d2f1a10-1111-4222-8333-444455556666';
   const first = await shop.client.openFanout({ id, userKey: 'a' });
   expect(await shop.client.openFanout({ id, userKey: 'a' })).toEqual(first);
-  await expect(shop.client.openFanout({ id, userKey: 'b' })).rejects.toThrow(/id: expected one that was not opened before with other options.*userKey "a"/); // prettier-ignore
+  await expect(shop.client.openFanout({ id, userKey: 'b' })).rejects.toThrow(
+    /id: expected one that was not opened before with other options.*userKey "a"/,
+  );
 });
 
 test('an add with a key may be repeated, also side by side and after the seal; other numbers are refused', async () => {
@@ -91,6 +118,8 @@ test('an add with a key may be repeated, also side by side and after the seal; o
   await shop.client.addItems(id, 5);
   await shop.client.sealFanout(id);
   expect([...(await shop.client.addItems(id, 120, options))]).toEqual(first);
-  await expect(shop.client.addItems(id, 30, options)).rejects.toThrow('items: expected 49, as in the first add with this key, got 30'); // prettier-ignore
+  await expect(shop.client.addItems(id, 30, options)).rejects.toThrow(
+    'items: expected 49, as in the first add with this key, got 30',
+  );
   expect((await shop.client.getFanout(id))!.items).toBe(125);
 });

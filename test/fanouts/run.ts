@@ -6,8 +6,9 @@ import { startPostgres } from '../../workers/embedded';
 import { isExactlyOnce, LOOK_THEN_REPORT, race } from './races';
 
 /**
- * `npm run test:fanout -- --trials 10000`: both races, so often each, on real connections. A JSON line a race; exit 1 if any trial did not
- * report its completion exactly once. `--planted`: without `open_segments`, as a proof that the race would be seen; then exit 1 is the proof.
+ * `npm run test:fanout -- --trials 10000`: both races, so often each, on real connections. A JSON
+ * line a race; exit 1 if any trial did not report its completion exactly once. `--planted`: without
+ * `open_segments`, as a proof that the race would be seen; then exit 1 is the proof.
  */
 const { trials, planted } = processFlags(
   {

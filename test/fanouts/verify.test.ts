@@ -3,7 +3,10 @@ import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
-/** Every invariant of fan-outs finds what it is there for, planted by hand; and the checks of the table refuse what they can. */
+/**
+ * Every invariant of fan-outs finds what it is there for, planted by hand; and the checks of the
+ * table refuse what they can.
+ */
 
 let shop: FanoutShop;
 let open = '';
@@ -31,7 +34,9 @@ const PLANTS: Record<string, () => string[]> = {
   'the open segments of a fan-out are those with bits': () => [
     `update segment set bits = put_bits(bits, '{0,1,2,3,4,5,6,7,8,9}', 0) where fanout_id = ${idOf(open)}  and no = 1`,
   ],
-  'the items of a fan-out are the sum of its segments': () => [`delete from segment where fanout_id = ${idOf(open)} and no = 2`], // prettier-ignore
+  'the items of a fan-out are the sum of its segments': () => [
+    `delete from segment where fanout_id = ${idOf(open)} and no = 2`,
+  ],
   'a fan-out is complete iff it is sealed and has no open segment': () => [
     dropChecks('fanout'),
     `update fanout set state = 1, sealed_at = clock(), open_segments = 0 where public_id = '${open}'`,
@@ -39,7 +44,9 @@ const PLANTS: Record<string, () => string[]> = {
   'a segment is not larger than its fan-out allows, and its unused bits are 0': () => [
     `update segment set bits = set_bit(bits, 15, 1) where fanout_id = ${idOf(open)} and no = 1`,
   ],
-  'the end of a fan-out is told once to who asked for it': () => [`delete from notification where fanout_id = ${idOf(complete)}`], // prettier-ignore
+  'the end of a fan-out is told once to who asked for it': () => [
+    `delete from notification where fanout_id = ${idOf(complete)}`,
+  ],
   'a message of a fan-out says how it ended': () => [
     `update notification set body = body || '{"type": "fanout.expired"}' where fanout_id = ${idOf(complete)}`,
   ],
@@ -58,16 +65,27 @@ test.each(INVARIANTS.map(({ name }) => name))('found: %s', async (name) => {
   expect((await shop.pool.query(text)).rows).toEqual([]);
 });
 
-/** A lost completion cannot even be written: the row that it would leave is against the table's checks. */
+/**
+ * A lost completion cannot even be written: the row that it would leave is against the table's
+ * checks.
+ */
 test.each([
-  ['sealed, with nothing open', `update fanout set state = 1, sealed_at = clock(), open_segments = 0 where public_id = `, () => open],
-  ['complete, with open segments', `update fanout set state = 2, sealed_at = clock(), completed_at = clock() where public_id = `, () => open],
+  [
+    'sealed, with nothing open',
+    `update fanout set state = 1, sealed_at = clock(), open_segments = 0 where public_id = `,
+    () => open,
+  ],
+  [
+    'complete, with open segments',
+    `update fanout set state = 2, sealed_at = clock(), completed_at = clock() where public_id = `,
+    () => open,
+  ],
   ['complete, then open again', `update fanout set state = 0 where public_id = `, () => complete],
   ['complete without its time', `update fanout set completed_at = null where public_id = `, () => complete],
   ['more open segments than segments', `update fanout set open_segments = segments + 1 where public_id = `, () => open],
 ] as [string, string, () => string][])('refused by the table: %s', async (_, statement, fanout) => {
   await expect(shop.pool.query(`${statement}'${fanout()}'`)).rejects.toMatchObject({ code: '23514' });
-}); // prettier-ignore
+});
 
 test('D3: a second event of a fan-out is refused by the table', async () => {
   const again = `insert into notification (fanout_id, initiator_id, body, next_at) select fanout_id, initiator_id, body, clock() from notification where fanout_id = ${idOf(complete)}`;

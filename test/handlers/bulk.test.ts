@@ -4,8 +4,8 @@ import type { Downstream, Seen } from './downstream';
 import { json, startDownstream } from './downstream';
 
 /**
- * An Elasticsearch-style `_bulk` from JSON alone: NDJSON, results by position, each under the name of its action, 429
- * per item.
+ * An Elasticsearch-style `_bulk` from JSON alone: NDJSON, results by position, each under the name
+ * of its action, 429 per item.
  */
 const bulk = (url: string): unknown =>
   JSON.parse(
@@ -42,7 +42,10 @@ interface Line {
   title?: string;
 }
 
-/** What Elasticsearch does with these lines: `busy` documents are refused for now, `bad` ones for good. */
+/**
+ * What Elasticsearch does with these lines: `busy` documents are refused for now, `bad` ones for
+ * good.
+ */
 const itemFor = (action: Line, document: Line): unknown => {
   const { _id } = action.index!;
   if (document.title === 'busy')

@@ -34,7 +34,12 @@ test('G1: a call that starts late pushes those that come a window after it, and 
   let now = 0;
   const turn = (at: number): Promise<boolean> => {
     now = at;
-    return pace.turn(1, one, () => now, () => true); // prettier-ignore
+    return pace.turn(
+      1,
+      one,
+      () => now,
+      () => true,
+    );
   };
   // Planned at 0, 100, 200, 300, ...; the first began 90 late, as a stopped process does.
   expect(await turn(90)).toBe(true);
@@ -47,19 +52,30 @@ test('G1: a call that starts late pushes those that come a window after it, and 
 });
 
 test('G1: by items and weight: less than the limit before the last call; by target: each for itself', async () => {
-  const byItems = await starts(new CallPace([{ limit: 5, perMs: 150, unit: 'items', scope: 'handler' }]), 12, (i) => ({ ...one, items: 1 + (i % 4) })); // prettier-ignore
-  const byWeight = await starts(new CallPace([{ limit: 0.5, perMs: 100, unit: 'weight', scope: 'handler' }]), 8, () => ({ ...one, weight: 0.2 })); // prettier-ignore
+  const byItems = await starts(new CallPace([{ limit: 5, perMs: 150, unit: 'items', scope: 'handler' }]), 12, (i) => ({
+    ...one,
+    items: 1 + (i % 4),
+  }));
+  const byWeight = await starts(
+    new CallPace([{ limit: 0.5, perMs: 100, unit: 'weight', scope: 'handler' }]),
+    8,
+    () => ({ ...one, weight: 0.2 }),
+  );
   for (const [all, unit, limit, perMs] of [
     [byItems, 'items', 5, 150],
     [byWeight, 'weight', 0.5, 100],
   ] as const)
-    // prettier-ignore
     for (const [i, last] of all.entries()) {
       const before = all.slice(0, i).filter(({ at }) => last.at - at < perMs - 1e-6);
       expect(before.reduce((sum, { cost }) => sum + cost[unit], 0)).toBeLessThan(limit);
     }
   const begun = clock();
-  const each = await starts(new CallPace([{ limit: 2, perMs: 60_000, unit: 'calls', scope: 'target' }]), 20, () => one, (i) => i % 10); // prettier-ignore
+  const each = await starts(
+    new CallPace([{ limit: 2, perMs: 60_000, unit: 'calls', scope: 'target' }]),
+    20,
+    () => one,
+    (i) => i % 10,
+  );
   expect(each).toHaveLength(20);
   expect(clock() - begun).toBeLessThan(30_000);
 });
@@ -67,6 +83,13 @@ test('G1: by items and weight: less than the limit before the last call; by targ
 test('one that gives up counts nothing', async () => {
   const pace = new CallPace([{ limit: 1, perMs: 100, unit: 'calls', scope: 'handler' }]);
   expect(await pace.turn(1, one, () => 0, never)).toBe(true);
-  expect(await pace.turn(1, one, () => 50, () => true)).toBe(false); // prettier-ignore
+  expect(
+    await pace.turn(
+      1,
+      one,
+      () => 50,
+      () => true,
+    ),
+  ).toBe(false);
   expect(await pace.turn(1, one, () => 100, never)).toBe(true);
 });

@@ -43,7 +43,11 @@ test('a downstream that echoes the URL does not get its token into an error that
     expect(JSON.stringify(outcome)).toContain('<token>');
     expect(JSON.stringify(outcome)).not.toContain(token);
   }
-  const results = [{ id: 't0', status: 'failed', error: callbackUrl }, { id: 't1', status: 'ok' }, { id: 't2', status: 'ok' }]; // prettier-ignore
+  const results = [
+    { id: 't0', status: 'failed', error: callbackUrl },
+    { id: 't1', status: 'ok' },
+    { id: 't2', status: 'ok' },
+  ];
   expect(JSON.stringify(await http.call(json(200, { results }), config, context()))).not.toContain(token);
   const thrower = {
     ...httpHandler(httpConfig(http.downstream.url)),
@@ -62,7 +66,9 @@ test('H10: wrong settings are named; a deadline needs no status call, an interva
     }
   };
   expect(problems({ callbackHeader: 'no good' })).toEqual(['callbackHeader']);
-  expect(problems({ callbackHeader: 'Idempotency', idempotencyHeader: 'idempotency', idempotency: { by: 'batch' } })).toEqual(['callbackHeader']); // prettier-ignore
+  expect(
+    problems({ callbackHeader: 'Idempotency', idempotencyHeader: 'idempotency', idempotency: { by: 'batch' } }),
+  ).toEqual(['callbackHeader']);
   expect(problems({ accepted: { reference: 'job' }, poll: { deadlineMs: 60_000 } })).toEqual([]);
   expect(problems({ accepted: { reference: 'job' }, poll: { everyMs: 60_000 } })).toEqual(['poll']);
 });

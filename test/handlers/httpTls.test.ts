@@ -5,8 +5,8 @@ import { batchOf, buildContext, errorIn, remember } from './build';
 import { httpConfig } from './httpConfig';
 
 /**
- * What happens before a request can be written, told from what happens after: by whether it was written, not by error
- * codes.
+ * What happens before a request can be written, told from what happens after: by whether it was
+ * written, not by error codes.
  */
 let server: Server;
 let onConnection: (socket: Socket) => void;

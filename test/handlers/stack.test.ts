@@ -5,7 +5,11 @@ import { ThrownLog } from '../../activities/calls/thrownLog';
 
 const own = path.resolve(__dirname, '../../handlers/call.ts');
 const withStack = (frames: string[], cause?: unknown): Error =>
-  Object.assign(new Error('a message'), { stack: ['Error: a message', 'of two lines', ...frames.map((frame) => `    at ${frame}`)].join('\n') }, cause === undefined ? {} : { cause }); // prettier-ignore
+  Object.assign(
+    new Error('a message'),
+    { stack: ['Error: a message', 'of two lines', ...frames.map((frame) => `    at ${frame}`)].join('\n') },
+    cause === undefined ? {} : { cause },
+  );
 
 test.each<[string, unknown, string | null]>([
   [
@@ -32,7 +36,15 @@ test.each<[string, unknown, string | null]>([
   ['the cause has them', withStack(['a (node:internal/a:1:1)'], withStack(['/app/h.ts:3:3'])), 'at /app/h.ts:3:3'],
   ['a text', 'broken', null],
   ['nothing', undefined, null],
-  ['a getter that throws', { get stack(): string { throw new Error('no'); } }, null], // prettier-ignore
+  [
+    'a getter that throws',
+    {
+      get stack(): string {
+        throw new Error('no');
+      },
+    },
+    null,
+  ],
 ])('stack: %s', (_, thrown, expected) => expect(stackOf(thrown)).toBe(expected));
 
 test('a stack is bounded, and its first line of the user is found', () => {
@@ -56,13 +68,25 @@ describe('what handlers throw is logged', () => {
     thrown.report('other', 'submit', at(1));
     for (const i of [1, 2]) thrown.report('other', 'submit', `text ${i}`);
     expect(lines).toHaveLength(5);
-    expect(lines[0]).toEqual({ handler: 'orders', call: 'submit', error: 'order 0', at: '/app/h.ts:1:1', stack: 'at submit (/app/h.ts:1:1)' }); // prettier-ignore
+    expect(lines[0]).toEqual({
+      handler: 'orders',
+      call: 'submit',
+      error: 'order 0',
+      at: '/app/h.ts:1:1',
+      stack: 'at submit (/app/h.ts:1:1)',
+    });
     expect(lines[4]).toEqual({ handler: 'other', call: 'submit', error: 'thrown: "text 1"' });
   });
 
   test('no declared error, and none of ours', () => {
     const thrown = new ThrownLog(log);
-    for (const error of [new RejectedError('no'), new LaterError('wait'), new HaltError('stop'), withStack([`f (${own}:1:1)`])]) thrown.report('orders', 'submit', error); // prettier-ignore
+    for (const error of [
+      new RejectedError('no'),
+      new LaterError('wait'),
+      new HaltError('stop'),
+      withStack([`f (${own}:1:1)`]),
+    ])
+      thrown.report('orders', 'submit', error);
     expect(lines).toEqual([]);
   });
 

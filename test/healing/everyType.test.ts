@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import { ONE_SHOT, otherVersion, TypeWorld, TYPES } from './typeWorld';
 import type { Type } from './typeWorld';
 
-/** What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every type at once, so that a fault's test takes as long as the slowest of them. */
+/**
+ * What may befall a run of any workflow: each takes a turn again, by itself, in bounded time. Every
+ * type at once, so that a fault's test takes as long as the slowest of them.
+ */
 
 let world: TypeWorld;
 beforeEach(async () => {
@@ -134,7 +137,10 @@ describe('a completion', () => {
   });
 });
 
-/** What a server has that nobody configured: timers under a second fire at about one, and its limits are in force. */
+/**
+ * What a server has that nobody configured: timers under a second fire at about one, and its limits
+ * are in force.
+ */
 const SERVER_DEFAULTS = {
   'history.timerProcessorMaxTimeShift': '1s',
   'frontend.rps': 2_400,

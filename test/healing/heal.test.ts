@@ -88,7 +88,9 @@ const bothWait = async (): Promise<void> => {
   await muster.client.submit('plain', { id: 'tomorrow', payload: { to: 'x' }, notBefore: Date.now() + HOUR_MS });
   await muster.client.submitBatch('laned', 'later', [{ id: 'refused', payload: { to: 'later' } }]);
   await eventually(() => calls.includes('laned: refused'), { what: 'the lane’s call' });
-  await eventually(async () => (await query('select from queuer where state = 2')).length === 1, { what: 'a waiting queuer' }); // prettier-ignore
+  await eventually(async () => (await query('select from queuer where state = 2')).length === 1, {
+    what: 'a waiting queuer',
+  });
 };
 const sendBoth = async (round: string): Promise<void> => {
   await muster.client.submit('plain', { id: `plain-${round}`, payload: { to: 'x' } });
@@ -105,26 +107,45 @@ test('the workers are replaced by incompatible code, without versioning, and rol
   await stopNew();
   await muster.startNode(SWEEPS);
   await sendBoth('rolled-back');
-  expect(calls.sort()).toEqual(['laned: laned-new', 'laned: laned-rolled-back', 'laned: refused', 'plain: plain-new', 'plain: plain-rolled-back']); // prettier-ignore
+  expect(calls.sort()).toEqual([
+    'laned: laned-new',
+    'laned: laned-rolled-back',
+    'laned: refused',
+    'plain: plain-new',
+    'plain: plain-rolled-back',
+  ]);
 });
 
 test('runs whose workflow tasks fail for a signal are begun anew by the sweeper; a call in flight ends undisturbed, and its true answer counts', async () => {
   let open = (): void => undefined;
   gate = new Promise((resolve) => (open = resolve));
   const warnings: { msg: string; type?: string }[] = [];
-  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(JSON.parse(line) as { msg: string }) }); // prettier-ignore
+  const log = pino(
+    { level: 'warn' },
+    { write: (line: string) => void warnings.push(JSON.parse(line) as { msg: string }) },
+  );
   const workflowBundle = await otherVersion('strict');
   await muster.startNode({ ...SWEEPS, workflowBundle, log, callbacks: { allow: ['127.0.0.1'], secret: SECRET } });
   await bothWait();
   await muster.client.submit('plain', { id: 'in-flight', payload: { to: 'gate' } });
   await eventually(() => calls.includes('plain: in-flight'), { what: 'the call' });
   await muster.client.submit('accepting', { id: 'accepted', payload: { to: 'x' } });
-  await eventually(async () => (await query('select from batch where reference is not null')).length === 1, { what: 'the acceptance' }); // prettier-ignore
+  await eventually(async () => (await query('select from batch where reference is not null')).length === 1, {
+    what: 'the acceptance',
+  });
   // Delivered to nobody, and tried again: the notifier waits.
   await muster.client.submit('plain', { id: 'told', payload: { to: 'y' }, callback: { url: 'http://127.0.0.1:1/' } });
-  await eventually(async () => (await query('select from notification where attempts > 0 and next_at > clock()')).length === 1, { what: 'a notifier that waits' }); // prettier-ignore
+  await eventually(
+    async () => (await query('select from notification where attempts > 0 and next_at > clock()')).length === 1,
+    { what: 'a notifier that waits' },
+  );
   const { prefix } = muster;
-  const ids = [leaderWorkflowId(prefix, 'plain', '0', 1), queuerWorkflowId(prefix, 0), monitorWorkflowId(prefix, 'accepting'), notifierWorkflowId(prefix)]; // prettier-ignore
+  const ids = [
+    leaderWorkflowId(prefix, 'plain', '0', 1),
+    queuerWorkflowId(prefix, 0),
+    monitorWorkflowId(prefix, 'accepting'),
+    notifierWorkflowId(prefix),
+  ];
   const temporal = await muster.client.temporal();
   await Promise.all(
     ids.map((workflowId) =>
@@ -140,13 +161,15 @@ test('runs whose workflow tasks fail for a signal are begun anew by the sweeper;
   await query(`update batch set poll_at = clock() - interval '3 s' where reference is not null`);
   await query(`update notification set next_at = clock() - interval '3 s'`);
   await sendBoth('healed');
-  // A leader that took the turn of that wake before its task failed has nothing due now: the next task finds it stuck.
+  // A leader that took the turn of that wake before its task failed has nothing due now: the next
+  // task finds it stuck.
   await sendBoth('again');
   await succeeds('accepted');
   const stuck = (): unknown[] => warnings.filter(({ msg }) => /was stuck/.test(msg)).map(({ type }) => type);
   await eventually(() => stuck().length >= 4, { what: () => `four runs begun anew, not ${JSON.stringify(warnings)}` });
   expect(stuck().sort()).toEqual(['leader', 'monitor', 'notifier', 'queuer']);
-  // A submission hears that its run is gone with a heartbeat, every 8 s: its call goes on, and holds its slot.
+  // A submission hears that its run is gone with a heartbeat, every 8 s: its call goes on, and
+  // holds its slot.
   const until = performance.now() + 20_000;
   await eventually(() => performance.now() > until || interrupted.length > 0, { what: 'more than two heartbeats' });
   expect(interrupted).toEqual([]);
@@ -167,10 +190,17 @@ test('a store made anew under the same namespace and prefix: no handler is calle
     return historyLength > 4 && runId; // it waits
   });
   await stop();
-  await query('truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, initiator restart identity cascade'); // prettier-ignore
+  await query(
+    'truncate handler, leader, target, task, queue, delayed, batch, member, outcome, dispatch, node, lease, initiator restart identity cascade',
+  );
   await query('update installation set id = gen_random_uuid()');
   // As a client of a process that knows the new store only.
-  const fresh = createClient({ databaseUrl: muster.database.url, prefix: muster.prefix, temporal: { address: temporalAddress() }, handlers: [other, plain] }); // prettier-ignore
+  const fresh = createClient({
+    databaseUrl: muster.database.url,
+    prefix: muster.prefix,
+    temporal: { address: temporalAddress() },
+    handlers: [other, plain],
+  });
   try {
     await fresh.submit('other', { id: 'other-1', payload: { to: 'x' }, notBefore: Date.now() + HOUR_MS });
     expect((await muster.leaderOf('other')).id).toBe(old.id);
@@ -179,7 +209,11 @@ test('a store made anew under the same namespace and prefix: no handler is calle
     await workflow.getHandle((await muster.leaderOf('other')).workflowId).terminate();
     await fresh.submit('plain', { id: 'plain-1', payload: { to: 'x' } });
     await muster.startNode(); // does not sweep
-    await eventually(async () => calls.length > 0 || (await workflow.getHandle(old.workflowId, run).describe()).status.name !== 'RUNNING', { what: 'the old run to end' }); // prettier-ignore
+    await eventually(
+      async () =>
+        calls.length > 0 || (await workflow.getHandle(old.workflowId, run).describe()).status.name !== 'RUNNING',
+      { what: 'the old run to end' },
+    );
     expect(calls).toEqual([]);
     await muster.startNode(SWEEPS);
     await succeeds('other-1', 'plain-1');
@@ -244,7 +278,10 @@ test('every type of workflow has its way into the sweeper’s list of silent run
   await muster.client.submit('plain', { id: 'one', payload: { to: 'x' } });
   await muster.client.submitBatch('laned', 'now', [{ id: 'two', payload: { to: 'now' } }]);
   const id = randomUUID();
-  await query(`insert into execution (id, function_id, method, config, state, items, n_created, created_at) values ($1, 'f', 'm', '{}', 0, 1, 1, clock())`, [id]); // prettier-ignore
+  await query(
+    `insert into execution (id, function_id, method, config, state, items, n_created, created_at) values ($1, 'f', 'm', '{}', 0, 1, 1, clock())`,
+    [id],
+  );
   const note = async (isDue: boolean): Promise<void> => {
     silent.noteNotifier(isDue);
     silent.noteMonitors(isDue ? ['plain'] : []);
@@ -255,7 +292,9 @@ test('every type of workflow has its way into the sweeper’s list of silent run
     await note(true);
     return (await silent.list()).map(({ type }: SilentRun) => type).sort();
   };
-  await eventually(async () => (await list()).length === TYPES.length, { what: async () => `all types, not ${(await list()).join()}` }); // prettier-ignore
+  await eventually(async () => (await list()).length === TYPES.length, {
+    what: async () => `all types, not ${(await list()).join()}`,
+  });
   expect(await list()).toEqual([...TYPES].sort());
   // Each has moved on: a turn, or nothing that is overdue.
   await query('update leader set woken_at = null');

@@ -24,7 +24,10 @@ import '../helpers/muster';
 import { prebuiltBundle } from '../helpers/prebuilt';
 import { bundleWorkflows } from '../helpers/userWorker';
 
-/** A type of workflow as the tests of all types see it: who it is, how the sweeper wakes it, and the activity that a turn of it begins with. */
+/**
+ * A type of workflow as the tests of all types see it: who it is, how the sweeper wakes it, and the
+ * activity that a turn of it begins with.
+ */
 interface Kind {
   id: (prefix: string) => string;
   wake: (temporal: Client, prefix: string) => Promise<Error | null>;
@@ -39,7 +42,10 @@ const EXECUTION = '11111111-2222-4333-8444-555555555555';
 const waits = { deposed: false, epoch: 1, again: false, next: 'waiting', dueInMs: HOUR_MS, heldBy: null };
 const leader = { leaderId: 7, handler: 'orders', name: '0', dueInMs: 0 };
 const turns = { takesTurns: true };
-/** Types that end with what they were started for, so that nobody wakes them: each has tests of its own in everyType.test.ts. */
+/**
+ * Types that end with what they were started for, so that nobody wakes them: each has tests of its
+ * own in everyType.test.ts.
+ */
 export const ONE_SHOT = ['completion'] as const satisfies readonly (keyof typeof product)[];
 /** By type: another workflow does not compile without its line here. */
 export const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[number]>, Kind> = {
@@ -108,7 +114,10 @@ export const otherVersion = async (version: string): Promise<{ code: string }> =
   return { code: (await otherCode).replaceAll('__VERSION__', version) };
 };
 
-/** Every type of workflow on the run's real server, its activities answered by the test; workers come and go. */
+/**
+ * Every type of workflow on the run's real server, its activities answered by the test; workers
+ * come and go.
+ */
 export class TypeWorld {
   readonly prefix = `types-${randomBytes(5).toString('hex')}`;
   /** Turns so far, by type, and by whom the last was answered. */
@@ -124,7 +133,10 @@ export class TypeWorld {
     readonly temporal: Client,
     readonly connection: NativeConnection,
   ) {
-    const log = pino({ level: 'warn' }, { write: (line: string) => void this.warnings.push(JSON.parse(line) as Record<string, unknown>) }); // prettier-ignore
+    const log = pino(
+      { level: 'warn' },
+      { write: (line: string) => void this.warnings.push(JSON.parse(line) as Record<string, unknown>) },
+    );
     this.stuck = new StuckRuns({ pool: undefined as never, temporal, prefix: this.prefix, log, stuck: LIMITS });
   }
 
@@ -197,7 +209,10 @@ export class TypeWorld {
     await Promise.all(TYPES.map((type) => this.takesTurn(type)));
   }
 
-  /** As the sweeper: wakes, and looks at who stays silent, until the workflow takes a turn (by `name`, if one is given). */
+  /**
+   * As the sweeper: wakes, and looks at who stays silent, until the workflow takes a turn (by
+   * `name`, if one is given).
+   */
   async takesTurn(type: Type, name?: string): Promise<void> {
     const before = this.turns[type];
     const since = performance.now();

@@ -3,10 +3,12 @@ import type { Client as PoolClient, Pool } from '../../postgres/pool';
 
 /**
  * How the database's clock follows the skipping server's.
- * - `stepped`: it stands still while anything works and moves only in `skipTo`, from one instant at which a leader looks to the next. What
- *   is measured is then exact to the millisecond, however slow the machine is.
- * - `flowing`: it is `env.currentTimeMs()`: time also passes while activities run, as it must where a submission waits by itself (paces,
- *   in-place repeats). What is measured is late by the work done, never early.
+ * - `stepped`: it stands still while anything works and moves only in `skipTo`, from one instant at
+ *   which a leader looks to the next. What is measured is then exact to the millisecond, however
+ *   slow the machine is.
+ * - `flowing`: it is `env.currentTimeMs()`: time also passes while activities run, as it must where
+ *   a submission waits by itself (paces, in-place repeats). What is measured is late by the work
+ *   done, never early.
  */
 export type ClockMode = 'stepped' | 'flowing';
 
@@ -20,8 +22,9 @@ export interface Clock {
 }
 
 /**
- * In place of `clock()` of the migration: the time in a row, the same for all sessions. `muster.clock` cannot stand still: it is an offset to
- * a clock that goes on between the two statements.
+ * In place of `clock()` of the migration: the time in a row, the same for all sessions.
+ * `muster.clock` cannot stand still: it is an offset to a clock that goes on between the two
+ * statements.
  */
 export class SteppedClock implements Clock {
   private constructor(
@@ -49,7 +52,10 @@ export class SteppedClock implements Clock {
   }
 }
 
-/** `muster.clock` in step with the skipping server, set whenever a session is taken from the pool: production code has no hook for it. */
+/**
+ * `muster.clock` in step with the skipping server, set whenever a session is taken from the pool:
+ * production code has no hook for it.
+ */
 export class FlowingClock implements Clock {
   constructor(private readonly env: TestWorkflowEnvironment) {}
 

@@ -33,7 +33,10 @@ const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<
   }
 };
 
-/** A database of its own, with the migrated schema; drop it in `afterAll`. `empty`: without any table. */
+/**
+ * A database of its own, with the migrated schema; drop it in `afterAll`. `empty`: without any
+ * table.
+ */
 export const createDatabase = async (options: { max?: number; empty?: boolean } = {}): Promise<TestDatabase> => {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await withAdmin((admin) =>

@@ -1,4 +1,7 @@
-/** Polls `read` until it answers something other than undefined, null or false; the last state is in the error. Never a sleep that hopes. */
+/**
+ * Polls `read` until it answers something other than undefined, null or false; the last state is in
+ * the error. Never a sleep that hopes.
+ */
 export const eventually = async <T>(
   read: () => Promise<T | undefined | null | false> | T | undefined | null | false,
   options: { timeoutMs?: number; everyMs?: number; what?: string | (() => string | Promise<string>) } = {},

@@ -4,7 +4,10 @@ import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev, timeSkippingServerBinary } from '../../workers/embedded';
 import { TEMPLATE_DATABASE } from './database';
 
-/** Once per run: dist/ for the tests that start real processes, one Postgres, one Temporal dev server, a migrated database to clone. */
+/**
+ * Once per run: dist/ for the tests that start real processes, one Postgres, one Temporal dev
+ * server, a migrated database to clone.
+ */
 export default async function globalSetup(): Promise<void> {
   const root = path.join(__dirname, '..', '..');
   if (process.env['MUSTER_TEST_NO_BUILD'] === undefined)
@@ -17,7 +20,8 @@ export default async function globalSetup(): Promise<void> {
       process.stderr.write(`[setup] ${line}\n`);
   };
   const [postgres, temporal, testServer] = await Promise.all([
-    // The tests crash processes, not the machine: without fsync they take half the time. The bench keeps it on.
+    // The tests crash processes, not the machine: without fsync they take half the time. The bench
+    // keeps it on.
     startPostgres({ settings: { fsync: 'off' }, log }),
     startTemporalDev({ ui: false, log }),
     timeSkippingServerBinary(),

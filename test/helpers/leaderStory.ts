@@ -1,7 +1,10 @@
 import { leaderWorkflowId } from '../../workflows/naming';
 import type { TestMuster } from './muster';
 
-/** For the message of a test that waited in vain: the leader's row and the events of its last run, by what is true now. */
+/**
+ * For the message of a test that waited in vain: the leader's row and the events of its last run,
+ * by what is true now.
+ */
 export const leaderStory = async (muster: TestMuster, handler: string, name: string): Promise<string> => {
   const { rows } = await muster.database.pool.query<{ id: number }>(
     `select l.*, clock() as now, (select json_agg(q) from queue q join target t on t.id = q.target_id where t.leader_id = l.id) as queue,

@@ -10,7 +10,8 @@ import { prebuiltBundle } from './prebuilt';
 import type { TestDatabase } from './database';
 import { createDatabase, temporalAddress } from './database';
 
-// Once per jest test file (each has its own module registry): the SDK's own chatter stays out of the test output.
+// Once per jest test file (each has its own module registry): the SDK's own chatter stays out of
+// the test output.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 export interface TestMuster {
@@ -21,7 +22,10 @@ export interface TestMuster {
   stop(): Promise<void>;
 }
 
-/** A whole Muster in this process, on the run's real servers: own database, own prefix, one worker node with these handlers. `address`: another Temporal's. */
+/**
+ * A whole Muster in this process, on the run's real servers: own database, own prefix, one worker
+ * node with these handlers. `address`: another Temporal's.
+ */
 export const startMuster = async (
   handlers: readonly Handler[],
   { address = temporalAddress(), ...options }: Partial<NodeOptions> & { address?: string } = {},

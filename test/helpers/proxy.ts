@@ -4,7 +4,10 @@ import type { AddressInfo, Socket } from 'node:net';
 /** What becomes of bytes: they pass, they wait to pass later, or they are lost without a sign. */
 type Flow = 'pass' | 'hold' | 'lose';
 
-/** A way to a server over TCP that can fail in the ways networks do. One at a time for all its connections. */
+/**
+ * A way to a server over TCP that can fail in the ways networks do. One at a time for all its
+ * connections.
+ */
 export interface Proxy {
   port: number;
   /** The same URL through the proxy. */
@@ -14,7 +17,10 @@ export interface Proxy {
   open(): number;
   /** Everything waits, on connections that are there and on new ones, until `resume`. */
   stall(): void;
-  /** The connections that are there are half open from now on, for good: nothing comes through, and no side is told. New ones work. */
+  /**
+   * The connections that are there are half open from now on, for good: nothing comes through, and
+   * no side is told. New ones work.
+   */
   cut(which?: 'both' | 'answers'): void;
   /** As soon as a client's bytes hold this text: they pass, and then its connection is cut. */
   cutAt(text: string, which?: 'both' | 'answers'): void;
@@ -23,7 +29,10 @@ export interface Proxy {
   /** New connections are reset at once, until `resume`. */
   refuse(): void;
   resume(): void;
-  /** All that clients have sent from now on, one buffer per connection; the connections that are opened after this. */
+  /**
+   * All that clients have sent from now on, one buffer per connection; the connections that are
+   * opened after this.
+   */
   record(): Buffer[];
   stop(): Promise<void>;
 }
@@ -46,7 +55,6 @@ class Pair {
       [client, server, 'asked'],
       [server, client, 'answered'],
     ] as const) {
-      // prettier-ignore
       socket.on('error', () => undefined);
       socket.on('close', () => {
         ended(this);

@@ -1,4 +1,7 @@
-/** Runs a process that ends by itself: with 0, or the exit code that it set; with 1 where it answers false, or fails, which goes to stderr. */
+/**
+ * Runs a process that ends by itself: with 0, or the exit code that it set; with 1 where it answers
+ * false, or fails, which goes to stderr.
+ */
 export const runToEnd = (main: () => Promise<boolean | void>): void => {
   main().then(
     (passed) => process.exit(passed === false ? 1 : undefined),

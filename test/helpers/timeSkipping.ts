@@ -26,19 +26,27 @@ export interface Skipping {
   client: Client;
   node: Node;
   prefix: string;
-  /** Sets the origin to now, when nothing is under way: times of `now` and `skipTo` count from here. */
+  /**
+   * Sets the origin to now, when nothing is under way: times of `now` and `skipTo` count from here.
+   */
   begin(): Promise<void>;
   /** Milliseconds since `begin`, on the database's clock. */
   now(): Promise<number>;
   /** The database's clock as Unix ms, for `notBefore`. */
   unixMs(ms: number): number;
-  /** Skips both clocks to `ms` after `begin`, and waits until all that happens on the way has happened. Never concurrently. */
+  /**
+   * Skips both clocks to `ms` after `begin`, and waits until all that happens on the way has
+   * happened. Never concurrently.
+   */
   skipTo(ms: number): Promise<void>;
   /** Until no workflow task, activity or submission is under way. */
   settle(): Promise<void>;
   /** Events of the current (or last) run of a leader. */
   history(handler: string, name: string): Promise<HistoryEvent[]>;
-  /** `created_at` (ms since `begin`), size and reason of the batches of a handler formed since `begin`, oldest first. */
+  /**
+   * `created_at` (ms since `begin`), size and reason of the batches of a handler formed since
+   * `begin`, oldest first.
+   */
   batches(handler: string): Promise<{ at: number; n: number; reason: number; target: string }[]>;
   stop(): Promise<void>;
 }
@@ -52,7 +60,10 @@ const TIMER_LATE_MS = 30_000;
 /** A wake that has not come through after this is lost, and the test is about that. */
 const WAKE_MS = 3_000;
 
-/** A whole Muster on a time-skipping server of its own. Tests on it are sequential: a skip moves the time of the whole server. */
+/**
+ * A whole Muster on a time-skipping server of its own. Tests on it are sequential: a skip moves the
+ * time of the whole server.
+ */
 export const startSkipping = async (
   handlers: readonly Handler[],
   options: Partial<NodeOptions> & { clock?: ClockMode } = {},
@@ -61,7 +72,8 @@ export const startSkipping = async (
   const env = await TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path: testServerPath() } },
   });
-  // This server cannot list search attributes, so a worker does not register them; and a start with an unknown one leaves half a run behind.
+  // This server cannot list search attributes, so a worker does not register them; and a start with
+  // an unknown one leaves half a run behind.
   await env.connection.operatorService.addSearchAttributes({
     namespace: 'default',
     searchAttributes: { [HANDLER_ATTRIBUTE.name]: KEYWORD },
@@ -156,8 +168,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
   }
 
   /**
-   * Skips the server as far as the database's clock has stepped. The server's own clock goes on while something works, so that its timers are
-   * set and fire a little late: it goes on, in small steps, until every leader whose time has come has looked.
+   * Skips the server as far as the database's clock has stepped. The server's own clock goes on
+   * while something works, so that its timers are set and fire a little late: it goes on, in small
+   * steps, until every leader whose time has come has looked.
    */
   private async followTo(unixMs: number): Promise<void> {
     const targetMs = unixMs + this.serverAheadMs;
@@ -240,8 +253,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
 
   private async isQuiet(): Promise<boolean> {
     const { rows } = await this.database.pool.query<{ id: number; handler: string; name: string; busy: boolean }>(
-      // The server's clock goes on while the database's stands: a leader with a short wait looks again and again, finds the same, and on a
-      // slow machine is never seen between two looks. It is at rest all the same.
+      // The server's clock goes on while the database's stands: a leader with a short wait looks
+      // again and again, finds the same, and on a slow machine is never seen between two looks. It
+      // is at rest all the same.
       `select l.id, h.name as handler, l.name, exists (select from dispatch d where d.leader_id = l.id) as busy
        from leader l join handler h on h.id = l.handler_id
        where (l.epoch > 0 or l.state <> 0) and not (l.state = 2 and l.wake_at > clock() and l.wake_at <= clock() + interval '1 s'
@@ -260,7 +274,9 @@ class SkippingMuster implements Omit<Skipping, 'stop'> {
     );
     const { busy, used, handlers } = rows[0]!;
     if (busy) return false;
-    const ids = used ? [queuerWorkflowId(this.prefix, 0), ...handlers.map((name) => monitorWorkflowId(this.prefix, name))] : []; // prettier-ignore
+    const ids = used
+      ? [queuerWorkflowId(this.prefix, 0), ...handlers.map((name) => monitorWorkflowId(this.prefix, name))]
+      : [];
     for (const id of ids) if (isUnderWay(await this.eventsOf(id))) return false;
     return true;
   }

@@ -14,7 +14,9 @@ export interface UserWorker {
   stop(): Promise<void>;
 }
 
-/** The user's own worker: Muster's activities are not in it, and it replays on every workflow task. */
+/**
+ * The user's own worker: Muster's activities are not in it, and it replays on every workflow task.
+ */
 export const startUserWorker = async (
   { prefix }: Pick<TestMuster, 'prefix'>,
   workflowBundle: WorkflowBundleWithSourceMap,
@@ -23,7 +25,14 @@ export const startUserWorker = async (
 ): Promise<UserWorker> => {
   const taskQueue = `${prefix}-user`;
   const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const worker = await Worker.create({ connection, taskQueue, workflowBundle, activities, dataConverter, maxCachedWorkflows: 0 }); // prettier-ignore
+  const worker = await Worker.create({
+    connection,
+    taskQueue,
+    workflowBundle,
+    activities,
+    dataConverter,
+    maxCachedWorkflows: 0,
+  });
   const running = worker.run();
   return {
     taskQueue,

@@ -86,8 +86,17 @@ test('C16: a bisected batch keeps its place: halves in order, before what was su
   await ended(next.batch, 10);
   const sent = callsOf('bisected').map(({ ids }) => ids.length);
   expect(sent).toEqual([4, 2, 2, 1, 1, 1]);
-  expect(callsOf('bisected').flatMap(({ ids }) => (ids.length === 1 ? ids : [])).slice(0, 2)).toEqual([c!.id, d!.id]); // prettier-ignore
-  expect((await muster.client.getTasks([a!.id, b!.id, c!.id, d!.id])).map(({ state }) => state)).toEqual(['succeeded', 'succeeded', 'failed', 'succeeded']); // prettier-ignore
+  expect(
+    callsOf('bisected')
+      .flatMap(({ ids }) => (ids.length === 1 ? ids : []))
+      .slice(0, 2),
+  ).toEqual([c!.id, d!.id]);
+  expect((await muster.client.getTasks([a!.id, b!.id, c!.id, d!.id])).map(({ state }) => state)).toEqual([
+    'succeeded',
+    'succeeded',
+    'failed',
+    'succeeded',
+  ]);
   expect(await statusOf(split.batch)).toBeUndefined();
 });
 
@@ -103,7 +112,11 @@ test('members that are tried again precede what was submitted later', async () =
   await muster.client.submitBatch('edits', 'retried', first);
   const next = await muster.client.submitBatch('edits', 'retried', items('retried'));
   await ended(next.batch, 10);
-  expect(callsOf('retried').map(({ ids }) => ids)).toEqual([first.map(({ id }) => id), [first[1]!.id], expect.anything()]); // prettier-ignore
+  expect(callsOf('retried').map(({ ids }) => ids)).toEqual([
+    first.map(({ id }) => id),
+    [first[1]!.id],
+    expect.anything(),
+  ]);
 });
 
 test('C28: no answer, and the downstream honours the key: sent again with the same key, first of its lane', async () => {
@@ -180,5 +193,8 @@ test('C18: a batch waits for those that it needs, of other lanes; one that needs
   await ended(deeper.batch, 13);
   expect([await statusOf(doomed.batch), await statusOf(fails.batch)]).toEqual([11, 13]);
   expect([...callsOf('top-2'), ...callsOf('top-3')]).toEqual([]);
-  expect(await client.getTask(onIt[0]!.id)).toMatchObject({ state: 'failed', error: expect.stringContaining('not sent') }); // prettier-ignore
+  expect(await client.getTask(onIt[0]!.id)).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('not sent'),
+  });
 });

@@ -4,7 +4,10 @@ import { startMuster } from '../helpers/muster';
 import { eventually } from '../helpers/eventually';
 import { Downstream, items, okay } from './downstream';
 
-/** H5 in lanes: a downstream that is overloaded gets half as many calls at once, and one more after each success. */
+/**
+ * H5 in lanes: a downstream that is overloaded gets half as many calls at once, and one more after
+ * each success.
+ */
 
 /** Refuses for now as often as it is told to, then keeps its calls open until it is let go. */
 class Throttled extends Downstream {
@@ -50,7 +53,12 @@ afterEach(async () => {
 
 let key = 0;
 const submit = async (handler: string, services: readonly string[]): Promise<number[]> =>
-  (await muster.client.submitBatches(handler, services.map((service) => ({ service, items: items(service, 1, { writes: [`k${++key}`] }) })))).map(({ batch }) => batch); // prettier-ignore
+  (
+    await muster.client.submitBatches(
+      handler,
+      services.map((service) => ({ service, items: items(service, 1, { writes: [`k${++key}`] }) })),
+    )
+  ).map(({ batch }) => batch);
 const committed = async (batches: readonly number[]): Promise<void> => {
   for (const batch of batches)
     await eventually(async () => (await muster.client.batchStatus(batch))?.status === 'committed', {
@@ -80,7 +88,10 @@ test('H5 C14: of a target: half of its calls at once in its lane, which says so;
   wide.open();
   await committed(batches);
   // 4 were in flight as reduced ones, and each later one.
-  await eventually(async () => (await muster.database.pool.query(`select from target where key = 'wide-1' and allowed is null`)).rowCount); // prettier-ignore
+  await eventually(
+    async () =>
+      (await muster.database.pool.query(`select from target where key = 'wide-1' and allowed is null`)).rowCount,
+  );
   wide.close();
   const again = await submit('wide', same('wide-1', 12));
   await eventually(() => wide.inFlight === 8);
@@ -103,8 +114,12 @@ test('H5 C3: of a handler: half of its calls over all its lanes, however many wa
   await eventually(async () => (await client.queuer())[0]!.held > 0);
   await committed(await submit('others', lanes('other', 5)));
   expect(whole.mostInFlight).toBe(2);
-  const held = await eventually(async () => (await client.lanes({ after: 'whole' })).find((lane) => lane.state === 'back pressure' && lane.holdInMs === null)); // prettier-ignore
-  expect((await client.lane(held.service)).batches[0]!.explanation).toMatch(/back pressure left handler "whole" 2 calls/); // prettier-ignore
+  const held = await eventually(async () =>
+    (await client.lanes({ after: 'whole' })).find((lane) => lane.state === 'back pressure' && lane.holdInMs === null),
+  );
+  expect((await client.lane(held.service)).batches[0]!.explanation).toMatch(
+    /back pressure left handler "whole" 2 calls/,
+  );
   whole.open();
   await committed([...first, ...many]);
   await eventually(async () => (await client.queuer())[0]!.reduced.length === 0);

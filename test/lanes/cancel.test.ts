@@ -4,7 +4,10 @@ import { eventually } from '../helpers/eventually';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { Downstream, items, okay } from './downstream';
 
-/** Cancels of what stands in lanes, against a running queuer: what is cancelled was never applied, and its lane goes on. */
+/**
+ * Cancels of what stands in lanes, against a running queuer: what is cancelled was never applied,
+ * and its lane goes on.
+ */
 
 const HOUR_MS = 3_600_000;
 const downstream = new Downstream();
@@ -37,7 +40,11 @@ afterEach(async () => {
   expect(checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
 });
 const submit = async (handler: string, service: string, price?: number, dependsOn: number[] = []): Promise<number> =>
-  (await muster.client.submitBatch(handler, service, items(service, 2, price === undefined ? {} : { price }), { dependsOn })).batch; // prettier-ignore
+  (
+    await muster.client.submitBatch(handler, service, items(service, 2, price === undefined ? {} : { price }), {
+      dependsOn,
+    })
+  ).batch;
 const reaches = (batch: number, status: string): Promise<unknown> =>
   eventually(async () => (await muster.client.batchStatus(batch))?.status === status, {
     what: async () => `${status} of batch ${batch}: ${JSON.stringify(await muster.client.batchStatus(batch))}`,
@@ -55,20 +62,25 @@ const endsOf = async (batches: readonly number[]): Promise<Map<number, number> |
 test('G9 C10: a batch whose retry is an hour away is cancelled, its lane goes on at once, and what depends on it fails unsent (C18)', async () => {
   const { client } = muster;
   const tried = await submit('edits', 'backoff', -1);
-  const part = await eventually(async () => (await client.lane('backoff')).batches.find(({ status }) => status === 'delayed')?.batch); // prettier-ignore
+  const part = await eventually(
+    async () => (await client.lane('backoff')).batches.find(({ status }) => status === 'delayed')?.batch,
+  );
   const next = await submit('edits', 'backoff');
   const dependent = await submit('edits', 'elsewhere', undefined, [part]);
   const last = await submit('edits', 'elsewhere');
   expect((await client.lane('backoff')).state).toBe('delayed');
   const { tasks } = await client.cancelBatch(part);
   expect(tasks).toHaveLength(2);
-  for (const id of tasks) expect(await client.getTask(id)).toMatchObject({ state: 'cancelled', batch: part, attempts: 1 }); // prettier-ignore
+  for (const id of tasks)
+    expect(await client.getTask(id)).toMatchObject({ state: 'cancelled', batch: part, attempts: 1 });
   await reaches(next, 'committed');
   await reaches(dependent, 'failed-dependency');
   await reaches(last, 'committed');
   expect(await client.batchStatus(part)).toMatchObject({ status: 'cancelled', place: null });
   expect((await client.batchStatus(part))!.explanation).toMatch(/^cancelled in lane backoff/);
-  expect(downstream.seen.filter(({ batch }) => [tried, part, dependent].includes(batch)).map(({ batch }) => batch)).toEqual([tried]); // prettier-ignore
+  expect(
+    downstream.seen.filter(({ batch }) => [tried, part, dependent].includes(batch)).map(({ batch }) => batch),
+  ).toEqual([tried]);
   expect(await client.cancelBatch(part)).toEqual({ batch: part, service: 'backoff', tasks: [] });
   expect(await client.lane('backoff')).toMatchObject({ pending: 0, depth: 0, state: 'empty' });
 });
@@ -105,13 +117,28 @@ test('G9: by its tasks: all of a batch, or none of it with the reason; tasks in 
   const partly = await client.cancel([a!, single[0]!.id]);
   expect(partly).toEqual({
     cancelled: [single[0]!.id],
-    notCancelled: [{ id: a, state: 'batched', batch, why: expect.stringMatching(/lane by-task with 1 that was not named/) as string }],
-  }); // prettier-ignore
-  expect(await client.cancel([b!, a!])).toEqual({ cancelled: expect.arrayContaining([a, b]) as string[], notCancelled: [] }); // prettier-ignore
+    notCancelled: [
+      {
+        id: a,
+        state: 'batched',
+        batch,
+        why: expect.stringMatching(/lane by-task with 1 that was not named/) as string,
+      },
+    ],
+  });
+  expect(await client.cancel([b!, a!])).toEqual({
+    cancelled: expect.arrayContaining([a, b]) as string[],
+    notCancelled: [],
+  });
   await client.resumeQueuer();
   await client.waitFor(single[1]!.id);
-  expect(downstream.seen.filter(({ service }) => service === 'by-task').map(({ ids }) => ids)).toEqual([[single[1]!.id]]); // prettier-ignore
-  expect((await client.cancel([single[1]!.id, a!])).notCancelled).toEqual([{ id: single[1]!.id, state: 'succeeded' }, { id: a, state: 'cancelled' }]); // prettier-ignore
+  expect(downstream.seen.filter(({ service }) => service === 'by-task').map(({ ids }) => ids)).toEqual([
+    [single[1]!.id],
+  ]);
+  expect((await client.cancel([single[1]!.id, a!])).notCancelled).toEqual([
+    { id: single[1]!.id, state: 'succeeded' },
+    { id: a, state: 'cancelled' },
+  ]);
 });
 
 test('G9 A17: the initiators of a cancelled batch are told, one message', async () => {
@@ -121,8 +148,13 @@ test('G9 A17: the initiators of a cancelled batch are told, one message', async 
   const { batch } = await client.submitBatch('edits', 'told', told);
   await client.cancelBatch(batch);
   await client.resumeQueuer();
-  const { rows } = await muster.database.pool.query<{ body: object }>('select body from notification where batch_id = $1', [batch]); // prettier-ignore
-  expect(rows).toEqual([{ body: { handler: 'edits', target: 'told', batch, tasks: [{ id: told[0]!.id, state: 'cancelled' }] } }]); // prettier-ignore
+  const { rows } = await muster.database.pool.query<{ body: object }>(
+    'select body from notification where batch_id = $1',
+    [batch],
+  );
+  expect(rows).toEqual([
+    { body: { handler: 'edits', target: 'told', batch, tasks: [{ id: told[0]!.id, state: 'cancelled' }] } },
+  ]);
 });
 
 test('G9 C29: cancels that race grants and marks: every batch is cancelled or applied once, never both, and none is left', async () => {
@@ -132,17 +164,31 @@ test('G9 C29: cancels that race grants and marks: every batch is cancelled or ap
   for (let round = 0; round < 16; round++) {
     const services = Array.from({ length: 24 }, (_, i) => `race-${i % 6}`);
     const sets = (i: number): object => ({ writes: [`k${i % 5}`] });
-    const batches = await client.submitBatches('racing', services.map((service, i) => ({ service, items: items(service, 1, sets(i)) }))); // prettier-ignore
+    const batches = await client.submitBatches(
+      'racing',
+      services.map((service, i) => ({ service, items: items(service, 1, sets(i)) })),
+    );
     const single = services.flatMap((service) => items(service, 1, sets(1)));
     await client.submit('racing', single);
-    // In every other round in the midst of its calls, however slow the machine is: else the cancels may win them all.
+    // In every other round in the midst of its calls, however slow the machine is: else the cancels
+    // may win them all.
     if (round % 2 === 1)
-      await eventually(() => batches.filter(({ batch }) => applied.has(batch)).length > 5, { everyMs: 1, what: 'the first calls' }); // prettier-ignore
+      await eventually(() => batches.filter(({ batch }) => applied.has(batch)).length > 5, {
+        everyMs: 1,
+        what: 'the first calls',
+      });
     else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 40));
     const chosen = batches.filter((_, i) => (i + round) % 2 === 0);
     const [ends, byTask] = await Promise.all([
-      Promise.all(chosen.map(({ batch }) => client.cancelBatch(batch).then(() => true, (error: { code: string }) => error.code))), // prettier-ignore
-      client.cancel(single.filter((_, i) => i % 3 === 0).map(({ id }) => id)), // prettier-ignore
+      Promise.all(
+        chosen.map(({ batch }) =>
+          client.cancelBatch(batch).then(
+            () => true,
+            (error: { code: string }) => error.code,
+          ),
+        ),
+      ),
+      client.cancel(single.filter((_, i) => i % 3 === 0).map(({ id }) => id)),
     ]);
     expect(ends.filter((end) => end !== true && end !== 'NOT_CANCELLABLE')).toEqual([]);
     const statuses = eventually(() => endsOf(batches.map(({ batch }) => batch)), { what: 'the end of every batch' });
@@ -157,7 +203,6 @@ test('G9 C29: cancels that race grants and marks: every batch is cancelled or ap
       single.map(({ id }) => id),
       { timeoutMs: 20_000 },
     ))
-      // prettier-ignore
       expect([task.id, task.state]).toEqual([task.id, byTask.cancelled.includes(task.id) ? 'cancelled' : 'succeeded']);
   }
   // Both sides won often, or this was no race.

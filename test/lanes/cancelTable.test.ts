@@ -12,7 +12,10 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { Downstream, items } from './downstream';
 
-/** G9 in lanes: every status a batch of a lane may have, and a cancel beside a grant and a mark, statement by statement. No worker. */
+/**
+ * G9 in lanes: every status a batch of a lane may have, and a cancel beside a grant and a mark,
+ * statement by statement. No worker.
+ */
 
 let database: TestDatabase;
 let client: Client;
@@ -49,7 +52,8 @@ const inStatus = async (status: SubmissionStatus, extra = EXTRA[status]): Promis
   const { batch } = await client.submitBatch('edits', status, [item!]);
   await moveSubmission(database.pool, batch, STATUSES[status]);
   if (extra !== undefined) await database.pool.query(`update batch set ${extra} where id = ${batch}`);
-  if (status === 'submitted') await database.pool.query(`update submission set submitter = 1 where batch_id = ${batch}`); // prettier-ignore
+  if (status === 'submitted')
+    await database.pool.query(`update submission set submitter = 1 where batch_id = ${batch}`);
   return { batch, id: item!.id };
 };
 
@@ -85,7 +89,9 @@ test.each([
     expect(await client.cancelBatch(batch)).toEqual({ batch, service: status, tasks: [id] });
     expect(await client.getTask(id)).toMatchObject({ state: 'cancelled', batch });
     expect((await client.batchStatus(batch))!.status).toBe('cancelled');
-    const { rows } = await database.pool.query(`select state, dispatch, retry_at, n_left from batch where id = ${batch}`); // prettier-ignore
+    const { rows } = await database.pool.query(
+      `select state, dispatch, retry_at, n_left from batch where id = ${batch}`,
+    );
     expect(rows).toEqual([{ state: 7, dispatch: null, retry_at: null, n_left: 1 }]);
   } else {
     const error = { code: 'NOT_CANCELLABLE', batch, status, message: expect.stringMatching(refusal) as string };
@@ -113,7 +119,15 @@ test('G9: what is no batch of a lane', async () => {
 
 /** Sees to it that one statement waits for another's lock. */
 const somebodyWaits = (): Promise<unknown> =>
-  eventually(async () => (await database.pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rowCount, { what: 'a wait for a lock' }); // prettier-ignore
+  eventually(
+    async () =>
+      (
+        await database.pool.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+      ).rowCount,
+    { what: 'a wait for a lock' },
+  );
 
 /** Granted to a live submitter, as the queuer does it. */
 const grant = async (service: string): Promise<{ batch: number; no: number; id: string }> => {
@@ -122,13 +136,21 @@ const grant = async (service: string): Promise<{ batch: number; no: number; id: 
   const no = await inTransaction(database.pool, async (tx) => {
     await lockQueuer(tx, 0);
     const submitter = await insertSubmitter(tx, 0, 0, 1, 60_000);
-    await tx.query('update lane_state set pending = pending + 1, ready = false where lane_id = (select lane_id from submission where batch_id = $1)', [batch]); // prettier-ignore
+    await tx.query(
+      'update lane_state set pending = pending + 1, ready = false where lane_id = (select lane_id from submission where batch_id = $1)',
+      [batch],
+    );
     await grantBatches(tx, [{ id: batch, from: 0, submitter, startInMs: 0 }]);
     return submitter;
   });
   return { batch, no, id: item!.id };
 };
-const markOf = ({ batch, no }: { batch: number; no: number }) => ({ id: batch, attempt: 0, submitter: no, timeoutMs: 60_000 }); // prettier-ignore
+const markOf = ({ batch, no }: { batch: number; no: number }) => ({
+  id: batch,
+  attempt: 0,
+  submitter: no,
+  timeoutMs: 60_000,
+});
 
 test('G9 C29: a mark that came first wins: the cancel looks again when it has committed, and says so', async () => {
   const granted = await grant('mark-first');
@@ -138,7 +160,9 @@ test('G9 C29: a mark that came first wins: the cancel looks again when it has co
   const cancelling = client.cancelBatch(granted.batch).catch((error: { status: string }) => error);
   await new Promise((resolve) => setTimeout(resolve, 100));
   // It let go of the lane meanwhile: whoever holds the batch may need it.
-  await database.pool.query(`select from lane_state s join lane l on l.id = s.lane_id where l.service = 'mark-first' for no key update of s`); // prettier-ignore
+  await database.pool.query(
+    `select from lane_state s join lane l on l.id = s.lane_id where l.service = 'mark-first' for no key update of s`,
+  );
   await tx.query('commit');
   tx.release();
   expect(await cancelling).toMatchObject({ code: 'NOT_CANCELLABLE', status: 'submitted' });
@@ -163,7 +187,9 @@ test('G9 C29: a cancel that came first wins: the mark that waited for it finds n
   await own.query('select from batch where id = $1 for no key update', [other.batch]);
   const marking = markGranted(database.pool, [markOf(other)], 'n');
   await somebodyWaits();
-  await own.query(`update batch set state = 7, n_left = n, dispatch = null, finished_at = clock() where id = $1`, [other.batch]); // prettier-ignore
+  await own.query(`update batch set state = 7, n_left = n, dispatch = null, finished_at = clock() where id = $1`, [
+    other.batch,
+  ]);
   await own.query('commit');
   own.release();
   expect(await marking).toEqual(new Set());
@@ -174,11 +200,17 @@ test('G9: a grant that holds the lane is waited for, and what it granted and nob
   const { batch } = await client.submitBatch('edits', 'grant-first', [item!]);
   const tx = await database.pool.connect();
   await tx.query('begin');
-  await tx.query('select from lane_state where lane_id = (select lane_id from submission where batch_id = $1) for no key update', [batch]); // prettier-ignore
+  await tx.query(
+    'select from lane_state where lane_id = (select lane_id from submission where batch_id = $1) for no key update',
+    [batch],
+  );
   const cancelling = client.cancelBatch(batch);
   await somebodyWaits();
   const no = await insertSubmitter(tx, 0, 0, 1, 60_000);
-  await tx.query('update lane_state set pending = pending + 1 where lane_id = (select lane_id from submission where batch_id = $1)', [batch]); // prettier-ignore
+  await tx.query(
+    'update lane_state set pending = pending + 1 where lane_id = (select lane_id from submission where batch_id = $1)',
+    [batch],
+  );
   await grantBatches(tx, [{ id: batch, from: 0, submitter: no, startInMs: 0 }]);
   await tx.query('commit');
   tx.release();

@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
 
-/** What else the spec asks of lanes, on real servers: submitters, guaranteed order, receipts, the monitor's order, stopping. */
+/**
+ * What else the spec asks of lanes, on real servers: submitters, guaranteed order, receipts, the
+ * monitor's order, stopping.
+ */
 
 const plain = new Downstream();
 const guaranteed = new Downstream();
@@ -15,11 +18,20 @@ let muster: TestMuster;
 const accept =
   (one: Downstream): Downstream['answer'] =>
   (batch) => {
-    one.results.set(`ref-${batch.id}`, batch.tasks.map(({ id }) => id)); // prettier-ignore
+    one.results.set(
+      `ref-${batch.id}`,
+      batch.tasks.map(({ id }) => id),
+    );
     return { status: 'accepted', reference: `ref-${batch.id}` };
   };
 const asynchronous = (one: Downstream, everyMs: number) => ({
-  status: (references: readonly string[]) => Promise.resolve(references.map((reference) => ({ reference, status: done.has(reference) ? ('done' as const) : ('pending' as const) }))), // prettier-ignore
+  status: (references: readonly string[]) =>
+    Promise.resolve(
+      references.map((reference) => ({
+        reference,
+        status: done.has(reference) ? ('done' as const) : ('pending' as const),
+      })),
+    ),
   results: (reference: string) => one.results.get(reference)!.map((id) => ({ id, status: 'ok' as const })),
   poll: { everyMs, deadlineMs: 3_600_000 },
 });
@@ -50,7 +62,10 @@ test('C2: a submitter has one batch at a time: never more calls at once than the
   await eventually(() => plain.inFlight === 3);
   expect(await client.queuer()).toMatchObject([{ slots: 3, taken: 3, ready: 9 }]);
   open();
-  await client.waitFor(batches.flatMap((batch) => batch.items.map(({ id }) => id)), { timeoutMs: 60_000 }); // prettier-ignore
+  await client.waitFor(
+    batches.flatMap((batch) => batch.items.map(({ id }) => id)),
+    { timeoutMs: 60_000 },
+  );
   expect(plain.mostInFlight).toBe(3);
   await client.setQueuer({ slots: 16 });
 });
@@ -80,7 +95,9 @@ test('receipts of each item: valid, or invalid with message and data; attempts a
   const { batch } = await client.submitBatch('strict', 'receipts', some);
   await reaches(batch, 'delayed');
   expect(await client.batchStatus(batch)).toMatchObject({ attempts: 1, error: 'not now' });
-  expect((await client.receipts(batch)).map(({ receipt, state }) => [receipt, state])).toEqual(some.map(() => [null, 'created'])); // prettier-ignore
+  expect((await client.receipts(batch)).map(({ receipt, state }) => [receipt, state])).toEqual(
+    some.map(() => [null, 'created']),
+  );
   await reaches(batch, 'committed');
   expect(await client.batchStatus(batch)).toMatchObject({ attempts: 2 });
   expect(await client.receipts(batch)).toEqual([
@@ -99,7 +116,10 @@ test('the monitor asks about the oldest last check first', async () => {
   try {
     await tx.query('begin');
     for (const [i, agoS] of [20, 40, 30].entries())
-      await tx.query(`update batch set state = 1, finished_at = null, n_left = 0, reference = 'r', poll_at = clock() - $2 * interval '1 s' where id = $1`, [ids[i], agoS]); // prettier-ignore
+      await tx.query(
+        `update batch set state = 1, finished_at = null, n_left = 0, reference = 'r', poll_at = clock() - $2 * interval '1 s' where id = $1`,
+        [ids[i], agoS],
+      );
     const asked = await readAccepted(tx, 'edits', 2);
     expect(asked.map(({ id }) => id)).toEqual([ids[1], ids[2]]);
   } finally {

@@ -9,7 +9,10 @@ import { Downstream, items } from './downstream';
 import type { LaneStore } from './laneStore';
 import { openLaneStore } from './laneStore';
 
-/** Fair grants from the store (C3, C8, C13): the spec's rows about many waiting, whatever the strategy. No worker: turns by hand. */
+/**
+ * Fair grants from the store (C3, C8, C13): the spec's rows about many waiting, whatever the
+ * strategy. No worker: turns by hand.
+ */
 
 let shop: LaneStore;
 let database: TestDatabase;
@@ -34,10 +37,21 @@ const submit = async (handler: string, service: string, n: number): Promise<void
 class Queuer {
   private readonly runId = randomUUID();
   private turn = 0;
-  /** One turn; what it granted is accepted at once (status pending), its submitters are over. Services in the order of their grants. */
+  /**
+   * One turn; what it granted is accepted at once (status pending), its submitters are over.
+   * Services in the order of their grants.
+   */
   async grant(): Promise<string[]> {
     const turn = { queuerId: 0, runId: this.runId, runStartedAtMs: 1, turn: ++this.turn, live: [], mayClaim: true };
-    await grantLanes({ pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: { error: (...args: unknown[]) => expect(args).toEqual([]) } }, turn); // prettier-ignore
+    await grantLanes(
+      {
+        pool: database.pool,
+        leaseMs: 15_000,
+        nodes: DEFAULT_NODE_SETTINGS,
+        log: { error: (...args: unknown[]) => expect(args).toEqual([]) },
+      },
+      turn,
+    );
     const { rows } = await database.pool.query<{ id: number; service: string }>(
       `select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.status = 3 order by s.granted_at, s.batch_id`,
     );

@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
-/** H4 in lanes: refused batches are halved in order; where it is no poison task, the handler is paused and nothing has failed. */
+/**
+ * H4 in lanes: refused batches are halved in order; where it is no poison task, the handler is
+ * paused and nothing has failed.
+ */
 
 const downstream = new Downstream();
 const halting = new Downstream();
@@ -24,7 +27,8 @@ afterEach(() => expectWhole(muster.client));
 const ids = (tasks: readonly { id: string }[]): string[] => tasks.map(({ id }) => id);
 const statesOf = async (tasks: readonly { id: string }[]): Promise<string[]> =>
   (await muster.client.getTasks(ids(tasks))).map((task) => task.state);
-const sent = (service: string, from = downstream) => from.seen.filter((call) => call.service === service).map((call) => call.ids); // prettier-ignore
+const sent = (service: string, from = downstream) =>
+  from.seen.filter((call) => call.service === service).map((call) => call.ids);
 const pauseReason = async (): Promise<string | null> =>
   (await muster.client.status('edits'))[0]!.paused?.reason ?? null;
 

@@ -118,7 +118,9 @@ test('C18: a circle of dependencies is refused with its path, also one through t
     dependsOn,
     items: items(service),
   });
-  await expect(client.submitBatches('edits', [batch('c-1', 'a', ['b']), batch('c-2', 'b', ['a'])])).rejects.toThrow(/cycle, got a depends on b, which depends on a/); // prettier-ignore
+  await expect(client.submitBatches('edits', [batch('c-1', 'a', ['b']), batch('c-2', 'b', ['a'])])).rejects.toThrow(
+    /cycle, got a depends on b, which depends on a/,
+  );
   await expect(client.submitBatches('edits', [batch('c-3', 'x', ['y']), batch('c-3', 'y', [])])).rejects.toThrow(
     /cycle/,
   );
@@ -129,5 +131,7 @@ test('C18: a circle of dependencies is refused with its path, also one through t
 test('C18: a dependency on an invalid batch is refused', async () => {
   const { batch } = await client.submitBatch('edits', 'inv', items('inv'));
   await database.pool.query('update submission set status = 11 where batch_id = $1', [batch]);
-  await expect(client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [batch] })).rejects.toThrow(/invalid and never will be/); // prettier-ignore
+  await expect(client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [batch] })).rejects.toThrow(
+    /invalid and never will be/,
+  );
 });

@@ -6,7 +6,10 @@ import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
-/** What a handler limits holds in lanes too: calls in flight, rate, weight in flight, equal keys, what may wait (G1, G4, H6). */
+/**
+ * What a handler limits holds in lanes too: calls in flight, rate, weight in flight, equal keys,
+ * what may wait (G1, G4, H6).
+ */
 
 const calls = new Downstream();
 const perTarget = new Downstream();
@@ -34,7 +37,10 @@ beforeAll(async () => {
       limits: { maxItems: 10, maxWeightInFlight: { perHandler: 10 } },
       submit: (batch) => {
         heavy.seen.push({ batch: Number(batch.id), service: batch.target, ids: [], attempt: 1, key: '', at: 0 });
-        heavy.results.set(`heavy-${batch.id}`, batch.tasks.map(({ id }) => id)); // prettier-ignore
+        heavy.results.set(
+          `heavy-${batch.id}`,
+          batch.tasks.map(({ id }) => id),
+        );
         return Promise.resolve({ status: 'accepted', reference: `heavy-${batch.id}` });
       },
       status: (references) => Promise.resolve(references.map((reference) => ({ reference, status: done(reference) }))),
@@ -125,17 +131,28 @@ test('maxWeightInFlight: what the downstream has, pending included, is never hea
   for (const batch of batches) statuses.set(`heavy-${batch}`, 'done');
   for (const batch of batches)
     await eventually(async () => (await muster.client.batchStatus(batch))!.status === 'committed');
-  await expect(muster.client.submitBatch('heavy', 'heavy-9', items('heavy-9', 2, { price: 6 }))).rejects.toMatchObject({ code: 'BATCH_TOO_LARGE', message: expect.stringMatching(/at most 10 units of weight in flight.*got 12/) }); // prettier-ignore
+  await expect(muster.client.submitBatch('heavy', 'heavy-9', items('heavy-9', 2, { price: 6 }))).rejects.toMatchObject({
+    code: 'BATCH_TOO_LARGE',
+    message: expect.stringMatching(/at most 10 units of weight in flight.*got 12/),
+  });
 });
 
 test('H6 distinctBy: equal keys share no batch and are not in flight together, in their order', async () => {
   const prices = [1, 2, 1, 3, 3];
   const some = prices.flatMap((price) => items('distinct', 1, { price, writes: [`w-${price}`] }));
   await muster.client.submit('keyed', some);
-  await muster.client.waitFor(some.map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
+  await muster.client.waitFor(
+    some.map(({ id }) => id),
+    { timeoutMs: 60_000 },
+  );
   const sent = keyed.seen.map((call) => call.ids.map((id) => prices[some.findIndex((task) => task.id === id)]));
   expect(sent).toEqual([[1, 2], [1, 3], [3]]);
-  await expect(muster.client.submitBatch('keyed', 'distinct', items('distinct', 2, { price: 7 }))).rejects.toMatchObject({ code: 'KEY_CONFLICT', message: expect.stringMatching(/distinctBy: expected keys that differ within a batch, but item 0 has "7" too/) }); // prettier-ignore
+  await expect(
+    muster.client.submitBatch('keyed', 'distinct', items('distinct', 2, { price: 7 })),
+  ).rejects.toMatchObject({
+    code: 'KEY_CONFLICT',
+    message: expect.stringMatching(/distinctBy: expected keys that differ within a batch, but item 0 has "7" too/),
+  });
   // Other state keys, the same key: the second waits for the commit of the first.
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));
@@ -143,7 +160,10 @@ test('H6 distinctBy: equal keys share no batch and are not in flight together, i
     await gate;
     return okay(batch);
   };
-  const of = (price: number, write: string) => ({ service: 'apart', items: items('apart', 1, { price, writes: [write] }) }); // prettier-ignore
+  const of = (price: number, write: string) => ({
+    service: 'apart',
+    items: items('apart', 1, { price, writes: [write] }),
+  });
   const [one, two, three] = await muster.client.submitBatches('keyed', [of(5, 'a'), of(5, 'b'), of(6, 'c')]);
   const isSent = (id: number): boolean => keyed.seen.some(({ batch }) => batch === id);
   await eventually(() => isSent(one!.batch) && isSent(three!.batch));
@@ -158,7 +178,13 @@ test.each([
   ['a downstream that keeps the order', { kind: 'guaranteed' as const }, /got lane.kind 'guaranteed'/],
 ])('H6 distinctBy with %s is refused at load', (_, lane, message) => {
   const define = (more: object): unknown =>
-    defineHandler({ name: 'x', target: () => 't', limits: { maxItems: 1 }, submit: () => Promise.resolve({ results: [] }), ...more }); // prettier-ignore
+    defineHandler({
+      name: 'x',
+      target: () => 't',
+      limits: { maxItems: 1 },
+      submit: () => Promise.resolve({ results: [] }),
+      ...more,
+    });
   expect(() => define({ distinctBy: () => 'k', lane })).toThrow(message);
   expect(() => define({ distinctBy: () => 'k', lane: { ...lane, onInvalid: 'halt' } })).not.toThrow();
   expect(() => define({ lane })).not.toThrow();
@@ -175,7 +201,12 @@ test('maxQueued: refused with Backlogged when it would be exceeded, given batche
   const full = { code: 'BACKLOGGED', depth: 3, limit: 3, scope: 'target "bound-1" of handler "bounded"' };
   await expect(client.submit('bounded', items('bound-1')[0]!)).rejects.toMatchObject(full);
   await expect(client.submitBatch('bounded', 'bound-1', items('bound-1'))).rejects.toMatchObject(full);
-  await expect(client.submitBatch('bounded', 'bound-2', items('bound-2', 3))).rejects.toMatchObject({ code: 'BACKLOGGED', scope: 'handler "bounded"', depth: 3, limit: 5 }); // prettier-ignore
+  await expect(client.submitBatch('bounded', 'bound-2', items('bound-2', 3))).rejects.toMatchObject({
+    code: 'BACKLOGGED',
+    scope: 'handler "bounded"',
+    depth: 3,
+    limit: 5,
+  });
   await client.resumeLane('bound-1');
   await eventually(async () => (await client.submit('bounded', items('bound-1')[0]!).catch(() => null)) !== null);
 });
@@ -187,7 +218,7 @@ test('flush: what waits for more in a lane goes at once, and is counted', async 
   await eventually(async () => (await client.queuer())[0]!.state !== 'working');
   expect((await client.getTask(some[0]!.id))!.state).toBe('created');
   expect(await client.flush('slow', 'flushed')).toEqual({ targets: 1, tasks: 3 });
-  await client.waitFor(some.map(({ id }) => id)); // prettier-ignore
+  await client.waitFor(some.map(({ id }) => id));
   expect(slow.seen.map((call) => call.ids)).toEqual([some.map(({ id }) => id)]);
   expect((await client.batch(slow.seen[0]!.batch))!.reason).toBe('manual');
   expect(await client.flush('slow')).toEqual({ targets: 0, tasks: 0 });

@@ -3,7 +3,10 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { Downstream, items, okay } from './downstream';
 
-/** Spec table: 64 submitters, 4 services, one-round: every submitter is used while batches remain and the approach allows it. */
+/**
+ * Spec table: 64 submitters, 4 services, one-round: every submitter is used while batches remain
+ * and the approach allows it.
+ */
 
 const downstream = new Downstream();
 let muster: TestMuster;
@@ -31,7 +34,10 @@ test('C13 C23: 64 submitters, 4 services, one-round: all 64 call at once while b
   const shares = services.map((service) => downstream.seen.filter((call) => call.service === service).length);
   expect(shares).toEqual([16, 16, 16, 16]);
   letGo();
-  await client.waitFor(batches.flatMap((batch) => batch.items.map(({ id }) => id)), { timeoutMs: 60_000 }); // prettier-ignore
+  await client.waitFor(
+    batches.flatMap((batch) => batch.items.map(({ id }) => id)),
+    { timeoutMs: 60_000 },
+  );
   expect(downstream.seen).toHaveLength(160);
   expect(downstream.mostInFlight).toBe(64);
 });

@@ -5,7 +5,10 @@ import { expectWhole } from '../helpers/whole';
 import type { Edit } from './downstream';
 import { Downstream, items, okay } from './downstream';
 
-/** Handlers that name a service: single tasks in the order in which they were submitted, in batches that are prefixes of their lane's queue. */
+/**
+ * Handlers that name a service: single tasks in the order in which they were submitted, in batches
+ * that are prefixes of their lane's queue.
+ */
 
 const downstream = new Downstream();
 const slow = new Downstream();
@@ -101,7 +104,9 @@ test('the same task again is the same task; priority and notBefore are refused',
   const [task] = items('o-6/x');
   expect(await client.submit('edits', task!)).toMatchObject({ accepted: 1, repeated: 0 });
   expect(await client.submit('edits', task!)).toMatchObject({ accepted: 0, repeated: 1 });
-  await expect(client.submit('edits', { ...items('o-6/x')[0]!, priority: 1 })).rejects.toThrow(/priority: expected none in a lane/); // prettier-ignore
+  await expect(client.submit('edits', { ...items('o-6/x')[0]!, priority: 1 })).rejects.toThrow(
+    /priority: expected none in a lane/,
+  );
   await expect(client.submit('edits', { ...items('o-6/x')[0]!, notBefore: Date.now() })).rejects.toThrow(/notBefore/);
 });
 

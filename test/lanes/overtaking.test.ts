@@ -5,7 +5,10 @@ import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { Downstream, items } from './downstream';
 
-/** Nothing goes past a lane (C7), and its rules do not change under what is in flight; no worker here. */
+/**
+ * Nothing goes past a lane (C7), and its rules do not change under what is in flight; no worker
+ * here.
+ */
 
 let database: TestDatabase;
 const clients: Client[] = [];
@@ -43,7 +46,9 @@ describe('C7: single tasks of a handler that keeps order', () => {
       [batch],
     );
     expect(rows).toEqual([{ behind: true }]);
-    await expect(other.submit('edits', { ...items('po-1')[0]!, priority: 1 })).rejects.toThrow(/priority: expected none in a lane/); // prettier-ignore
+    await expect(other.submit('edits', { ...items('po-1')[0]!, priority: 1 })).rejects.toThrow(
+      /priority: expected none in a lane/,
+    );
   });
 
   test('of a target that is bound to none they are refused, with the remedy; nothing is stored', async () => {
@@ -51,7 +56,9 @@ describe('C7: single tasks of a handler that keeps order', () => {
     const before = await count('task');
     await expect(client.submit('edits', items('nowhere')[0]!)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: expect.stringMatching(/^target: expected one that feeds a lane.*"edits".*got "nowhere".*service.*submitBatch/s), // prettier-ignore
+      message: expect.stringMatching(
+        /^target: expected one that feeds a lane.*"edits".*got "nowhere".*service.*submitBatch/s,
+      ),
     });
     expect(await count('task')).toBe(before);
   });
@@ -84,7 +91,9 @@ describe('C5: a service named from the payload', () => {
     const client = clientOf(named);
     await client.submit('named', items('t-1', 1, { price: 1 })[0]!);
     await expect(client.submit('named', items('t-1', 1, { price: 2 })[0]!)).rejects.toThrow(/feeds already.*order 2/s);
-    await expect(client.submit('named', [...items('t-2', 1, { price: 1 }), ...items('t-2', 1, { price: 2 })])).rejects.toThrow(/feeds already/); // prettier-ignore
+    await expect(
+      client.submit('named', [...items('t-2', 1, { price: 1 }), ...items('t-2', 1, { price: 2 })]),
+    ).rejects.toThrow(/feeds already/);
     await expect(client.submitBatch('named', 'order 1', items('t-1', 1, { price: 2 }))).rejects.toThrow(/order 2/);
   });
 });
@@ -92,20 +101,28 @@ describe('C5: a service named from the payload', () => {
 describe('C7: rules of a lane', () => {
   const ruled = (lane: object): Client => clientOf(handler({ name: 'ruled', lane }));
   const rulesOf = async (service: string) =>
-    (await database.pool.query('select kind, approach, on_invalid, pending_limit from lane where service = $1', [service])).rows[0]; // prettier-ignore
+    (
+      await database.pool.query('select kind, approach, on_invalid, pending_limit from lane where service = $1', [
+        service,
+      ])
+    ).rows[0];
 
   test('a changed approach, kind or halt is refused while something is in flight, and taken when nothing is', async () => {
     const { batch } = await ruled({ approach: 'parallel' }).submitBatch('ruled', 'rules-1', items('rules-1'));
-    await database.pool.query(`update lane_state set pending = 1 where lane_id = (select lane_id from submission where batch_id = $1)`, [batch]); // prettier-ignore
+    await database.pool.query(
+      `update lane_state set pending = 1 where lane_id = (select lane_id from submission where batch_id = $1)`,
+      [batch],
+    );
     for (const lane of [
       { approach: 'unconstrained' },
       { approach: 'parallel', kind: 'guaranteed' },
       { approach: 'parallel', onInvalid: 'halt' },
     ])
-      // prettier-ignore
       await expect(ruled(lane).submitBatch('ruled', 'rules-1', items('rules-1'))).rejects.toMatchObject({
         code: 'LANE_BUSY',
-        message: expect.stringMatching(/handler "ruled", lane: lane "rules-1": expected nothing in flight.*got 1; pause it, wait/s), // prettier-ignore
+        message: expect.stringMatching(
+          /handler "ruled", lane: lane "rules-1": expected nothing in flight.*got 1; pause it, wait/s,
+        ),
       });
     expect(await rulesOf('rules-1')).toMatchObject({ approach: 2, kind: 1, on_invalid: 0 });
     await database.pool.query('update lane_state set pending = 0, ready = false');
@@ -115,14 +132,21 @@ describe('C7: rules of a lane', () => {
 
   test('another pending limit is taken at once', async () => {
     const { batch } = await ruled({}).submitBatch('ruled', 'rules-2', items('rules-2'));
-    await database.pool.query(`update lane_state set pending = 1 where lane_id = (select lane_id from submission where batch_id = $1)`, [batch]); // prettier-ignore
+    await database.pool.query(
+      `update lane_state set pending = 1 where lane_id = (select lane_id from submission where batch_id = $1)`,
+      [batch],
+    );
     await ruled({ pendingLimit: 7 }).submitBatch('ruled', 'rules-2', items('rules-2'));
     expect(await rulesOf('rules-2')).toMatchObject({ pending_limit: 7 });
   });
 
   test('of another handler that uses the service they are not taken', async () => {
     await ruled({ approach: 'parallel' }).submitBatch('ruled', 'rules-3', items('rules-3'));
-    await clientOf(handler({ name: 'guest', lane: { onInvalid: 'halt' } })).submitBatch('guest', 'rules-3', items('rules-3')); // prettier-ignore
+    await clientOf(handler({ name: 'guest', lane: { onInvalid: 'halt' } })).submitBatch(
+      'guest',
+      'rules-3',
+      items('rules-3'),
+    );
     expect(await rulesOf('rules-3')).toMatchObject({ approach: 2, on_invalid: 0 });
   });
 });

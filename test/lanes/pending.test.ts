@@ -6,7 +6,10 @@ import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items } from './downstream';
 
-/** Asynchronous downstreams in lanes (H7): accepted now, committed later, asked for in bulk or told by a callback. */
+/**
+ * Asynchronous downstreams in lanes (H7): accepted now, committed later, asked for in bulk or told
+ * by a callback.
+ */
 
 const downstream = new Downstream();
 const statuses = new Map<string, ReferenceStatus['status']>();
@@ -19,7 +22,10 @@ const asynchronous = {
     return references.map((reference) => ({ reference, status: statuses.get(reference) ?? ('pending' as const) }));
   },
   results: async function* (reference: string) {
-    yield* (downstream.results.get(reference) ?? parallel.results.get(reference) ?? []).map((id) => ({ id, status: 'ok' as const })); // prettier-ignore
+    yield* (downstream.results.get(reference) ?? parallel.results.get(reference) ?? []).map((id) => ({
+      id,
+      status: 'ok' as const,
+    }));
   },
   poll: { everyMs: 50, deadlineMs: 60_000 },
 };
@@ -31,7 +37,10 @@ beforeAll(async () => {
   for (const one of [downstream, parallel])
     one.answer = (batch) => {
       const reference = `ref-${batch.id}-${batch.attempt}`;
-      one.results.set(reference, batch.tasks.map(({ id }) => id)); // prettier-ignore
+      one.results.set(
+        reference,
+        batch.tasks.map(({ id }) => id),
+      );
       return { status: 'accepted', reference };
     };
 });
@@ -47,7 +56,9 @@ test('C1: the next of a serial lane goes only after the one before was committed
   await reaches(first, 'pending');
   await eventually(() => asked.length >= 3);
   expect(downstream.seen.filter(({ service }) => service === 's-1')).toHaveLength(1);
-  expect((await client.batchStatus(second))!.explanation).toMatch(new RegExp(`second in lane s-1.*commit of batch ${first}`)); // prettier-ignore
+  expect((await client.batchStatus(second))!.explanation).toMatch(
+    new RegExp(`second in lane s-1.*commit of batch ${first}`),
+  );
   expect(await client.lane('s-1')).toMatchObject({ state: 'waiting for commit', pending: 1 });
   statuses.set(await referenceOf(first), 'done');
   await reaches(second, 'pending');

@@ -11,7 +11,8 @@ const halting = new Downstream();
 /** When each batch was called, in ms since the test began. */
 const calls: { batch: number; at: number }[] = [];
 let skipping: Skipping;
-const at = async (batch: { id: string }): Promise<void> => void calls.push({ batch: Number(batch.id), at: await skipping.now() }); // prettier-ignore
+const at = async (batch: { id: string }): Promise<void> =>
+  void calls.push({ batch: Number(batch.id), at: await skipping.now() });
 const COMMIT_MS = 1_000;
 
 beforeAll(async () => {
@@ -26,17 +27,24 @@ beforeAll(async () => {
       submit: async (batch) => {
         await at(batch);
         accepted.set(`r-${batch.id}`, await skipping.now());
-        ledger.results.set(`r-${batch.id}`, batch.tasks.map(({ id }) => id)); // prettier-ignore
+        ledger.results.set(
+          `r-${batch.id}`,
+          batch.tasks.map(({ id }) => id),
+        );
         return { status: 'accepted', reference: `r-${batch.id}` };
       },
       status: async (references) => {
         const now = await skipping.now();
-        return references.map((reference) => ({ reference, status: now >= accepted.get(reference)! + COMMIT_MS ? 'done' : 'pending' })); // prettier-ignore
+        return references.map((reference) => ({
+          reference,
+          status: now >= accepted.get(reference)! + COMMIT_MS ? 'done' : 'pending',
+        }));
       },
       results: (reference) => ledger.results.get(reference)!.map((id) => ({ id, status: 'ok' as const })),
     }),
   ]);
-  // Signs of life come in real time, the clock goes in leaps: a node that has always just been seen stands for the one that there is.
+  // Signs of life come in real time, the clock goes in leaps: a node that has always just been seen
+  // stands for the one that there is.
   await skipping.database.pool.query(
     `insert into node (id, task_queue, handlers, started_at, seen_at) values ('leaping', 'q', '{edits,halting,ledger}', clock(), clock() + interval '1 day')`,
   );
@@ -47,13 +55,19 @@ beforeEach(async () => {
   await skipping.begin();
 });
 const submit = async (handler: string, service: string, sets: object = {}, price?: number): Promise<number> =>
-  (await skipping.client.submitBatch(handler, service, items(service, 1, price === undefined ? {} : { price }), sets)).batch; // prettier-ignore
+  (await skipping.client.submitBatch(handler, service, items(service, 1, price === undefined ? {} : { price }), sets))
+    .batch;
 const statusOf = async (batch: number) => (await skipping.client.batchStatus(batch))!.status;
 
 test('503, 503, 200: calls at 0, 250 and 1,000 ms, the next of the lane right after', async () => {
   const first = await submitted(2);
   await skipping.skipTo(5_000);
-  expect(calls).toEqual([{ batch: first, at: 0 }, { batch: first, at: 250 }, { batch: first, at: 1_000 }, { batch: first + 1, at: 1_000 }]); // prettier-ignore
+  expect(calls).toEqual([
+    { batch: first, at: 0 },
+    { batch: first, at: 250 },
+    { batch: first, at: 1_000 },
+    { batch: first + 1, at: 1_000 },
+  ]);
 });
 
 test('refused for now ten times: then delayed for 15 s, at its place, never given up', async () => {
@@ -73,7 +87,10 @@ const submitted = async (refusals: number): Promise<number> => {
     if (times++ < refusals) throw new LaterError('503');
     return okay(batch);
   };
-  const batches = await skipping.client.submitBatches('edits', [1, 2].map(() => ({ service, items: items(service) }))); // prettier-ignore
+  const batches = await skipping.client.submitBatches(
+    'edits',
+    [1, 2].map(() => ({ service, items: items(service) })),
+  );
   return batches[0]!.batch;
 };
 
@@ -97,16 +114,31 @@ test('429 with Retry-After 7 s: nothing of that service for 7 s, others go on', 
 
 test('C25: the spec table in rounds of one commit: {1,3} {2,4} {5} {6} {7}', async () => {
   const sets = [
-    [['B', 'E'], ['F']], [['D'], ['E']], [['B'], ['A']], [['A', 'C'], ['B']], [['D'], ['C']], [['D'], ['C']], [[], ['D']],
-  ] as const; // prettier-ignore
-  const batches = await skipping.client.submitBatches('ledger', sets.map(([reads, writes]) => ({ service: 'table', items: items('table'), reads, writes }))); // prettier-ignore
+    [['B', 'E'], ['F']],
+    [['D'], ['E']],
+    [['B'], ['A']],
+    [['A', 'C'], ['B']],
+    [['D'], ['C']],
+    [['D'], ['C']],
+    [[], ['D']],
+  ] as const;
+  const batches = await skipping.client.submitBatches(
+    'ledger',
+    sets.map(([reads, writes]) => ({ service: 'table', items: items('table'), reads, writes })),
+  );
   await skipping.skipTo(10_000);
   const rounds = new Map<number, number[]>();
   for (const call of calls) {
     const no = batches.findIndex(({ batch }) => batch === call.batch) + 1;
     rounds.set(call.at, [...(rounds.get(call.at) ?? []), no].sort());
   }
-  expect([...rounds]).toEqual([[0, [1, 3]], [1_000, [2, 4]], [2_000, [5]], [3_000, [6]], [4_000, [7]]]); // prettier-ignore
+  expect([...rounds]).toEqual([
+    [0, [1, 3]],
+    [1_000, [2, 4]],
+    [2_000, [5]],
+    [3_000, [6]],
+    [4_000, [7]],
+  ]);
 });
 
 test('C28 C17: no answer: unknown, sent again with the same key, before the next of its lane', async () => {
@@ -117,7 +149,10 @@ test('C28 C17: no answer: unknown, sent again with the same key, before the next
     if (times++ === 0) throw new Error('connection reset');
     return okay(batch);
   };
-  const [first, next] = await skipping.client.submitBatches('edits', [1, 2].map(() => ({ service: lane, items: items(lane) }))); // prettier-ignore
+  const [first, next] = await skipping.client.submitBatches(
+    'edits',
+    [1, 2].map(() => ({ service: lane, items: items(lane) })),
+  );
   await skipping.skipTo(30_000);
   expect(calls.map(({ batch }) => batch)).toEqual([first!.batch, first!.batch, next!.batch]);
   expect(calls[1]!.at).toBeLessThan(15_000);
@@ -139,5 +174,9 @@ test('C19: a halted lane stays halted however long it takes, and goes on when it
   expect([await statusOf(bad), await statusOf(next)]).toEqual(['invalid', 'unsubmitted']);
   const { batch } = await skipping.client.fixHead('halted', { items: items('halted') });
   await skipping.skipTo(26_000);
-  expect(calls.map((call) => [call.batch, call.at])).toEqual([[bad, 0], [batch, 25_000], [next, 25_000]]); // prettier-ignore
+  expect(calls.map((call) => [call.batch, call.at])).toEqual([
+    [bad, 0],
+    [batch, 25_000],
+    [next, 25_000],
+  ]);
 });

@@ -18,7 +18,10 @@ import { Downstream, items } from './downstream';
 import type { LaneStore } from './laneStore';
 import { openLaneStore } from './laneStore';
 
-/** The first table of the spec, and the states of H9, against the store: real rows, the statements of the product, no worker. */
+/**
+ * The first table of the spec, and the states of H9, against the store: real rows, the statements
+ * of the product, no worker.
+ */
 
 let shop: LaneStore;
 let database: TestDatabase;
@@ -34,7 +37,10 @@ beforeAll(async () => {
 afterAll(() => shop.stop());
 
 class RolledBack extends Error {}
-/** What the next round would be, with these changes; nothing of it stays. Names of batches, in the order of the grants. */
+/**
+ * What the next round would be, with these changes; nothing of it stays. Names of batches, in the
+ * order of the grants.
+ */
 const nextRound = async (change: (tx: Transaction) => Promise<unknown>): Promise<string[]> => {
   let granted: string[] = [];
   await inTransaction(database.pool, async (tx) => {
@@ -63,9 +69,17 @@ test('C23: an empty store gives nothing and no error', async () => {
 describe('the first table of the spec, in the store', () => {
   beforeAll(async () => {
     const order = [
-      ['b0', 'abcd-1234'], ['b1', 'abcd-1234'], ['b2', 'abcd-1234'], ['b3', 'efgh-5678'], ['b4', 'efgh-5678'], ['b5', 'abcd-1234'],
-      ['b6', 'ayay-1212'], ['b7', 'abcd-1234'], ['b8', 'ayay-1212'], ['b9', 'ayay-1212'],
-    ] as const; // prettier-ignore
+      ['b0', 'abcd-1234'],
+      ['b1', 'abcd-1234'],
+      ['b2', 'abcd-1234'],
+      ['b3', 'efgh-5678'],
+      ['b4', 'efgh-5678'],
+      ['b5', 'abcd-1234'],
+      ['b6', 'ayay-1212'],
+      ['b7', 'abcd-1234'],
+      ['b8', 'ayay-1212'],
+      ['b9', 'ayay-1212'],
+    ] as const;
     // Registered in the order in which the spec sorts them: so they are served in one round.
     const lanes = ['abcd-1234', 'ayay-1212', 'efgh-5678'];
     for (const service of lanes) batches[service] = (await client.submitBatch('edits', service, items(service))).batch;
@@ -119,7 +133,10 @@ describe('H9: the state of a task, by the status of its batch', () => {
       await inTransaction(database.pool, async (tx) => {
         await moveSubmission(tx, batch, STATUSES[status]);
         const state = (STATE_OF as Partial<Record<SubmissionStatus, number>>)[status] ?? 1;
-        await tx.query(`update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`, [batch, state]); // prettier-ignore
+        await tx.query(
+          `update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`,
+          [batch, state],
+        );
       });
     expect((await client.getTask(task.id))!.state).toBe(TASK_STATE_OF[status]);
     const { rows } = await database.pool.query<{ state: number; n: number }>(
@@ -137,7 +154,14 @@ describe('H9: the state of a task, by the status of its batch', () => {
 
   test('the spec: Delayed -> created, Unknown -> unknown, Pending and Valid -> in-progress, Committed -> succeeded, Invalid -> failed', () => {
     const { delayed, unknown, pending, valid, committed, invalid } = TASK_STATE_OF;
-    expect([delayed, unknown, pending, valid, committed, invalid]).toEqual(['created', 'unknown', 'in-progress', 'in-progress', 'succeeded', 'failed']); // prettier-ignore
+    expect([delayed, unknown, pending, valid, committed, invalid]).toEqual([
+      'created',
+      'unknown',
+      'in-progress',
+      'in-progress',
+      'succeeded',
+      'failed',
+    ]);
     expect(statuses.every((status) => TASK_STATE_OF[status] in TASK_STATES)).toBe(true);
   });
 });
@@ -181,9 +205,14 @@ describe('races of a grant', () => {
 
   test('a second parked batch halts its lane when the first was decided, and says why', async () => {
     await database.pool.query('update lane_state set ready = false');
-    const [one] = await client.submitBatches('edits', [1, 2].map(() => ({ service: 'parked', items: items('parked') }))); // prettier-ignore
+    const [one] = await client.submitBatches(
+      'edits',
+      [1, 2].map(() => ({ service: 'parked', items: items('parked') })),
+    );
     const { id } = await laneOf('parked');
-    await database.pool.query('update batch set state = 3, attempt = 1, started_at = clock() where id = $1', [one!.batch]); // prettier-ignore
+    await database.pool.query('update batch set state = 3, attempt = 1, started_at = clock() where id = $1', [
+      one!.batch,
+    ]);
     await database.pool.query('update submission set status = 6 where batch_id = $1', [one!.batch]);
     const runId = randomUUID();
     const turn = { queuerId: 0, runId, runStartedAtMs: 2, turn: 1, live: [], mayClaim: true };

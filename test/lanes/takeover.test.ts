@@ -11,7 +11,9 @@ import { items } from './downstream';
 import type { LaneStore } from './laneStore';
 import { openLaneStore } from './laneStore';
 
-/** Grants by hand, two queuer runs, dead submitters (C29). No worker: every turn is the test's own. */
+/**
+ * Grants by hand, two queuer runs, dead submitters (C29). No worker: every turn is the test's own.
+ */
 
 let shop: LaneStore;
 let database: TestDatabase;
@@ -30,7 +32,10 @@ class Run {
   constructor(private readonly runStartedAtMs: number) {}
   take(live: number[] = [], turn = ++this.turn): Promise<GrantAnswer> {
     const { runId, runStartedAtMs } = this;
-    return grantLanes({ pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: silent }, { queuerId: 0, runId, runStartedAtMs, turn, live, mayClaim: true }); // prettier-ignore
+    return grantLanes(
+      { pool: database.pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS, log: silent },
+      { queuerId: 0, runId, runStartedAtMs, turn, live, mayClaim: true },
+    );
   }
 }
 const submit = async (service: string): Promise<number> =>
@@ -73,7 +78,9 @@ test('C29 C28: what it had marked is unknown, is first in its lane, and waits un
   await database.pool.query(`update submission set not_before = clock() where batch_id = $1`, [batch]);
   await database.pool.query(`update lane_state set due_at = clock()`);
   const after = await run.take([]);
-  expect((await readGranted(database.pool, after.submitters[0]!.no)).map(({ id, unconcluded }) => [id, unconcluded])).toEqual([[batch, true]]); // prettier-ignore
+  expect(
+    (await readGranted(database.pool, after.submitters[0]!.no)).map(({ id, unconcluded }) => [id, unconcluded]),
+  ).toEqual([[batch, true]]);
 });
 
 test('two runs: the later one takes over with a higher epoch, the earlier one is deposed and its submitters send nothing', async () => {
@@ -87,7 +94,10 @@ test('two runs: the later one takes over with a higher epoch, the earlier one is
   expect(await early.take([submitters[0]!.no])).toMatchObject({ deposed: true, submitters: [] });
   const handlers = client.handlers;
   const asks = [{ no: submitters[0]!.no, epoch: 1, slots: 1 }];
-  expect(await grantNext({ pool: database.pool, handlers, node: 'n' }, 0, asks)).toMatchObject({ batches: new Map(), over: new Set([submitters[0]!.no]) }); // prettier-ignore
+  expect(await grantNext({ pool: database.pool, handlers, node: 'n' }, 0, asks)).toMatchObject({
+    batches: new Map(),
+    over: new Set([submitters[0]!.no]),
+  });
 });
 
 test('C29: frozen past its expiry, then thawed: its send is refused, whoever has taken over or not', async () => {
@@ -125,7 +135,10 @@ test('C19: a lane that an answer halts while a grant waits for it is neither gra
   const batch = await submit('a');
   const answer = await database.pool.connect();
   await answer.query('begin');
-  await answer.query(`update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid' where halted_by is null`, [batch]); // prettier-ignore
+  await answer.query(
+    `update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid' where halted_by is null`,
+    [batch],
+  );
   const granting = new Run(1).take();
   await eventually(async () => (await database.pool.query(`select from pg_locks where not granted`)).rows.length > 0);
   await answer.query('commit');
@@ -179,7 +192,9 @@ test('C24: a service that comes late does not wait for more than one turn of the
     );
     served.push(rows[0]!.service);
     await database.pool.query(`update submission set status = 10 where batch_id = $1`, [rows[0]!.id]);
-    await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [rows[0]!.id]); // prettier-ignore
+    await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [
+      rows[0]!.id,
+    ]);
     await database.pool.query(`update lane_state set ready = true, pending = 0`);
   };
   for (let i = 0; i < 3; i++) await step();

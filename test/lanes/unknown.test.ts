@@ -6,7 +6,10 @@ import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
 import { Downstream, items, okay } from './downstream';
 
-/** What nobody can tell: looked up some times, pending past some deadlines, then the lane is parked and says so (C9, C20, C28). */
+/**
+ * What nobody can tell: looked up some times, pending past some deadlines, then the lane is parked
+ * and says so (C9, C20, C28).
+ */
 
 const unsure = new Downstream();
 const slow = new Downstream();
@@ -18,8 +21,11 @@ const statuses = new Map<string, ReferenceStatus['status']>();
 let muster: TestMuster;
 const asynchronous = {
   status: (references: readonly string[]) =>
-    Promise.resolve(references.map((reference) => ({ reference, status: statuses.get(reference) ?? ('pending' as const) }))), // prettier-ignore
-  results: (reference: string) => (slow.results.get(reference) ?? keyed.results.get(reference) ?? []).map((id) => ({ id, status: 'ok' as const })), // prettier-ignore
+    Promise.resolve(
+      references.map((reference) => ({ reference, status: statuses.get(reference) ?? ('pending' as const) })),
+    ),
+  results: (reference: string) =>
+    (slow.results.get(reference) ?? keyed.results.get(reference) ?? []).map((id) => ({ id, status: 'ok' as const })),
   poll: { everyMs: 20, deadlineMs: 150 },
 };
 /** Look-ups of these services wait until they are let go. */
@@ -32,7 +38,8 @@ const reconcile = async (batch: { target: string; tasks: readonly { id: string }
 const lookUp = (batch: { target: string; tasks: readonly { id: string }[] }): Promise<ReconcileAnswer> => {
   lookUps.set(batch.target, (lookUps.get(batch.target) ?? 0) + 1);
   const status = found.get(batch.target) ?? 'unsure';
-  if (status === 'done') return Promise.resolve({ status, results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }); // prettier-ignore
+  if (status === 'done')
+    return Promise.resolve({ status, results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) });
   return Promise.resolve(status === 'accepted' ? { status, reference: `again-${batch.target}` } : { status });
 };
 beforeAll(async () => {
@@ -44,7 +51,10 @@ beforeAll(async () => {
     (one: Downstream): Downstream['answer'] =>
     (batch) => {
       const reference = `${batch.handler}-${batch.id}-${batch.attempt}`;
-      one.results.set(reference, batch.tasks.map(({ id }) => id)); // prettier-ignore
+      one.results.set(
+        reference,
+        batch.tasks.map(({ id }) => id),
+      );
       return { status: 'accepted', reference };
     };
   slow.answer = accept(slow);
@@ -64,7 +74,13 @@ beforeAll(async () => {
         lane: { approach, lookUps: 5, lookUpEveryMs: 100 },
       }),
     ),
-    slow.handler({ name: 'slow', idempotency: 'none', reconcile, lane: { lookUps: 2, lookUpEveryMs: 50 }, ...asynchronous }), // prettier-ignore
+    slow.handler({
+      name: 'slow',
+      idempotency: 'none',
+      reconcile,
+      lane: { lookUps: 2, lookUpEveryMs: 50 },
+      ...asynchronous,
+    }),
     keyed.handler({ name: 'keyed', lane: { deadlines: 2 }, ...asynchronous }),
   ]);
 });
@@ -101,7 +117,8 @@ test.each([
     found.set(service, answer);
     await reaches(first, status);
     expect(callsOf(unsure, service).map(({ batch }) => batch)).toEqual(Array.from({ length: calls }, () => first));
-    // A clear answer starts the count anew: after the second call it was looked up three times more.
+    // A clear answer starts the count anew: after the second call it was looked up three times
+    // more.
     if (answer === 'absent') expect(lookUps.get(service)).toBeGreaterThanOrEqual(5);
   },
 );

@@ -13,12 +13,20 @@ import { openOwn } from '../workflows/ownNode';
 import { Downstream, items } from './downstream';
 import { openLaneStore } from './laneStore';
 
-/** Lanes whose batches no node can take: they cost next to nothing, and go as soon as a node can. */
+/**
+ * Lanes whose batches no node can take: they cost next to nothing, and go as soon as a node can.
+ */
 
 const downstream = new Downstream();
 const edits = downstream.handler();
 const zoned = downstream.handler({ name: 'zoned', affinity: { partitions: 4, attributes: { zone: 'eu' } } });
-const placed = defineHandler({ name: 'placed', target: () => 'one', limits: { maxItems: 10 }, affinity: { partitions: 1 }, submit: () => Promise.resolve({ results: [] }) }); // prettier-ignore
+const placed = defineHandler({
+  name: 'placed',
+  target: () => 'one',
+  limits: { maxItems: 10 },
+  affinity: { partitions: 1 },
+  submit: () => Promise.resolve({ results: [] }),
+});
 const other = defineHandler({
   name: 'other',
   target: () => 'one',
@@ -43,7 +51,15 @@ const actions = async (): Promise<number> => {
 };
 /** The queuer found the lane, and rests. */
 const untilItWaits = (): Promise<unknown> =>
-  eventually(async () => (await one<{ waits: boolean }>('select state = 2 and exists (select from lane_state where unserved_by is not null and not ready) as waits from queuer')).waits, { timeoutMs: 20_000, what: 'the queuer to wait for a node' }); // prettier-ignore
+  eventually(
+    async () =>
+      (
+        await one<{ waits: boolean }>(
+          'select state = 2 and exists (select from lane_state where unserved_by is not null and not ready) as waits from queuer',
+        )
+      ).waits,
+    { timeoutMs: 20_000, what: 'the queuer to wait for a node' },
+  );
 /** Turns and actions of the queuer in that time. */
 const costOf = async (ms: number): Promise<{ turns: number; actions: number }> => {
   const before = { turns: await turns(), actions: await actions() };
@@ -88,7 +104,11 @@ test('a node that could not tell when it joined: the sweeper does', async () => 
   try {
     await session.query('begin; select from lane_state for update');
     await own.startNode();
-    await eventually(async () => (await one<{ n: number }>(`select count(*)::int as n from node where 'edits' = any(handlers) and not draining`)).n === 1); // prettier-ignore
+    await eventually(
+      async () =>
+        (await one<{ n: number }>(`select count(*)::int as n from node where 'edits' = any(handlers) and not draining`))
+          .n === 1,
+    );
     await sleep(1_000);
     expect((await one<{ ready: boolean }>('select ready from lane_state')).ready).toBe(false);
     await session.query('rollback');
@@ -127,10 +147,16 @@ test('any number of such lanes is looked at in one moment, and marked only where
     expect(waiting[0]!.due % 60).toBe(0);
     expect(await markServedWaiting(pool, 30_000, 100)).toEqual([]);
     const marked = async (): Promise<unknown> =>
-      (await pool.query<{ service: string }>('select l.service from lane_state s join lane l on l.id = s.lane_id where s.ready order by 1')).rows.map(({ service }) => service); // prettier-ignore
+      (
+        await pool.query<{ service: string }>(
+          'select l.service from lane_state s join lane l on l.id = s.lane_id where s.ready order by 1',
+        )
+      ).rows.map(({ service }) => service);
     await shop.pretendWorker(['zoned']);
     expect(await markServedWaiting(pool, 30_000, 100)).toEqual([]);
-    await pool.query(`update lease set holder = 'n', expires_at = clock() + interval '1 h', revoked_at = clock() where resource like 'partition/zoned/%'`); // prettier-ignore
+    await pool.query(
+      `update lease set holder = 'n', expires_at = clock() + interval '1 h', revoked_at = clock() where resource like 'partition/zoned/%'`,
+    );
     expect(await markServedWaiting(pool, 30_000, 100)).toEqual([]);
     await pool.query(`update lease set revoked_at = null where resource like 'partition/zoned/%'`);
     expect(await markServedWaiting(pool, 30_000, 100)).toEqual([0]);
@@ -149,7 +175,10 @@ test('a leader that found no holder is woken where there is one, and no other th
   const { pool } = shop.database;
   try {
     await shop.client.submit('placed', { id: 'p', payload: {} });
-    const blocked = (heldBy: string): Promise<unknown> => pool.query(`update leader set state = 2, blocked = true, wake_at = clock() + interval '1 min', answer = $1`, [JSON.stringify({ heldBy })]); // prettier-ignore
+    const blocked = (heldBy: string): Promise<unknown> =>
+      pool.query(`update leader set state = 2, blocked = true, wake_at = clock() + interval '1 min', answer = $1`, [
+        JSON.stringify({ heldBy }),
+      ]);
     const woken = async (): Promise<number> => (await wakeServedWaiting(pool, UNSERVED, 3_000)).length;
     await blocked(UNSERVED);
     expect(await woken()).toBe(0);

@@ -67,7 +67,11 @@ test('C19: or when other items stand in its place, before what waits', async () 
   await reaches(bad, 'invalid');
   const { batch } = await client.fixHead('fix-1', { items: items('fix-1', 1, { price: 3 }) });
   await reaches(next, 'committed');
-  expect(downstream.seen.filter(({ service }) => service === 'fix-1').map((call) => call.batch)).toEqual([bad, batch, next]); // prettier-ignore
+  expect(downstream.seen.filter(({ service }) => service === 'fix-1').map((call) => call.batch)).toEqual([
+    bad,
+    batch,
+    next,
+  ]);
 });
 
 test.each([
@@ -101,7 +105,9 @@ test('C12: lanes: a page by service, with depth, state and share', async () => {
   const { client } = muster;
   const page = await client.lanes({ limit: 2 });
   const rest = await client.lanes({ after: page[1]!.service });
-  expect([...page, ...rest].map(({ service }) => service)).toEqual([...page, ...rest].map(({ service }) => service).sort()); // prettier-ignore
+  expect([...page, ...rest].map(({ service }) => service)).toEqual(
+    [...page, ...rest].map(({ service }) => service).sort(),
+  );
   const sum = [...page, ...rest].reduce((all, { share }) => all + share, 0);
   expect(sum).toBeCloseTo(1, 6);
 });

@@ -36,9 +36,16 @@ export const judgeBalance = ({ acked, toTell, stored, effects, told, inversions,
   found.forEach(find);
   const ids = [...acked.values()].flat();
   const balance: Balance = {
-    accepted: ids.length, succeeded: 0, lost: findings.lost(ids, new Set(stored.map(({ id }) => id))), stuck: 0, failed: 0,
-    doubled: [...effects.values()].filter((times) => times > 1).length, disordered: inversions, untold: 0, findings: findings.all,
-  }; // prettier-ignore
+    accepted: ids.length,
+    succeeded: 0,
+    lost: findings.lost(ids, new Set(stored.map(({ id }) => id))),
+    stuck: 0,
+    failed: 0,
+    doubled: [...effects.values()].filter((times) => times > 1).length,
+    disordered: inversions,
+    untold: 0,
+    findings: findings.all,
+  };
   for (const { id, handler, state } of stored)
     if (state === SUCCEEDED) {
       balance.succeeded++;

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import type { ItemResult, ReferenceStatus, SubmitAnswer } from '../../handlers';
 import { ACCEPTED, asksOf, CALLBACKS, LANE, LANE_ACCEPTED } from './movers';
 
-/** The other side, in this process: takes, accepts and finishes batches, is told of ends, and keeps when each of that happened last. */
+/**
+ * The other side, in this process: takes, accepts and finishes batches, is told of ends, and keeps
+ * when each of that happened last.
+ */
 
 interface Call {
   handler: string;

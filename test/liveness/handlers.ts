@@ -1,9 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Batch, CallContext, Handler, HandlerOptions, ItemResult, ReferenceStatus, SubmitAnswer } from '../../handlers'; // prettier-ignore
+import type {
+  Batch,
+  CallContext,
+  Handler,
+  HandlerOptions,
+  ItemResult,
+  ReferenceStatus,
+  SubmitAnswer,
+} from '../../handlers';
 import { defineHandler } from '../../handlers';
 import { ACCEPTED, HERD, LANE, LANE_ACCEPTED, PLACED, PLAIN } from './movers';
 
-/** The handlers of the workers and of the clients: each kind of thing that has to go on. Nothing of them waits long by itself. */
+/**
+ * The handlers of the workers and of the clients: each kind of thing that has to go on. Nothing of
+ * them waits long by itself.
+ */
 
 export interface Payload {
   key: string;
@@ -39,8 +50,10 @@ export const livenessHandlers = ({ downstream, leaders }: HandlerSettings): Hand
   };
   const accepting: Partial<HandlerOptions<Payload>> = {
     poll: { everyMs: 500, deadlineMs: DEADLINE_MS },
-    status: async (references, { signal }) => (await post(`${downstream}/status`, { references }, signal)) as ReferenceStatus[], // prettier-ignore
-    results: async (reference, { signal }) => (await post(`${downstream}/results`, { reference }, signal)) as ItemResult[], // prettier-ignore
+    status: async (references, { signal }) =>
+      (await post(`${downstream}/status`, { references }, signal)) as ReferenceStatus[],
+    results: async (reference, { signal }) =>
+      (await post(`${downstream}/results`, { reference }, signal)) as ItemResult[],
   };
   const lane = { service: (target: string) => target, lane: { approach: 'serial' as const } };
   return [

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import type { Outcome } from './run';
 
-/** The short form of `npm run test:liveness`: its own processes and servers, faults of some seconds. */
+/**
+ * The short form of `npm run test:liveness`: its own processes and servers, faults of some seconds.
+ */
 
 const LIVENESS = path.join(__dirname, '..', '..', 'dist', 'test', 'liveness', 'liveness.js');
 
@@ -16,7 +18,9 @@ const run = (args: readonly string[]): Promise<{ code: number; outcome: Outcome 
 
 test('a stop, a Temporal that stands still, a Postgres behind which nothing comes: it goes on, and the truth is told', async () => {
   const { code, outcome, said } = await run(
-    '--only stops-2,temporal-stopped,half-open-held --stops 1 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1'.split(' '), // prettier-ignore
+    '--only stops-2,temporal-stopped,half-open-held --stops 1 --away 5s --half-open 5s --calm 3s --rate 20 --leaders 4 --seed 1'.split(
+      ' ',
+    ),
   );
   if (code !== 0) throw new Error(said);
   expect(outcome).toMatchObject({

@@ -3,7 +3,10 @@ import { killLeftovers } from '../cli/process';
 import { PHASE_NAMES } from './phases';
 import { runLiveness } from './run';
 
-/** `npm run test:liveness`: everything that may stop, one after another, while work arrives and a witness asks whether it is told the truth. */
+/**
+ * `npm run test:liveness`: everything that may stop, one after another, while work arrives and a
+ * witness asks whether it is told the truth.
+ */
 
 const flags = processFlags(
   {
@@ -36,12 +39,26 @@ const flags = processFlags(
 const run = async (): Promise<boolean> => {
   const { only, workers, rate, leaders, seed, stops, busy, seconds, within } = flags;
   const begun = performance.now();
-  const log = (line: string): void => void process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} ${line}\n`); // prettier-ignore
+  const log = (line: string): void =>
+    void process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} ${line}\n`);
   const outcome = await runLiveness({
-    only, workers, rate, leaders, seed, stops, busy, log,
-    stopMs: flags['stop-ms'], busyMs: seconds * 1_000, herdMs: flags.herd, awayMs: flags.away, halfOpenMs: flags['half-open'],
-    readOnlyMs: flags['read-only'], withinMs: within, calmMs: flags.calm,
-  }); // prettier-ignore
+    only,
+    workers,
+    rate,
+    leaders,
+    seed,
+    stops,
+    busy,
+    log,
+    stopMs: flags['stop-ms'],
+    busyMs: seconds * 1_000,
+    herdMs: flags.herd,
+    awayMs: flags.away,
+    halfOpenMs: flags['half-open'],
+    readOnlyMs: flags['read-only'],
+    withinMs: within,
+    calmMs: flags.calm,
+  });
   for (const failure of outcome.failures) log(`! ${failure}`);
   log(outcome.passed ? 'passed' : 'FAILED');
   process.stdout.write(`${JSON.stringify(outcome)}\n`);

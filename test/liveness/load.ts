@@ -3,10 +3,16 @@ import type { Client, TaskInput } from '../../client';
 import { randomOf } from '../chaos/random';
 import { ACCEPTED, HERD, LANE, LANE_ACCEPTED, PLACED, PLAIN } from './movers';
 
-/** Work that arrives all the time, in one stream for each handler, so that one that waits keeps no other. */
+/**
+ * Work that arrives all the time, in one stream for each handler, so that one that waits keeps no
+ * other.
+ */
 
 const EVERY_MS = 400;
-/** Whole batches stand alone in their lanes, and each takes its acceptance and a look: far fewer than a lane can take. */
+/**
+ * Whole batches stand alone in their lanes, and each takes its acceptance and a look: far fewer
+ * than a lane can take.
+ */
 const BATCH_EVERY_MS = 2_000;
 const TARGETS = 12;
 const LANES = 6;
@@ -59,7 +65,13 @@ export class Load {
   /** Many leaders have work, until `endHerd`. */
   startHerd(each: number): void {
     this.herding = true;
-    this.streams.push(this.stream(HERD, () => this.tasks(HERD, each, this.options.leaders * 2), () => this.herding)); // prettier-ignore
+    this.streams.push(
+      this.stream(
+        HERD,
+        () => this.tasks(HERD, each, this.options.leaders * 2),
+        () => this.herding,
+      ),
+    );
   }
   endHerd(): void {
     this.herding = false;
@@ -96,7 +108,10 @@ export class Load {
   private async batches(each: number): Promise<void> {
     while (!this.stopping) {
       const key = `s${Math.floor(this.random() * LANES)}`;
-      const items = this.tasks(LANE_ACCEPTED, each, 1).map((task) => ({ ...task, payload: { ...task.payload as object, key } })); // prettier-ignore
+      const items = this.tasks(LANE_ACCEPTED, each, 1).map((task) => ({
+        ...task,
+        payload: { ...(task.payload as object), key },
+      }));
       await this.untilAccepted(() => this.options.client.submitBatch(LANE_ACCEPTED, key, items));
       this.keep(LANE_ACCEPTED, items);
       await sleep(BATCH_EVERY_MS * (0.5 + this.random()));

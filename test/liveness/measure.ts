@@ -17,7 +17,9 @@ export interface PhaseFigures {
   goesOnMs: number | null;
   /** Longest without a movement, from the beginning of the fault until all was drained. */
   stillMs: Record<string, number>;
-  /** Until all that was accepted before the fault's end had ended; null: not within the patience. */
+  /**
+   * Until all that was accepted before the fault's end had ended; null: not within the patience.
+   */
   drainedMs: number | null;
   submits: { againMs: number | null; longestMs: number; failures: number; messages: string[] };
   deaths: number;
@@ -37,7 +39,11 @@ export const untilSteady = async (world: World): Promise<void> => {
   const late = () => STEADY.filter(({ name }) => performance.now() - (downstream.movedAt(name) ?? 0) > STEADY_MS);
   for (; late().length > 0; await sleep(200))
     if (performance.now() - begunMs > PATIENCE_MS)
-      throw new Error(`Cannot begin: no call of ${late().map(({ name }) => name).join(', ')} for ${STEADY_MS} ms.`); // prettier-ignore
+      throw new Error(
+        `Cannot begin: no call of ${late()
+          .map(({ name }) => name)
+          .join(', ')} for ${STEADY_MS} ms.`,
+      );
 };
 
 /** The fault's times, and the figures; the calm after it is the caller's. */
@@ -69,7 +75,9 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
     faultMs: Math.round(toMs - fromMs),
     againMs,
     goesOnMs: all.includes(null) ? null : Math.max(...(all as number[])),
-    stillMs: Object.fromEntries(moving.map(({ name }) => [name, Math.round(downstream.longestStill(name, fromMs, endMs))])), // prettier-ignore
+    stillMs: Object.fromEntries(
+      moving.map(({ name }) => [name, Math.round(downstream.longestStill(name, fromMs, endMs))]),
+    ),
     drainedMs,
     submits: {
       againMs: since(load.acceptedAtMs.find((one) => one >= toMs) ?? null, toMs),

@@ -1,4 +1,6 @@
-/** What has to go on: each is one kind of call that the downstream sees, and stands still by itself. */
+/**
+ * What has to go on: each is one kind of call that the downstream sees, and stands still by itself.
+ */
 export interface Mover {
   name: string;
   /** Of Muster; of callbacks the one whose tasks ask for them. */

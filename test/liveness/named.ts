@@ -1,7 +1,10 @@
 import type { Explanation } from '../../workflows/planning/explain';
 import type { Mover } from './movers';
 
-/** Which of the places at which an operator looks says of a mover that it does not move. Pure: decided from their answers. */
+/**
+ * Which of the places at which an operator looks says of a mover that it does not move. Pure:
+ * decided from their answers.
+ */
 
 export const SOURCES = ['verify', 'status', 'explain', 'healthz'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -12,7 +15,10 @@ export interface WorkerHealth {
   parts: readonly { part: string; healthy: boolean; error: string | null }[] | null;
 }
 
-/** What they said at one time; null: no answer within the deadline. Kinds and checks that are unknown here count by their names. */
+/**
+ * What they said at one time; null: no answer within the deadline. Kinds and checks that are
+ * unknown here count by their names.
+ */
 export interface Answers {
   verify: { checks: readonly { name: string; violations: readonly object[] }[] } | null;
   status:
@@ -67,7 +73,10 @@ const byStatus = (mover: Mover, { status }: Answers): string | null => {
   if (!one.served && mover.kind === 'call') return 'no live worker has the handler';
   const { n = 0, held = 0 } = mover.placed && one.partitions !== null ? one.partitions : {};
   if (held < n) return `${held} of ${n} partitions are held`;
-  const kinds = mover.kind !== 'call' ? [STANDING_KIND[mover.kind]] : [mover.lane ? 'queuer' : 'leader', ...(mover.placed ? ['balancer'] : [])]; // prettier-ignore
+  const kinds =
+    mover.kind !== 'call'
+      ? [STANDING_KIND[mover.kind]]
+      : [mover.lane ? 'queuer' : 'leader', ...(mover.placed ? ['balancer'] : [])];
   const found = one.standing.find(({ kind }) => kinds.includes(kind));
   return found === undefined ? null : JSON.stringify(found);
 };
@@ -98,7 +107,9 @@ const isTurnOf = ({ handler, kind, lane, placed }: Mover, error: string): boolea
   return (placed && /balancer/.test(error)) || (/leader/.test(error) && error.includes(`of handler "${handler}"`));
 };
 
-/** What must not be said of something that has stood for a minute: that it goes on by itself, soon. */
+/**
+ * What must not be said of something that has stood for a minute: that it goes on by itself, soon.
+ */
 const SOON =
   /which may take [^.]+ more|will be sent|is sent again in|is asked again in|looks again within|is at work now|is granted next|within seconds/;
 

@@ -1,6 +1,9 @@
 import type pg from 'pg';
 
-/** What is open in the store, by plain SQL: knows the names of the tables, and imports nothing of Muster. */
+/**
+ * What is open in the store, by plain SQL: knows the names of the tables, and imports nothing of
+ * Muster.
+ */
 
 export interface OpenWork {
   handler: string;
@@ -11,7 +14,9 @@ export interface OpenWork {
   task: string | null;
 }
 
-/** The oldest of each handler and kind. Nothing here waits by intention for longer than a moment. */
+/**
+ * The oldest of each handler and kind. Nothing here waits by intention for longer than a moment.
+ */
 export const readOpenWork = async (db: pg.Pool): Promise<OpenWork[]> => {
   const { rows } = await db.query<OpenWork>(`
 select distinct on (h.name, x.kind) h.name as handler, x.kind, t.id as task, (extract(epoch from clock() - x.since) * 1000)::float8 as ms

@@ -88,14 +88,23 @@ from leader l join handler h on h.id = l.handler_id where h.name = '${HERD}'`);
     const lengths: number[] = [];
     for (const { id, name } of rows) {
       const handle = temporal.workflow.getHandle(leaderWorkflowId(world.prefix, HERD, name, id));
-      const length = await handle.describe().then(({ historyLength, status }) => (status.name === 'RUNNING' ? historyLength : null), () => null); // prettier-ignore
+      const length = await handle.describe().then(
+        ({ historyLength, status }) => (status.name === 'RUNNING' ? historyLength : null),
+        () => null,
+      );
       if (length !== null) lengths.push(length);
     }
     const killed = await crew.killAll();
     await sleep(5_000);
     crew.restart(killed);
     lengths.sort((a, b) => a - b);
-    const figures = { leaders: rows.length, open: rows.filter(({ open }) => open).length, runs: lengths.length, medianEvents: lengths[lengths.length >> 1] ?? 0, mostEvents: lengths.at(-1) ?? 0 }; // prettier-ignore
+    const figures = {
+      leaders: rows.length,
+      open: rows.filter(({ open }) => open).length,
+      runs: lengths.length,
+      medianEvents: lengths[lengths.length >> 1] ?? 0,
+      mostEvents: lengths.at(-1) ?? 0,
+    };
     options.log(`  all ${killed} workers killed: ${JSON.stringify(figures)}`);
     return figures;
   },
@@ -123,7 +132,10 @@ const temporalKilled = ({ awayMs }: FaultSettings): Phase => ({
   },
 });
 
-/** Nothing comes through; then what waited comes, or the connections that were there stay dead and new ones work. */
+/**
+ * Nothing comes through; then what waited comes, or the connections that were there stay dead and
+ * new ones work.
+ */
 const halfOpen = (lost: boolean, { halfOpenMs }: FaultSettings): Phase => ({
   name: lost ? 'half-open-lost' : 'half-open-held',
   fault: async ({ proxy }) => {
@@ -156,7 +168,9 @@ const readOnly = ({ readOnlyMs }: FaultSettings): Phase => ({
 });
 
 type Make = (settings: FaultSettings) => Phase;
-/** By the names that `--only` has: groups, and what is in them, in the order in which they are run. */
+/**
+ * By the names that `--only` has: groups, and what is in them, in the order in which they are run.
+ */
 const GROUPS = {
   stops: { 'stops-1': (settings) => stops(1, settings), 'stops-2': (settings) => stops(2, settings) },
   starved: { starved },

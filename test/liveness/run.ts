@@ -59,7 +59,15 @@ export const runLiveness = async (options: RunOptions): Promise<Outcome> => {
     await untilEmpty(world);
     await witness.stop();
     const truth = judgeTruth(witness.rounds, faults, { ...RULES, calmMs: options.calmMs });
-    const balance = judgeBalance({ acked: load.acked, toTell: load.toTell, stored: await readEnds(store), effects: downstream.effects, told: downstream.told, inversions: downstream.inversions, found: downstream.findings }); // prettier-ignore
+    const balance = judgeBalance({
+      acked: load.acked,
+      toTell: load.toTell,
+      stored: await readEnds(store),
+      effects: downstream.effects,
+      told: downstream.told,
+      inversions: downstream.inversions,
+      found: downstream.findings,
+    });
     const verification = await client.verify({ full: true });
     const figures = { phases, truth, balance, verification, deaths: crew.deaths };
     const failures = failuresOf(figures, options.withinMs);
@@ -72,7 +80,9 @@ export const runLiveness = async (options: RunOptions): Promise<Outcome> => {
       truth,
       unanswered: witness.unanswered,
       balance,
-      verified: verification.ok ? 'ok' : { ...verification, checks: verification.checks.filter(({ violations }) => violations.length > 0) }, // prettier-ignore
+      verified: verification.ok
+        ? 'ok'
+        : { ...verification, checks: verification.checks.filter(({ violations }) => violations.length > 0) },
       failures,
     };
   } finally {
@@ -101,9 +111,14 @@ export const failuresOf = ({ phases, truth, balance, verification, deaths }: Fou
   const failures: string[] = [];
   for (const { phase, againMs, submits, drainedMs } of phases) {
     for (const [mover, ms] of Object.entries(againMs))
-      if (ms === null || ms > withinMs) failures.push(`${phase}: ${mover} went on ${ms === null ? 'not at all' : `after ${ms} ms`}, expected within ${withinMs} ms`); // prettier-ignore
+      if (ms === null || ms > withinMs)
+        failures.push(
+          `${phase}: ${mover} went on ${ms === null ? 'not at all' : `after ${ms} ms`}, expected within ${withinMs} ms`,
+        );
     if (submits.againMs === null || submits.againMs > withinMs)
-      failures.push(`${phase}: a submit was accepted again ${submits.againMs === null ? 'not at all' : `after ${submits.againMs} ms`}, expected within ${withinMs} ms`); // prettier-ignore
+      failures.push(
+        `${phase}: a submit was accepted again ${submits.againMs === null ? 'not at all' : `after ${submits.againMs} ms`}, expected within ${withinMs} ms`,
+      );
     if (drainedMs === null) failures.push(`${phase}: what was accepted before its end did not drain`);
   }
   for (const { rule, text, fault } of truth.findings)

@@ -5,7 +5,10 @@ import { namingOf, promiseOf } from './named';
 import type { Fault, Finding, Round, Seen } from './truth';
 import { judgeTruth } from './truth';
 
-/** The judge of the witness, apart from all that is started. Planted: each kind of lie, and what is none. */
+/**
+ * The judge of the witness, apart from all that is started. Planted: each kind of lie, and what is
+ * none.
+ */
 
 const EVERY_S = 3;
 const seen = (standsS: number, naming: Naming = {}, promise: string | null = null): Seen => ({
@@ -15,12 +18,17 @@ const seen = (standsS: number, naming: Naming = {}, promise: string | null = nul
 });
 /** One mover, seen every 3 s from second 0 to `toS`. */
 const rounds = (toS: number, at: (s: number) => Seen): Round[] =>
-  Array.from({ length: Math.floor(toS / EVERY_S) + 1 }, (_, i) => ({ atMs: i * EVERY_S * 1_000, seen: { plain: at(i * EVERY_S) } })); // prettier-ignore
+  Array.from({ length: Math.floor(toS / EVERY_S) + 1 }, (_, i) => ({
+    atMs: i * EVERY_S * 1_000,
+    seen: { plain: at(i * EVERY_S) },
+  }));
 const status = { status: 'stands' };
 const fault = (fromS: number, toS: number): Fault => ({ name: 'f', fromMs: fromS * 1_000, toMs: toS * 1_000 });
 /** Moves until `fromS`, then stands until `toS`, then moves. */
-const standing = (fromS: number, toS: number, how: (forS: number) => Partial<Seen>) => (s: number): Seen =>
-  s <= fromS || s >= toS ? seen(0) : { ...seen(s - fromS), ...how(s - fromS) }; // prettier-ignore
+const standing =
+  (fromS: number, toS: number, how: (forS: number) => Partial<Seen>) =>
+  (s: number): Seen =>
+    s <= fromS || s >= toS ? seen(0) : { ...seen(s - fromS), ...how(s - fromS) };
 const from = (namedFromS: number, naming: Naming) => (forS: number) => ({ naming: forS >= namedFromS ? naming : {} });
 
 test.each<[string, Round[], Fault[], Finding['rule'][]]>([
@@ -96,9 +104,19 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
     [],
     ['silence', 'silence'],
   ],
-  ['moves for 60 s, still called standing', rounds(120, (s) => seen(0, s > 20 ? status : {})), [fault(0, 20)], ['false alarm']], // prettier-ignore
+  [
+    'moves for 60 s, still called standing',
+    rounds(120, (s) => seen(0, s > 20 ? status : {})),
+    [fault(0, 20)],
+    ['false alarm'],
+  ],
   ['called standing until 50 s after the fault', rounds(120, (s) => seen(0, s < 70 ? status : {})), [fault(0, 20)], []],
-  ['called standing in the fault after it', rounds(120, (s) => seen(0, s > 90 ? status : {})), [fault(0, 20), fault(85, 200)], []], // prettier-ignore
+  [
+    'called standing in the fault after it',
+    rounds(120, (s) => seen(0, s > 90 ? status : {})),
+    [fault(0, 20), fault(85, 200)],
+    [],
+  ],
   [
     'moves in between, so that it is not calm',
     rounds(120, (s) => seen(s % 30 === 0 ? 20 : 0, status)),
@@ -110,7 +128,10 @@ test.each<[string, Round[], Fault[], Finding['rule'][]]>([
 });
 
 test('counts who named what stood, and how long the first naming took', () => {
-  const given = rounds(150, standing(20, 120, (forS) => ({ naming: forS >= 90 ? { ...status, healthz: 'x' } : forS >= 40 ? status : {} }))); // prettier-ignore
+  const given = rounds(
+    150,
+    standing(20, 120, (forS) => ({ naming: forS >= 90 ? { ...status, healthz: 'x' } : forS >= 40 ? status : {} })),
+  );
   expect(judgeTruth(given, [fault(20, 120)])).toEqual({
     findings: [],
     stood: 1,

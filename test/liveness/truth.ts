@@ -1,11 +1,17 @@
 import type { Naming, Source } from './named';
 import { SOURCES } from './named';
 
-/** The judge of what is said: silence about what stands, a promise to what stands, an alarm about what moves. Pure; times in milliseconds. */
+/**
+ * The judge of what is said: silence about what stands, a promise to what stands, an alarm about
+ * what moves. Pure; times in milliseconds.
+ */
 
 /** What the witness saw of one mover. */
 export interface Seen {
-  /** For how long something of it has been due without a movement; 0: nothing is due, or it has just moved. */
+  /**
+   * For how long something of it has been due without a movement; 0: nothing is due, or it has just
+   * moved.
+   */
   standsMs: number;
   naming: Naming;
   /** Words of `explain` that promise that it goes on soon; null: it does not. */
@@ -23,7 +29,10 @@ export interface Fault {
 export interface Rules {
   /** What has stood for so long must have been named. */
   standMs: number;
-  /** A round comes every few seconds, and a question may miss its deadline: it must have been named within this, and what explain promised may last for this. */
+  /**
+   * A round comes every few seconds, and a question may miss its deadline: it must have been named
+   * within this, and what explain promised may last for this.
+   */
   graceMs: number;
   /** Once the fault is over and all has moved for so long, nothing may be named. */
   calmMs: number;
@@ -55,8 +64,13 @@ export interface Truth {
 
 export const judgeTruth = (rounds: readonly Round[], faults: readonly Fault[], rules: Rules = RULES): Truth => {
   const truth: Truth = {
-    findings: [], stood: 0, namedBy: { verify: 0, status: 0, explain: 0, healthz: 0 }, rounds: 0, namedAfterMs: null, calmRounds: 0,
-  }; // prettier-ignore
+    findings: [],
+    stood: 0,
+    namedBy: { verify: 0, status: 0, explain: 0, healthz: 0 },
+    rounds: 0,
+    namedAfterMs: null,
+    calmRounds: 0,
+  };
   for (const mover of new Set(rounds.flatMap(({ seen }) => Object.keys(seen))))
     judgeStands(mover, rounds, faults, rules, truth);
   judgeCalm(rounds, faults, rules, truth);
@@ -119,7 +133,8 @@ const judgeCalm = (
   const found = new Set<string>();
   for (const { atMs, seen } of rounds) {
     const moves = Object.values(seen).every(({ standsMs }) => standsMs < movesMs);
-    calmSinceMs = moves && !faults.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs) ? (calmSinceMs ?? atMs) : null; // prettier-ignore
+    calmSinceMs =
+      moves && !faults.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs) ? (calmSinceMs ?? atMs) : null;
     // A fault between two rounds begins it anew, too.
     const lastEndMs = Math.max(-Infinity, ...faults.filter(({ toMs }) => toMs <= atMs).map(({ toMs }) => toMs));
     if (calmSinceMs === null || atMs - Math.max(calmSinceMs, lastEndMs) < calmMs) continue;
@@ -129,7 +144,13 @@ const judgeCalm = (
         const key = `${mover} ${source} ${faultAt(faults, atMs)}`;
         if (found.has(key)) continue;
         found.add(key);
-        truth.findings.push({ rule: 'false alarm', mover, fault: faultAt(faults, atMs), atMs, text: `all had moved for ${Math.round(calmMs / 1_000)} s, and ${source} said of ${mover}: ${text}` }); // prettier-ignore
+        truth.findings.push({
+          rule: 'false alarm',
+          mover,
+          fault: faultAt(faults, atMs),
+          atMs,
+          text: `all had moved for ${Math.round(calmMs / 1_000)} s, and ${source} said of ${mover}: ${text}`,
+        });
       }
   }
 };

@@ -11,7 +11,10 @@ import type { OpenWork } from './openWork';
 import { readOpenWork } from './openWork';
 import type { Round, Seen } from './truth';
 
-/** Asks all that an operator can ask, every few seconds, over connections of its own that no fault touches, and keeps what was said. */
+/**
+ * Asks all that an operator can ask, every few seconds, over connections of its own that no fault
+ * touches, and keeps what was said.
+ */
 
 const EVERY_MS = 3_000;
 /** Of each question. */
@@ -83,8 +86,14 @@ export class Witness {
       ]),
     );
     this.rounds.push({ atMs, seen });
-    const worth = Object.values(seen).some(({ standsMs, naming }) => standsMs > KEEP_MS || Object.keys(naming).length > 0); // prettier-ignore
-    if (worth) appendFileSync(file, `${JSON.stringify({ atMs, seen, said: [...explained].map(([mover, one]) => [mover, one?.text]), work })}\n`); // prettier-ignore
+    const worth = Object.values(seen).some(
+      ({ standsMs, naming }) => standsMs > KEEP_MS || Object.keys(naming).length > 0,
+    );
+    if (worth)
+      appendFileSync(
+        file,
+        `${JSON.stringify({ atMs, seen, said: [...explained].map(([mover, one]) => [mover, one?.text]), work })}\n`,
+      );
   }
 
   /** Since its last movement, or since there is something to move, whichever is later. */
@@ -100,7 +109,13 @@ export class Witness {
       const task = work.find((one) => one.handler === handler && one.kind === kind)?.task ?? null;
       return task === null ? [] : [{ name, task }];
     });
-    return new Map(await Promise.all(tasks.map(async ({ name, task }) => [name, await this.ask('explain', this.options.client.explain(task))] as const))); // prettier-ignore
+    return new Map(
+      await Promise.all(
+        tasks.map(
+          async ({ name, task }) => [name, await this.ask('explain', this.options.client.explain(task))] as const,
+        ),
+      ),
+    );
   }
 
   private async health(url: string, worker: number): Promise<WorkerHealth> {

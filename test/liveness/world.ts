@@ -20,7 +20,10 @@ import { livenessHandlers, settingsEnv } from './handlers';
 import { Load } from './load';
 import { Witness } from './witness';
 
-/** The servers, the worker processes behind a proxy, the load, the downstream and the witness of a run. */
+/**
+ * The servers, the worker processes behind a proxy, the load, the downstream and the witness of a
+ * run.
+ */
 
 const ROOT = process.cwd();
 const CONFIG = path.join(ROOT, 'dist', 'test', 'liveness', 'config.js');
@@ -81,7 +84,12 @@ export class World {
     this.databaseUrl = await createStore(this.postgres.url, 'liveness');
     this.proxy = await startProxyOf(this.databaseUrl);
     cleanup.add('the proxy', () => this.proxy.stop());
-    this.store = new pg.Pool({ connectionString: this.databaseUrl, max: 4, application_name: 'liveness witness', options: '-c search_path=muster' }); // prettier-ignore
+    this.store = new pg.Pool({
+      connectionString: this.databaseUrl,
+      max: 4,
+      application_name: 'liveness witness',
+      options: '-c search_path=muster',
+    });
     this.store.on('error', () => undefined);
     cleanup.add('the connections of the witness', () => this.store.end());
     this.downstream = await Downstream.start();

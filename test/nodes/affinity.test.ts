@@ -3,7 +3,10 @@ import type { Batch } from '../../handlers';
 import type { Fleet, FleetNode } from './fleet';
 import { startFleet } from './fleet';
 
-/** Handlers with affinity: each target's calls are made by the one node that holds its partition (B1, B14; issue 6, affinity). */
+/**
+ * Handlers with affinity: each target's calls are made by the one node that holds its partition
+ * (B1, B14; issue 6, affinity).
+ */
 
 interface Order {
   shop: string;
@@ -42,14 +45,19 @@ test('one node gets all partitions, a second one half of them; every call is mad
   await join();
   const holders = await fleet.settled(nodes);
   const shops = Array.from({ length: 24 }, (_, i) => `shop-${i}`);
-  await fleet.client.submit('orders', shops.flatMap((shop, i) => [0, 1, 2].map((n) => ({ id: `t-${i}-${n}`, payload: { shop } })))); // prettier-ignore
+  await fleet.client.submit(
+    'orders',
+    shops.flatMap((shop, i) => [0, 1, 2].map((n) => ({ id: `t-${i}-${n}`, payload: { shop } }))),
+  );
   const ids = shops.flatMap((_, i) => [0, 1, 2].map((n) => `t-${i}-${n}`));
   const ended = await fleet.client.waitFor(ids, { timeoutMs: 60_000 });
   expect(new Set(ended.map(({ state }) => state))).toEqual(new Set(['succeeded']));
   expect(seen.length).toBeGreaterThanOrEqual(24);
   for (const { node, batch } of seen) expect(holders[`partition/${batch.partition!.id}`]).toBe(node);
   expect(new Set(seen.map(({ node }) => node)).size).toBe(2);
-  const { rows } = await fleet.database.pool.query<{ resource: string; epoch: number }>(`select resource, epoch from lease where resource like 'partition/%'`); // prettier-ignore
+  const { rows } = await fleet.database.pool.query<{ resource: string; epoch: number }>(
+    `select resource, epoch from lease where resource like 'partition/%'`,
+  );
   const epochs = new Map(rows.map(({ resource, epoch }) => [resource, epoch]));
   for (const { batch } of seen) expect(batch.partition!.epoch).toBe(epochs.get(`partition/${batch.partition!.id}`));
 });

@@ -14,8 +14,9 @@ import type { Skipping } from '../helpers/timeSkipping';
 import { startSkipping } from '../helpers/timeSkipping';
 
 /**
- * The balancer's waits on a skipping server (B10, B11, B13, B16; issue 6): revoke, slow release, the shutdown limit, the minimum hold, a lease
- * that passes. Nodes are rows here: what a process would do of its own, the test does.
+ * The balancer's waits on a skipping server (B10, B11, B13, B16; issue 6): revoke, slow release,
+ * the shutdown limit, the minimum hold, a lease that passes. Nodes are rows here: what a process
+ * would do of its own, the test does.
  */
 
 const options = {
@@ -65,17 +66,26 @@ interface Lease {
   wanted: string | null;
 }
 const leases = async (): Promise<Lease[]> =>
-  (await pool.query<Lease>(`select p.no, l.holder, l.epoch, case when l.revoked_at is not null then l.wanted_by end as wanted from partition p join lease l using (resource) order by p.no`)).rows; // prettier-ignore
+  (
+    await pool.query<Lease>(
+      `select p.no, l.holder, l.epoch, case when l.revoked_at is not null then l.wanted_by end as wanted from partition p join lease l using (resource) order by p.no`,
+    )
+  ).rows;
 const countOf = async (id: string): Promise<number> => (await leases()).filter(({ holder }) => holder === id).length;
 const held = (id: string): Promise<{ id: string; epoch: number }[]> => readHeldPartitions(pool, id);
 const asked = async (): Promise<number> => (await leases()).filter(({ wanted }) => wanted !== null).length;
-const revoked = async (id: string): Promise<{ id: string; epoch: number }[]> => (await readHeldPartitions(pool, id)).filter((one) => one.revoked); // prettier-ignore
+const revoked = async (id: string): Promise<{ id: string; epoch: number }[]> =>
+  (await readHeldPartitions(pool, id)).filter((one) => one.revoked);
 const balanced = (counts: Record<string, number>): Promise<true> =>
-  eventually(async () => {
-    for (const [id, n] of Object.entries(counts)) if ((await countOf(id)) !== n) return false;
-    return true;
-  }, { what: async () => JSON.stringify(await leases()) }); // prettier-ignore
-const status = (): Promise<BalancerStatus> => muster.env.client.workflow.getHandle(balancerWorkflowId(muster.prefix)).query<BalancerStatus, []>('balancerStatus'); // prettier-ignore
+  eventually(
+    async () => {
+      for (const [id, n] of Object.entries(counts)) if ((await countOf(id)) !== n) return false;
+      return true;
+    },
+    { what: async () => JSON.stringify(await leases()) },
+  );
+const status = (): Promise<BalancerStatus> =>
+  muster.env.client.workflow.getHandle(balancerWorkflowId(muster.prefix)).query<BalancerStatus, []>('balancerStatus');
 /** It waits, or has ended: what it wrote so far is all that it will write at this time. */
 const isEnded = async (): Promise<boolean> =>
   (await muster.env.client.workflow.getHandle(balancerWorkflowId(muster.prefix)).describe()).status.name ===
@@ -164,7 +174,8 @@ test('a node that stops cleanly under its name gets its own back within the grac
   await wake();
   await balanced({ 'a-2': 2, b: 2 });
   expect((await held('a-2')).map(({ id }) => id).sort()).toEqual(own.map(({ id }) => id).sort());
-  // No round may run between the release and the node's end: it would give them back to a node that still seems to be there.
+  // No round may run between the release and the node's end: it would give them back to a node that
+  // still seems to be there.
   await ended();
   // It goes again, and does not come back.
   await releasePartitions(pool, 'a-2', await held('a-2'), { name: 'a', forMs: 30_000 });
@@ -181,9 +192,20 @@ test('a node that restarts keeps what it had of several handlers', async () => {
   await start(2);
   const first = placed;
   placed = `placed-${++handlers}`;
-  await registerHandler(pool, defineHandler({ ...options, name: placed, affinity: { partitions: 2, attributes: { zone: 'eu' } } })); // prettier-ignore
+  await registerHandler(
+    pool,
+    defineHandler({ ...options, name: placed, affinity: { partitions: 2, attributes: { zone: 'eu' } } }),
+  );
   for (const id of ['a-1', 'b'])
-    await touchNode(pool, { id, name: id === 'b' ? null : 'a', taskQueue: 'none', handlers: [first, placed], version: '1', attributes: { zone: 'eu' }, draining: false }); // prettier-ignore
+    await touchNode(pool, {
+      id,
+      name: id === 'b' ? null : 'a',
+      taskQueue: 'none',
+      handlers: [first, placed],
+      version: '1',
+      attributes: { zone: 'eu' },
+      draining: false,
+    });
   await pool.query(`update node set seen_at = clock() + interval '1 day' where id in ('a-1', 'b')`);
   await pool.query(`update partition set pinned_to = 'a-1', pinned_at = clock()`);
   await wake();
@@ -249,7 +271,8 @@ test('the history is bounded: it continues as new, under signals, and loses noth
     signalArgs: [],
   });
   await eventually(async () => (await asked()) === 3);
-  // One wake at a time: one that comes while a run ends makes the server ask it again, and it may then have nothing left to do.
+  // One wake at a time: one that comes while a run ends makes the server ask it again, and it may
+  // then have nothing left to do.
   await wake();
   await eventually(async () => (await status()).rounds === 2);
   await wake();

@@ -37,7 +37,15 @@ const depsWith = (refusals: number) => {
       signalWithStart: () => (++told.tries <= refusals ? Promise.reject(new Error('away')) : Promise.resolve()),
     },
   };
-  const deps = { pool: database.pool, temporal, prefix: 'p', log: quiet, node: 'a', heartbeat: { partitions: () => undefined }, ...noPartitions(database.pool, 'a') }; // prettier-ignore
+  const deps = {
+    pool: database.pool,
+    temporal,
+    prefix: 'p',
+    log: quiet,
+    node: 'a',
+    heartbeat: { partitions: () => undefined },
+    ...noPartitions(database.pool, 'a'),
+  };
   return { told, deps: deps as never };
 };
 
@@ -52,8 +60,12 @@ test('B18: coordination calls retry: a node that joins tells the balancer until 
 test('B18: of several nodes that notice a silence at the same time one runs a round, whatever Temporal does', async () => {
   const { deps } = depsWith(Infinity);
   await Promise.all(
-    [1, 2, 3].map(() => balancePartitions({ ...(deps as object), nodes: DEFAULT_NODE_SETTINGS } as never, { runId: 'a', turn: 1 })), // prettier-ignore
+    [1, 2, 3].map(() =>
+      balancePartitions({ ...(deps as object), nodes: DEFAULT_NODE_SETTINGS } as never, { runId: 'a', turn: 1 }),
+    ),
   );
   const rows = await readPartitions(database.pool, 1);
-  expect(rows.map(({ holder, epoch }) => ({ holder, epoch }))).toEqual(Array.from({ length: 4 }, () => ({ holder: 'a', epoch: 1 }))); // prettier-ignore
+  expect(rows.map(({ holder, epoch }) => ({ holder, epoch }))).toEqual(
+    Array.from({ length: 4 }, () => ({ holder: 'a', epoch: 1 })),
+  );
 });

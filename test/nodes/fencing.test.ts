@@ -11,7 +11,10 @@ import { eventually } from '../helpers/eventually';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
 
-/** Who may send what under which epoch (B5, B11; nodes.md, fencing). No worker: every turn, mark and renewal is the test's own. */
+/**
+ * Who may send what under which epoch (B5, B11; nodes.md, fencing). No worker: every turn, mark and
+ * renewal is the test's own.
+ */
 
 const LEASE_MS = 10_000;
 const orders = defineHandler<{ shop: string }>({
@@ -29,26 +32,46 @@ let turn = 0;
 beforeEach(async () => {
   bench = await openBench([orders]);
   turn = 0;
-  await bench.client.submit('orders', [1, 2, 3].map((n) => ({ id: `t-${n}`, payload: { shop: 's' } }))); // prettier-ignore
+  await bench.client.submit(
+    'orders',
+    [1, 2, 3].map((n) => ({ id: `t-${n}`, payload: { shop: 's' } })),
+  );
 });
 afterEach(() => bench.stop());
 
 const pool = () => bench.database.pool;
-const epochOf = async (id = P): Promise<number> => (await readPartitions(pool(), LEASE_MS)).find((one) => one.id === id)!.epoch; // prettier-ignore
+const epochOf = async (id = P): Promise<number> =>
+  (await readPartitions(pool(), LEASE_MS)).find((one) => one.id === id)!.epoch;
 const give = async (node: string): Promise<number> => {
-  // A mark that has the lease locked just now is not waited for: the next round tries again, and so do we.
-  const once = async () => (await assignPartitions(pool(), [{ partition: P, epoch: await epochOf(), node, reason: 'test' }], LEASE_MS)).length === 1; // prettier-ignore
+  // A mark that has the lease locked just now is not waited for: the next round tries again, and so
+  // do we.
+  const once = async () =>
+    (await assignPartitions(pool(), [{ partition: P, epoch: await epochOf(), node, reason: 'test' }], LEASE_MS))
+      .length === 1;
   await eventually(once);
   return epochOf();
 };
 const take = (live: number[] = []): Promise<TurnAnswer> => bench.turn(run, ++turn, { live });
 const batches = async (): Promise<number[]> =>
-  (await pool().query<{ id: number }>('select id from batch where state = 1 and attempt_until is null order by id')).rows.map(({ id }) => id); // prettier-ignore
+  (
+    await pool().query<{ id: number }>('select id from batch where state = 1 and attempt_until is null order by id')
+  ).rows.map(({ id }) => id);
 const mark = async (answer: TurnAnswer, id: number, node: string, epoch: number): Promise<boolean> =>
-  (await markFenced(pool(), [{ id, attempt: 0, dispatch: answer.dispatch!.no, timeoutMs: 1_000, fence: { id: P, epoch } }], node)).has(id); // prettier-ignore
+  (
+    await markFenced(
+      pool(),
+      [{ id, attempt: 0, dispatch: answer.dispatch!.no, timeoutMs: 1_000, fence: { id: P, epoch } }],
+      node,
+    )
+  ).has(id);
 
 test('nothing is claimed while no node holds the partition; then it goes to the holder, under its epoch', async () => {
-  expect(await take()).toMatchObject({ dispatch: null, next: 'waiting', heldBy: 'no node holds its partition', again: false }); // prettier-ignore
+  expect(await take()).toMatchObject({
+    dispatch: null,
+    next: 'waiting',
+    heldBy: 'no node holds its partition',
+    again: false,
+  });
   const epoch = await give('a');
   const answer = await take();
   expect(answer.dispatch).toMatchObject({ batches: 3, serving: { id: P, epoch, node: 'a', leaseMs: LEASE_MS } });
@@ -82,7 +105,12 @@ test('a mark and a takeover at the same time: one comes first, and then the othe
     const epoch = await give('a');
     await bench.client.submit('orders', [{ id: `race-${i}`, payload: { shop: `r${i}` } }]);
     const answer = await take();
-    const [id] = (await pool().query<{ id: number }>(`select b.id from batch b join target t on t.id = b.target_id where t.key = $1`, [`r${i}`])).rows.map((row) => row.id); // prettier-ignore
+    const [id] = (
+      await pool().query<{ id: number }>(
+        `select b.id from batch b join target t on t.id = b.target_id where t.key = $1`,
+        [`r${i}`],
+      )
+    ).rows.map((row) => row.id);
     const [marked] = await Promise.all([mark(answer, id!, 'a', epoch), give('b')]);
     const { rows } = await pool().query<{ attempt: number }>('select attempt from batch where id = $1', [id]);
     expect(rows[0]!.attempt).toBe(marked ? 1 : 0);
@@ -93,13 +121,21 @@ test('a mark and a takeover at the same time: one comes first, and then the othe
 test('losing one of several leases: the next renewal keeps the others, and no lock of another keeps any of them waiting', async () => {
   const [first, second, third] = [1, 2, 3].map((n) => `partition/other/${n}`);
   for (const id of [first, second, third])
-    await pool().query(`insert into lease (resource, holder, epoch, acquired_at, expires_at) values ($1, 'a', 1, clock(), clock() + interval '1 s')`, [id]); // prettier-ignore
+    await pool().query(
+      `insert into lease (resource, holder, epoch, acquired_at, expires_at) values ($1, 'a', 1, clock(), clock() + interval '1 s')`,
+      [id],
+    );
   await pool().query(`update lease set holder = 'b', epoch = 2 where resource = $1`, [second]);
   const client = await pool().connect();
   try {
     await client.query('begin');
     await client.query('select from lease where resource = $1 for share', [third]); // a grant whose process is stopped
-    await renewPartitions(pool(), 'a', [first, second, third].map((id) => ({ id: id!, epoch: 1 })), LEASE_MS); // prettier-ignore
+    await renewPartitions(
+      pool(),
+      'a',
+      [first, second, third].map((id) => ({ id: id!, epoch: 1 })),
+      LEASE_MS,
+    );
   } finally {
     await client.query('rollback');
     client.release();
@@ -120,7 +156,13 @@ test('nothing counts as expired for a lease after the server started', async () 
 
 describe('a process and what it holds', () => {
   const open = (node: string, onReleased: () => void = () => undefined, name: string | null = null): Partitions =>
-    new Partitions({ pool: pool(), node, kept: name === null ? null : { name, forMs: 30_000 }, onReleased, log: pino({ level: 'silent' }) }); // prettier-ignore
+    new Partitions({
+      pool: pool(),
+      node,
+      kept: name === null ? null : { name, forMs: 30_000 },
+      onReleased,
+      log: pino({ level: 'silent' }),
+    });
 
   test('it looks into the store for what it was given a moment ago; of another epoch, or another node, it uses nothing', async () => {
     const epoch = await give('a');

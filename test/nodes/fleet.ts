@@ -15,7 +15,10 @@ import { eventually } from '../helpers/eventually';
 // Once per jest test file: the SDK's own chatter stays out of the test output.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-/** Several nodes in this process on one store: what joins, leaves and holds is real, only the processes are not. */
+/**
+ * Several nodes in this process on one store: what joins, leaves and holds is real, only the
+ * processes are not.
+ */
 
 export const FAST: Partial<NodeSettings> = {
   leaseMs: 3_000,
@@ -96,7 +99,12 @@ export const startFleet = async (handlers: readonly Handler[]): Promise<Fleet> =
     settled: (live) =>
       eventually(async () => {
         const held = await holders();
-        return isEven(Object.values(held), live.map(({ id }) => id)) ? held : null; // prettier-ignore
+        return isEven(
+          Object.values(held),
+          live.map(({ id }) => id),
+        )
+          ? held
+          : null;
       }),
     stop: async () => {
       await Promise.all([...nodes].map((one) => one.leave()));

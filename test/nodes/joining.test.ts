@@ -19,7 +19,8 @@ beforeAll(async () => {
 afterAll(() => fleet.stop());
 
 test('B14: a new node has its share within one lease, with the fewest moves, also where that takes many rounds', async () => {
-  // Four a round: five rounds, and at a third of a lease each the holder would hear of the last one much too late.
+  // Four a round: five rounds, and at a third of a lease each the holder would hear of the last one
+  // much too late.
   const settings = { leaseMs: LEASE_MS, shutdownLimitMs: 5_000, minimumHoldMs: 0, movesPerRound: 4 };
   const first = await fleet.join([orders], settings);
   await fleet.settled([first]);

@@ -6,7 +6,10 @@ import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';
 
-/** A node in a process of its own, whose event loop can be blocked and whose clock can be wrong. Its lines say who it is and what it sends. */
+/**
+ * A node in a process of its own, whose event loop can be blocked and whose clock can be wrong. Its
+ * lines say who it is and what it sends.
+ */
 
 export interface NodeProcess {
   databaseUrl: string;
@@ -23,7 +26,8 @@ const say = (line: object): void => void process.stdout.write(`${JSON.stringify(
 if (settings.shiftMs !== 0) {
   const now = Date.now.bind(Date);
   const shifted = (): number => now() + settings.shiftMs;
-  // All of it, as a wrong clock is: what is read by one and compared with the other would be off by the hour.
+  // All of it, as a wrong clock is: what is read by one and compared with the other would be off by
+  // the hour.
   globalThis.Date = new Proxy(Date, {
     construct: (target, args: []) => (args.length === 0 ? new target(shifted()) : new target(...args)),
     get: (target, name) => (name === 'now' ? shifted : (Reflect.get(target, name) as unknown)),

@@ -16,7 +16,10 @@ import { startNodeProcess } from './nodeChild';
 import type { NodeChild } from './nodeChild';
 import { isEven } from './fleet';
 
-/** Real processes with a Postgres of their own (B2, B3, B16; nodes.md, busy node, rolling restart): what must not move anything, does not. */
+/**
+ * Real processes with a Postgres of their own (B2, B3, B16; nodes.md, busy node, rolling restart):
+ * what must not move anything, does not.
+ */
 
 const PARTITIONS = 5;
 const LEASE_MS = 1_500;
@@ -71,17 +74,33 @@ interface Lease {
   epoch: number;
 }
 const leases = async (): Promise<Lease[]> =>
-  (await pool.query<Lease>(`select resource, case when expires_at > clock() then holder end as holder, epoch from lease where resource like 'partition/%' order by resource`)).rows; // prettier-ignore
+  (
+    await pool.query<Lease>(
+      `select resource, case when expires_at > clock() then holder end as holder, epoch from lease where resource like 'partition/%' order by resource`,
+    )
+  ).rows;
 const settled = (nodes: readonly NodeChild[]): Promise<Lease[]> =>
-  eventually(async () => {
-    const now = await leases();
-    return now.length === PARTITIONS && isEven(now.map(({ holder }) => holder), nodes.map(({ id }) => id)) ? now : null; // prettier-ignore
-  }, { what: async () => JSON.stringify(await leases()) }); // prettier-ignore
+  eventually(
+    async () => {
+      const now = await leases();
+      return now.length === PARTITIONS &&
+        isEven(
+          now.map(({ holder }) => holder),
+          nodes.map(({ id }) => id),
+        )
+        ? now
+        : null;
+    },
+    { what: async () => JSON.stringify(await leases()) },
+  );
 let submitted = 0;
 /** A task for each of some shops goes to its end. */
 const works = async (): Promise<void> => {
   const ids = Array.from({ length: 12 }, () => `task-${++submitted}`);
-  await client.submit('orders', ids.map((id, i) => ({ id, payload: { shop: `shop-${i}` } }))); // prettier-ignore
+  await client.submit(
+    'orders',
+    ids.map((id, i) => ({ id, payload: { shop: `shop-${i}` } })),
+  );
   const ended = await client.waitFor(ids, { timeoutMs: 60_000 });
   expect(new Set(ended.map(({ state }) => state))).toEqual(new Set(['succeeded']));
 };
@@ -114,7 +133,12 @@ test('B3: Postgres crashes and comes back after more than a lease: nobody loses 
   await postgres.stop();
   await new Promise((resolve) => setTimeout(resolve, 1.5 * LEASE_MS)); // away for so long: the point of the test
   postgres = await startPostgres({ dataDir: path.join(folder, 'postgres'), port, settings: { fsync: 'off' } });
-  await eventually(() => leases().then((now) => now.every(({ holder }) => holder !== null), () => false)); // prettier-ignore
+  await eventually(() =>
+    leases().then(
+      (now) => now.every(({ holder }) => holder !== null),
+      () => false,
+    ),
+  );
   expect(await leases()).toEqual(before);
   await works();
   expect(await leases()).toEqual(before);

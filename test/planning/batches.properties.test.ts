@@ -35,7 +35,9 @@ const anyBudget = fc.option(
   fc.integer({ min: 4, max: 25 }).chain((budget) => fc.tuple(fc.constant(budget), fc.integer({ min: 0, max: budget }))),
 );
 
-/** Any queue; busy keys are held by a task of the queue (a retry) or by one elsewhere (seq 1,000). */
+/**
+ * Any queue; busy keys are held by a task of the queue (a retry) or by one elsewhere (seq 1,000).
+ */
 const anyCut: fc.Arbitrary<CutInput> = fc
   .record({
     tasks: anyTasks,
@@ -236,15 +238,29 @@ describe('cutBatches, over time', () => {
   });
 });
 
-/** Found by chance: the end of the first task's call gives its key back, and the rest is full without waiting for its linger. */
+/**
+ * Found by chance: the end of the first task's call gives its key back, and the rest is full
+ * without waiting for its linger.
+ */
 const KEY_GIVEN_BACK = [
   buildTask({ seq: 1, weight: 2, key: 'd' }),
   buildTask({ seq: 2, weight: 4 }),
   buildTask({ seq: 3, weight: 0, key: 'd' }),
 ];
-const TWO_OR_FIVE = { maxItems: 2, maxBytes: undefined, overheadBytes: 0, maxWeight: 5, minItems: 0, lingerMs: 2, quietPeriodMs: undefined }; // prettier-ignore
+const TWO_OR_FIVE = {
+  maxItems: 2,
+  maxBytes: undefined,
+  overheadBytes: 0,
+  maxWeight: 5,
+  minItems: 0,
+  lingerMs: 2,
+  quietPeriodMs: undefined,
+};
 
-/** A leader that looks at every arrival, at every due time it was told, and at `extraMs`; calls end at once. */
+/**
+ * A leader that looks at every arrival, at every due time it was told, and at `extraMs`; calls end
+ * at once.
+ */
 function lead(tasks: readonly WaitingTask[], limits: CutInput['limits'], extraMs: readonly number[]) {
   const told = new Set([...tasks.map((task) => task.readyAtMs), ...extraMs]);
   const sent: { atMs: number; seqs: number[]; reason: string }[] = [];

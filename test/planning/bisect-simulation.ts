@@ -17,8 +17,9 @@ export interface BisectEnd {
 }
 
 /**
- * Applies settlements as the activities do: a call refuses its whole batch if a member is poison. `pick` chooses which
- * open batch is called next. A half that awaits its sibling is refused to that one, and is decided again when it is known.
+ * Applies settlements as the activities do: a call refuses its whole batch if a member is poison.
+ * `pick` chooses which open batch is called next. A half that awaits its sibling is refused to that
+ * one, and is decided again when it is known.
  */
 export function bisect(m: number, isPoison: (task: number) => boolean, pick: () => number): BisectEnd {
   const root: Part = { members: Array.from({ length: m }, (_, at) => at), depth: 0, state: 'open', sibling: null };

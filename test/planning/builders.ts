@@ -40,7 +40,9 @@ export const buildCut = (input: Partial<Omit<CutInput, 'limits'>> & { limits?: P
 
 export const seqsOf = (plan: CutPlan): number[][] => plan.batches.map((batch) => batch.seqs);
 
-/** What is left after the plan was applied: its tasks are gone from the queue and hold their keys. */
+/**
+ * What is left after the plan was applied: its tasks are gone from the queue and hold their keys.
+ */
 export const afterCut = (input: CutInput, plan: CutPlan): CutInput => {
   const taken = new Set(plan.batches.flatMap((batch) => batch.seqs));
   const held = input.tasks.filter((task) => taken.has(task.seq) && task.key !== null);

@@ -97,7 +97,9 @@ test('every state has its sentence, and each says something else', () => {
     error: 'HTTP 500',
     nextInMs: 2_000,
   };
-  const texts = (Object.keys(CANCELLATION_STATES) as CancellationFacts['state'][]).map((state) => cancellationText({ ...facts, state })); // prettier-ignore
+  const texts = (Object.keys(CANCELLATION_STATES) as CancellationFacts['state'][]).map((state) =>
+    cancellationText({ ...facts, state }),
+  );
   texts.push(cancellationText({ ...facts, tries: 2 }));
   expect(new Set(texts).size).toBe(texts.length);
   expect(texts.at(-1)).toMatch(/has not answered \(2 calls, again in 2000 ms\): HTTP 500\.$/);

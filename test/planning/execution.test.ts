@@ -45,16 +45,27 @@ describe('E4: chunks', () => {
 
 describe('E3 E11: the choice of nodes', () => {
   test('each round begins with another node', () => {
-    expect([1, 2, 3, 4].map((round) => chooseNodes(candidates('a', 'b', 'c'), 1, round))).toEqual([['a'], ['b'], ['c'], ['a']]); // prettier-ignore
+    expect([1, 2, 3, 4].map((round) => chooseNodes(candidates('a', 'b', 'c'), 1, round))).toEqual([
+      ['a'],
+      ['b'],
+      ['c'],
+      ['a'],
+    ]);
     expect(chooseNodes(candidates('c', 'a', 'b'), 5, 2)).toEqual(['b', 'c', 'a']);
   });
   test('who has the function goes before who has not; none has it: all do', () => {
-    const some = [{ id: 'a', serves: false, holds: 0 }, { id: 'b', serves: true, holds: 3 }]; // prettier-ignore
+    const some = [
+      { id: 'a', serves: false, holds: 0 },
+      { id: 'b', serves: true, holds: 3 },
+    ];
     expect(chooseNodes(some, 2, 1)).toEqual(['b']);
     expect(chooseNodes([{ id: 'a', serves: false, holds: 0 }], 2, 1)).toEqual(['a']);
   });
   test('who has the fewest chunks in hand goes first', () => {
-    const some = [{ id: 'a', serves: true, holds: 2 }, { id: 'b', serves: true, holds: 0 }]; // prettier-ignore
+    const some = [
+      { id: 'a', serves: true, holds: 2 },
+      { id: 'b', serves: true, holds: 0 },
+    ];
     expect(chooseNodes(some, 1, 1)).toEqual(['b']);
   });
 });
@@ -100,7 +111,10 @@ describe('a turn', () => {
     expect(planTurn(facts({ candidates: [], rollCallOver: true }))).toEqual({ kind: 'no-nodes', wanted: 4 });
   });
   test('without a number: every node, one is enough', () => {
-    expect(planTurn(facts({ numberOfNodes: null, candidates: candidates('a', 'b') }))).toEqual({ kind: 'plan', nodes: ['a', 'b'] }); // prettier-ignore
+    expect(planTurn(facts({ numberOfNodes: null, candidates: candidates('a', 'b') }))).toEqual({
+      kind: 'plan',
+      nodes: ['a', 'b'],
+    });
   });
   test('E9: nothing pending and some in progress is not the end', () => {
     const counts = { created: 0, inProgress: 3, done: 17, failed: 0, permanentlyFailed: 0 };
@@ -114,6 +128,8 @@ describe('a turn', () => {
     expect(planTurn(facts({ state: 1, counts, mayPlan: false }))).toEqual({ kind: 'wait' });
   });
   test('the pause doubles while nothing comes of it, up to the requeue interval (E8)', () => {
-    expect([0, 1, 2, 10, 40].map((fruitless) => roundPauseMs(fruitless, 1_000, 3_600_000))).toEqual([1_000, 2_000, 4_000, 1_024_000, 3_600_000]); // prettier-ignore
+    expect([0, 1, 2, 10, 40].map((fruitless) => roundPauseMs(fruitless, 1_000, 3_600_000))).toEqual([
+      1_000, 2_000, 4_000, 1_024_000, 3_600_000,
+    ]);
   });
 });

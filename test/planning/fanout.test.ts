@@ -10,14 +10,36 @@ const B = '0190f6a0-0000-4000-8000-00000000000b';
 test('D7 D8: an item id says fan-out, segment and bit, in one spelling; anything else is none', () => {
   expect(parseItemId(`${A}:12:7999`)).toEqual({ fanout: A, segment: 12, index: 7_999 });
   expect(parseItemId(itemIdOf(A, 2_147_483_647, 0))).toEqual({ fanout: A, segment: 2_147_483_647, index: 0 });
-  const malformed = ['', A, `${A}:1`, `${A}:1:`, `${A}:01:1`, `${A}:1:01`, `${A}:-1:1`, `${A}:1:8000`, `${A}:2147483648:0`, `${A}:1:1 `, ` ${A}:1:1`,
-    `${A.toUpperCase().replace('0190F6A0', '0190F6A0')}:1:1`, `${A}:1:1:1`, `${A}:1.0:1`, 'x:1:1', `${A}:1:1\n`, null, 7, undefined]; // prettier-ignore
+  const malformed = [
+    '',
+    A,
+    `${A}:1`,
+    `${A}:1:`,
+    `${A}:01:1`,
+    `${A}:1:01`,
+    `${A}:-1:1`,
+    `${A}:1:8000`,
+    `${A}:2147483648:0`,
+    `${A}:1:1 `,
+    ` ${A}:1:1`,
+    `${A.toUpperCase().replace('0190F6A0', '0190F6A0')}:1:1`,
+    `${A}:1:1:1`,
+    `${A}:1.0:1`,
+    'x:1:1',
+    `${A}:1:1\n`,
+    null,
+    7,
+    undefined,
+  ];
   expect(malformed.map((id) => parseItemId(id))).toEqual(malformed.map(() => null));
 });
 
 test('D9: 8,001 items of segments of 8,000 are two segments, of 8,000 and 1', () => {
   expect(segmentCount(8_001, 8_000)).toBe(2);
-  expect([...segmentsOf({ first: 4, items: 8_001, segmentSize: 8_000 })]).toEqual([{ no: 4, count: 8_000 }, { no: 5, count: 1 }]); // prettier-ignore
+  expect([...segmentsOf({ first: 4, items: 8_001, segmentSize: 8_000 })]).toEqual([
+    { no: 4, count: 8_000 },
+    { no: 5, count: 1 },
+  ]);
 });
 
 test('D13: a billion items are ranges and a stream, never a list', () => {
@@ -54,7 +76,9 @@ test('splitAdd: nothing lost, at most so many a call, whole segments but the las
 });
 
 test('joinRanges and itemIds: joined or not, the ids are the same', () => {
-  const adds = fc.array(fc.record({ items: fc.integer({ min: 1, max: 40 }), gap: fc.integer({ min: 0, max: 1 }) }), { maxLength: 12 }); // prettier-ignore
+  const adds = fc.array(fc.record({ items: fc.integer({ min: 1, max: 40 }), gap: fc.integer({ min: 0, max: 1 }) }), {
+    maxLength: 12,
+  });
   fc.assert(
     fc.property(adds, fc.integer({ min: 1, max: 10 }), (given, segmentSize) => {
       let first = 0;
@@ -72,13 +96,17 @@ test('joinRanges and itemIds: joined or not, the ids are the same', () => {
 });
 
 test('D10: ids of a call by fan-out and segment, each once; portions keep all of them and their bounds', () => {
-  const id = fc.tuple(fc.constantFrom(A, B), fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 20 })).map(([f, s, i]) => itemIdOf(f, s, i)); // prettier-ignore
+  const id = fc
+    .tuple(fc.constantFrom(A, B), fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 20 }))
+    .map(([f, s, i]) => itemIdOf(f, s, i));
   fc.assert(
     fc.property(fc.array(id, { maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (ids, perCall) => {
       const { wants, malformed } = groupItems([...ids, 'nonsense']);
       expect(malformed).toEqual(['nonsense']);
       const portions = [...splitWants(wants, perCall)];
-      const flat = portions.flat().flatMap(({ fanout, segment, indexes }) => indexes.map((index) => itemIdOf(fanout, segment, index))); // prettier-ignore
+      const flat = portions
+        .flat()
+        .flatMap(({ fanout, segment, indexes }) => indexes.map((index) => itemIdOf(fanout, segment, index)));
       expect([...flat].sort()).toEqual([...new Set(ids)].sort());
       for (const portion of portions) {
         expect(portion.reduce((n, { indexes }) => n + indexes.length, 0)).toBeLessThanOrEqual(perCall);

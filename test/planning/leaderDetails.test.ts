@@ -28,13 +28,29 @@ test('G12 Build 4: what the Web UI shows of a leader: targets, queued, in flight
 });
 
 test.each<[string, Partial<LeaderFacts>, string]>([
-  ['a count that stopped', { backlog: { targets: 1_000, tasks: 10_000, atMs: NOW } }, '- waiting: 10,000+ tasks of 1,000+ targets'],
-  ['a count of before', { backlog: { targets: 1, tasks: 1, atMs: NOW - 4_000 } }, '- waiting: 1 task of 1 target (counted 2026-01-02T03:04:01.000Z)'],
+  [
+    'a count that stopped',
+    { backlog: { targets: 1_000, tasks: 10_000, atMs: NOW } },
+    '- waiting: 10,000+ tasks of 1,000+ targets',
+  ],
+  [
+    'a count of before',
+    { backlog: { targets: 1, tasks: 1, atMs: NOW - 4_000 } },
+    '- waiting: 1 task of 1 target (counted 2026-01-02T03:04:01.000Z)',
+  ],
   ['nothing counted yet', { backlog: null }, '- waiting: not counted yet'],
   ['idle: what was counted is gone', { next: 'idle', dueAtMs: null }, '- waiting: nothing'],
-  ['held', { next: 'working', dueAtMs: null, heldBy: 'pause of the handler' }, '- epoch 2, turn 7; working, held by pause of the handler'],
+  [
+    'held',
+    { next: 'working', dueAtMs: null, heldBy: 'pause of the handler' },
+    '- epoch 2, turn 7; working, held by pause of the handler',
+  ],
   ['nothing in flight any more', { live: 0 }, '- in flight: 0 submissions'],
-  ['nothing sent', { lastReason: null, batches: 0, tasks: 0 }, '- this run: 0 batches, 0 tasks; last flush reason: none yet'],
+  [
+    'nothing sent',
+    { lastReason: null, batches: 0, tasks: 0 },
+    '- this run: 0 batches, 0 tasks; last flush reason: none yet',
+  ],
 ])('%s', (_, change, line) => {
   expect(leaderDetails({ ...facts, ...change }).split('\n')).toContain(line);
-}); // prettier-ignore
+});

@@ -13,20 +13,72 @@ const plan = (changes: object = {}): Parameters<typeof decideNext>[1]['plan'] =>
 describe('what a leader does after a turn', () => {
   const cases: [string, Parameters<typeof decideNext>, object][] = [
     ['nothing due, nothing in flight: idle', [leader, nothing, null, 0, true], { state: 'idle' }],
-    ['nothing due, a submission in flight: waits without a timer to pay for', [leader, nothing, null, 1, true], { state: 'waiting', timer: false, blocked: false }],
-    ['due later: waits till then, with a timer', [leader, nothing, 3_500, 0, true], { state: 'waiting', inMs: 2_500, timer: true, blocked: false }],
-    ['due within a millisecond: waits exactly till then', [leader, nothing, 1_000.25, 0, true], { state: 'waiting', inMs: 0.25, timer: true, again: false }],
-    ['due in a month: looks once a day', [leader, nothing, 1_000 + 30 * 86_400_000, 0, true], { state: 'waiting', inMs: 86_400_000 }],
-    ['paused: idle, whatever is due', [{ ...leader, paused: true }, nothing, 500, 0, true], { state: 'idle', heldBy: 'paused' }],
-    ['the handler is held: waits for the later of hold and due', [{ ...leader, handlerHoldMs: 8_000 }, nothing, 500, 0, true], { state: 'waiting', inMs: 7_000, heldBy: 'hold' }],
-    ['more is due and slots are left: again', [leader, { plan: plan({ take: [1] }), slotsLeft: true }, 900, 1, true], { state: 'working', again: true }],
-    ['due, looked, nothing to cut: never spins', [leader, { plan: plan(), slotsLeft: true }, 900, 0, true], { state: 'waiting', inMs: 1_000, again: false }],
-    ['due, no slot, own calls in flight: their end brings it back', [leader, { plan: null, slotsLeft: false }, 900, 2, true], { state: 'working', again: false, wantsSlots: false }],
-    ['due, no slot, others hold them: blocked, asks for slots', [leader, { plan: null, slotsLeft: false }, 900, 0, true], { state: 'waiting', blocked: true, wantsSlots: true }],
-    ['the rate is used up: blocked till then, asks for no slots', [leader, { plan: plan({ pacedUntilMs: 1_400 }), slotsLeft: true }, 900, 0, true], { state: 'waiting', inMs: 400, blocked: true, wantsSlots: false }],
-    ['weight in flight is used up: blocked', [leader, { plan: plan({ weightBlocked: true }), slotsLeft: true }, 900, 0, true], { state: 'waiting', blocked: true, wantsSlots: false }],
-    ['draining before continue-as-new: claims nothing more', [leader, nothing, 900, 1, false], { state: 'working', again: false, heldBy: 'continue-as-new' }],
-  ]; // prettier-ignore
+    [
+      'nothing due, a submission in flight: waits without a timer to pay for',
+      [leader, nothing, null, 1, true],
+      { state: 'waiting', timer: false, blocked: false },
+    ],
+    [
+      'due later: waits till then, with a timer',
+      [leader, nothing, 3_500, 0, true],
+      { state: 'waiting', inMs: 2_500, timer: true, blocked: false },
+    ],
+    [
+      'due within a millisecond: waits exactly till then',
+      [leader, nothing, 1_000.25, 0, true],
+      { state: 'waiting', inMs: 0.25, timer: true, again: false },
+    ],
+    [
+      'due in a month: looks once a day',
+      [leader, nothing, 1_000 + 30 * 86_400_000, 0, true],
+      { state: 'waiting', inMs: 86_400_000 },
+    ],
+    [
+      'paused: idle, whatever is due',
+      [{ ...leader, paused: true }, nothing, 500, 0, true],
+      { state: 'idle', heldBy: 'paused' },
+    ],
+    [
+      'the handler is held: waits for the later of hold and due',
+      [{ ...leader, handlerHoldMs: 8_000 }, nothing, 500, 0, true],
+      { state: 'waiting', inMs: 7_000, heldBy: 'hold' },
+    ],
+    [
+      'more is due and slots are left: again',
+      [leader, { plan: plan({ take: [1] }), slotsLeft: true }, 900, 1, true],
+      { state: 'working', again: true },
+    ],
+    [
+      'due, looked, nothing to cut: never spins',
+      [leader, { plan: plan(), slotsLeft: true }, 900, 0, true],
+      { state: 'waiting', inMs: 1_000, again: false },
+    ],
+    [
+      'due, no slot, own calls in flight: their end brings it back',
+      [leader, { plan: null, slotsLeft: false }, 900, 2, true],
+      { state: 'working', again: false, wantsSlots: false },
+    ],
+    [
+      'due, no slot, others hold them: blocked, asks for slots',
+      [leader, { plan: null, slotsLeft: false }, 900, 0, true],
+      { state: 'waiting', blocked: true, wantsSlots: true },
+    ],
+    [
+      'the rate is used up: blocked till then, asks for no slots',
+      [leader, { plan: plan({ pacedUntilMs: 1_400 }), slotsLeft: true }, 900, 0, true],
+      { state: 'waiting', inMs: 400, blocked: true, wantsSlots: false },
+    ],
+    [
+      'weight in flight is used up: blocked',
+      [leader, { plan: plan({ weightBlocked: true }), slotsLeft: true }, 900, 0, true],
+      { state: 'waiting', blocked: true, wantsSlots: false },
+    ],
+    [
+      'draining before continue-as-new: claims nothing more',
+      [leader, nothing, 900, 1, false],
+      { state: 'working', again: false, heldBy: 'continue-as-new' },
+    ],
+  ];
   test.each(cases)('%s', (_, given, expected) => {
     expect(decideNext(...given)).toMatchObject(expected);
   });

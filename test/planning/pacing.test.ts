@@ -43,7 +43,10 @@ describe('takePaced (G1)', () => {
     expect(starts[3]).toBeLessThan(1_000.01);
   });
 
-  /** Starts of a run: the clock moves by the gaps, and each call is claimed within its horizon or left out. */
+  /**
+   * Starts of a run: the clock moves by the gaps, and each call is claimed within its horizon or
+   * left out.
+   */
   const run = (start: Pace, calls: { gapUs: number; cost: number; horizonMs: number }[]) => {
     let current = start;
     let nowMs = NOW_MS;

@@ -26,7 +26,10 @@ const COLUMNS: Record<string, Partial<SettlementContext>> = {
 };
 const same = (settlement: Settlement) => Object.values(COLUMNS).map(() => settlement);
 
-/** The table of spec/handlers.md: row, outcome, what each column comes to, attempts it costs. m = 3 members, 2 attempts before. */
+/**
+ * The table of spec/handlers.md: row, outcome, what each column comes to, attempts it costs. m = 3
+ * members, 2 attempts before.
+ */
 const ROWS: [string, CallOutcome, Settlement[], number][] = [
   ['200, all ok', results(), same(finish('succeeded')), 1],
   [

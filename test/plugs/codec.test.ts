@@ -13,7 +13,9 @@ import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import { expectWhole } from '../helpers/whole';
 import { EncryptionCodec } from './codec';
 
-/** Everybody has the same encrypting codec, and it throws on whatever is not encrypted with its key. */
+/**
+ * Everybody has the same encrypting codec, and it throws on whatever is not encrypted with its key.
+ */
 
 const PAYLOAD = 'payload-in-clear';
 const RESULT = 'result-in-clear';
@@ -36,7 +38,11 @@ beforeAll(async () => {
         limits: { maxItems: 10 },
         linger: { lingerMs: 10 },
         submit: async ({ tasks }) => ({
-          results: tasks.map(({ id, payload }) => ({ id, status: 'ok' as const, result: `${RESULT} of ${payload.note}` })), // prettier-ignore
+          results: tasks.map(({ id, payload }) => ({
+            id,
+            status: 'ok' as const,
+            result: `${RESULT} of ${payload.note}`,
+          })),
         }),
       }),
       defineHandler<{ to: string }>({
@@ -47,15 +53,24 @@ beforeAll(async () => {
         submit: async ({ target }) => ({ status: 'accepted', reference: target }),
         poll: { everyMs: 200, deadlineMs: 600_000 },
         status: async (references) =>
-          references.map((reference) => ({ reference, status: reference === 'asked' ? ('done' as const) : ('pending' as const) })), // prettier-ignore
+          references.map((reference) => ({
+            reference,
+            status: reference === 'asked' ? ('done' as const) : ('pending' as const),
+          })),
         results: (reference) => [{ id: `${reference}-0`, status: 'ok' }] satisfies ItemResult[],
       }),
     ],
     {
       dataConverter,
       interceptors: {
-        client: { workflow: [{ signalWithStart: (input, next) => (calls.push(`client ${input.workflowType}`), next(input)) }] }, // prettier-ignore
-        activity: [({ info }) => ({ inbound: { execute: (input, next) => (calls.push(`activity ${info.activityType}`), next(input)) } })], // prettier-ignore
+        client: {
+          workflow: [{ signalWithStart: (input, next) => (calls.push(`client ${input.workflowType}`), next(input)) }],
+        },
+        activity: [
+          ({ info }) => ({
+            inbound: { execute: (input, next) => (calls.push(`activity ${info.activityType}`), next(input)) },
+          }),
+        ],
       },
     },
   );
@@ -173,7 +188,9 @@ test('a run that was started without the codec ends, and the next one does the w
     async () => (await plain.workflow.list({ query })[Symbol.asyncIterator]().next()).value,
   );
   const run = knowing.workflow.getHandle(failed.workflowId, failed.runId).result();
-  await expect(run).rejects.toMatchObject({ cause: { message: expect.stringContaining('Cannot read the input of this run: not encrypted: json/plain') } }); // prettier-ignore
+  await expect(run).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('Cannot read the input of this run: not encrypted: json/plain') },
+  });
 });
 
 test('a completion that is started without the codec says that it cannot be read', async () => {

@@ -4,7 +4,10 @@ import { temporal } from '@temporalio/proto';
 
 const ENCODING = 'binary/encrypted';
 
-/** Encrypts whole payloads with AES-256-GCM, as a user's codec does; it throws on what is not encrypted with its key. */
+/**
+ * Encrypts whole payloads with AES-256-GCM, as a user's codec does; it throws on what is not
+ * encrypted with its key.
+ */
 export class EncryptionCodec implements PayloadCodec {
   constructor(private readonly key: Buffer = randomBytes(32)) {}
 

@@ -8,7 +8,8 @@ const json = (value: unknown): Payload => defaultPayloadConverter.toPayload(valu
 const read = (payload: Payload): unknown => defaultPayloadConverter.fromPayload(payload);
 /** Puts its sign around what it encodes, and takes it off again. */
 const wrapping = (sign: string): PayloadCodec => ({
-  encode: (payloads) => Promise.resolve(payloads.map((one) => ({ ...one, data: Buffer.from(`${sign}${String(one.data)}`) }))), // prettier-ignore
+  encode: (payloads) =>
+    Promise.resolve(payloads.map((one) => ({ ...one, data: Buffer.from(`${sign}${String(one.data)}`) }))),
   decode: async (payloads) =>
     payloads.map((one) => {
       if (!String(one.data).startsWith(sign)) throw new Error(`no ${sign}`);
@@ -29,7 +30,11 @@ test('of several payloads, those that the codec refuses become markers, with the
   const garbled = { ...last!, data: Buffer.from(last!.data!).fill(0) };
   const [a, b, c, d] = (await codec.decode([first!, json('in clear'), garbled, last!])).map(read);
   expect([a, d]).toEqual(['first', 'last']);
-  expect(asUnreadable(b)).toEqual({ musterUnreadable: 'not encrypted: json/plain', encoding: 'json/plain', byCodec: true }); // prettier-ignore
+  expect(asUnreadable(b)).toEqual({
+    musterUnreadable: 'not encrypted: json/plain',
+    encoding: 'json/plain',
+    byCodec: true,
+  });
   expect(asUnreadable(c)).toMatchObject({ encoding: 'binary/encrypted', byCodec: true });
   expect(await codec.decode([])).toEqual([]);
 });

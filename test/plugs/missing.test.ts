@@ -7,7 +7,10 @@ import type { UserWorker } from '../helpers/userWorker';
 import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import { EncryptionCodec } from './codec';
 
-/** The user's worker has a codec, and Muster's has none: what it is given cannot be read, and it says so at once. */
+/**
+ * The user's worker has a codec, and Muster's has none: what it is given cannot be read, and it
+ * says so at once.
+ */
 
 let muster: TestMuster;
 let worker: UserWorker;
@@ -15,7 +18,12 @@ let client: Client;
 const dataConverter = { payloadCodecs: [new EncryptionCodec()] };
 beforeAll(async () => {
   muster = await startMuster([
-    defineHandler<string>({ name: 'jobs', target: (to) => to, limits: { maxItems: 10 }, submit: async () => ({ results: [] }) }), // prettier-ignore
+    defineHandler<string>({
+      name: 'jobs',
+      target: (to) => to,
+      limits: { maxItems: 10 },
+      submit: async () => ({ results: [] }),
+    }),
   ]);
   worker = await startUserWorker(muster, await bundleWorkflows(require.resolve('./workflows/user')), {}, dataConverter);
   client = new Client({ connection: await Connection.connect({ address: temporalAddress() }), dataConverter });

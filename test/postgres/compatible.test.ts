@@ -4,7 +4,10 @@ import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { breakingChanges, readCatalog } from './compatible';
 
-/** The rule of postgres/migrations/README.md: a migration only adds, unless its name says what it needs. */
+/**
+ * The rule of postgres/migrations/README.md: a migration only adds, unless its name says what it
+ * needs.
+ */
 
 /** The newest migration of the first release: nothing runs on the tables before it. */
 const FIRST_RELEASE = 12;

@@ -1,6 +1,9 @@
 import type pg from 'pg';
 
-/** What a program of the version before relies on in the tables, from the catalog: each thing by its name, with what must not change. */
+/**
+ * What a program of the version before relies on in the tables, from the catalog: each thing by its
+ * name, with what must not change.
+ */
 type Catalog = Map<string, { what: string; table: string; columns: string[]; required: boolean }>;
 
 const SQL = `
@@ -29,12 +32,16 @@ export const readCatalog = async (db: pg.ClientBase, schema: string): Promise<Ca
   return new Map(rows.map(({ name, ...rest }) => [name, rest]));
 };
 
-/** Returns what a program that was written for `before` may stumble over in `after`; empty: the change only adds. */
+/**
+ * Returns what a program that was written for `before` may stumble over in `after`; empty: the
+ * change only adds.
+ */
 export const breakingChanges = (before: Catalog, after: Catalog): string[] => {
   const gone = [...before].flatMap(([name, { what, required, table }]) => {
     const now = after.get(name);
     if (now === undefined) {
-      // A check or a foreign key that is gone allows more; a unique one may be named in an "on conflict".
+      // A check or a foreign key that is gone allows more; a unique one may be named in an "on
+      // conflict".
       const looser = /^constraint .*: (CHECK|FOREIGN KEY)/.test(name);
       return looser ? [] : [`${name} is gone`];
     }

@@ -13,8 +13,9 @@ import { postgresUrl } from '../helpers/database';
 import { oneEach, Scene } from './executionStore';
 
 /**
- * E14: one suite on both stores: the embedded Postgres, which needs no server set up, and one that is given by its URL (MUSTER_GIVEN_DATABASE_URL,
- * or a second server that the test starts and then knows by its URL only).
+ * E14: one suite on both stores: the embedded Postgres, which needs no server set up, and one that
+ * is given by its URL (MUSTER_GIVEN_DATABASE_URL, or a second server that the test starts and then
+ * knows by its URL only).
  */
 describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) => {
   let url: string;
@@ -73,26 +74,36 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       const { isNew } = await storeExecution(pool, template, oneEach(25_000), { requestId: broken });
       expect(isNew).toBe(true);
       expect(await readExecution(pool, broken)).toMatchObject({ state: 0, items: 25_000, counts: { created: 25_000 } });
-      const { rows } = await pool.query('select count(*)::int as n, max(position) as last, max(copy) as copies from work_item where execution_id = $1', [broken]); // prettier-ignore
+      const { rows } = await pool.query(
+        'select count(*)::int as n, max(position) as last, max(copy) as copies from work_item where execution_id = $1',
+        [broken],
+      );
       expect(rows[0]).toEqual({ n: 25_000, last: 24_999, copies: 1 });
     });
     test('the same request id again is the same request; with another list it is refused', async () => {
       const requestId = randomUUID();
       expect(await storeExecution(pool, template, oneEach(3), { requestId })).toMatchObject({ items: 3, isNew: true });
       expect(await storeExecution(pool, template, oneEach(3), { requestId })).toMatchObject({ isNew: false });
-      await expect(storeExecution(pool, template, oneEach(4), { requestId })).rejects.toMatchObject({ code: 'ID_CONFLICT' }); // prettier-ignore
+      await expect(storeExecution(pool, template, oneEach(4), { requestId })).rejects.toMatchObject({
+        code: 'ID_CONFLICT',
+      });
     });
     test('a bad list leaves nothing behind', async () => {
       const requestId = randomUUID();
       const bad = [['a'], [1 as unknown as string]];
-      await expect(storeExecution(pool, template, bad, { requestId })).rejects.toThrow('arguments[1][0]: expected a text (numbers in quotes), got 1'); // prettier-ignore
+      await expect(storeExecution(pool, template, bad, { requestId })).rejects.toThrow(
+        'arguments[1][0]: expected a text (numbers in quotes), got 1',
+      );
       await expect(storeExecution(pool, template, [], { requestId })).rejects.toThrow('expected at least one');
       expect(await readExecution(pool, requestId)).toBeNull();
     });
     test('copies of one content id are numbered by position, over parts too', async () => {
       const lists = Array.from({ length: 20_003 }, (_, i) => (i % 10_000 === 0 ? ['same'] : [`${i}`]));
       const { id } = await storeExecution(pool, template, lists, {});
-      const { rows } = await pool.query('select position, copy from work_item where execution_id = $1 and copy > 1 order by position', [id]); // prettier-ignore
+      const { rows } = await pool.query(
+        'select position, copy from work_item where execution_id = $1 and copy > 1 order by position',
+        [id],
+      );
       expect(rows).toEqual([
         { position: 10_000, copy: 2 },
         { position: 20_000, copy: 3 },
@@ -129,11 +140,16 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       const ids = await scene.plan(['a', 'b', 'c']);
       const rows = await scene.rows();
       expect(rows.every((row) => ids[(row['position'] as number) % 3] === row['chunk_id'])).toBe(true);
-      expect((await chunks.openChunks(pool, scene.id)).map(({ n, open }) => [n, open])).toEqual([[6_667, 6_667], [6_667, 6_667], [6_667, 6_667]]); // prettier-ignore
+      expect((await chunks.openChunks(pool, scene.id)).map(({ n, open }) => [n, open])).toEqual([
+        [6_667, 6_667],
+        [6_667, 6_667],
+        [6_667, 6_667],
+      ]);
     });
     test('a turn is taken once, and never by an earlier run', async () => {
       const scene = await Scene.of(pool, oneEach(2));
-      const take = (id: string, startedAtMs: number, turn: number) => takeTurn(pool, scene.id, { id, startedAtMs, turn }, 10); // prettier-ignore
+      const take = (id: string, startedAtMs: number, turn: number) =>
+        takeTurn(pool, scene.id, { id, startedAtMs, turn }, 10);
       expect(await take('one', 1_000, 1)).toMatchObject({ epoch: 1 });
       expect(await take('one', 1_000, 1)).toBeNull();
       expect(await take('one', 1_000, 2)).toMatchObject({ epoch: 1 });
@@ -178,15 +194,29 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
       const [fresh] = (await scene.plan(['b'])) as [string];
       const next = await scene.take(fresh, 'b');
       expect(await scene.record(old, 'a', epoch, { position: 0 })).toBeNull();
-      expect((await scene.rows()).map((row) => [row['state'], row['attempts']])).toEqual([[1, 0], [1, 0]]); // prettier-ignore
-      expect(await scene.record(fresh, 'b', next, { position: 0 }, { position: 1 })).toMatchObject({ accepted: 2, open: false, state: 100 }); // prettier-ignore
+      expect((await scene.rows()).map((row) => [row['state'], row['attempts']])).toEqual([
+        [1, 0],
+        [1, 0],
+      ]);
+      expect(await scene.record(fresh, 'b', next, { position: 0 }, { position: 1 })).toMatchObject({
+        accepted: 2,
+        open: false,
+        state: 100,
+      });
     });
     test('E9: complete at once when the last item is 100 or -2, and not before', async () => {
       const scene = await Scene.of(pool, oneEach(3), 1);
       const [a, b] = (await scene.plan(['a', 'b'])) as [string, string];
       const [ea, eb] = [await scene.take(a, 'a'), await scene.take(b, 'b')];
-      expect(await scene.record(a, 'a', ea, { position: 0 }, { position: 2, ok: false, exitCode: 1 })).toMatchObject({ state: 1, pending: 0, open: false }); // prettier-ignore
-      expect(await scene.execution()).toMatchObject({ state: 1, counts: { done: 1, permanentlyFailed: 1, inProgress: 1 } }); // prettier-ignore
+      expect(await scene.record(a, 'a', ea, { position: 0 }, { position: 2, ok: false, exitCode: 1 })).toMatchObject({
+        state: 1,
+        pending: 0,
+        open: false,
+      });
+      expect(await scene.execution()).toMatchObject({
+        state: 1,
+        counts: { done: 1, permanentlyFailed: 1, inProgress: 1 },
+      });
       expect(await scene.record(b, 'b', eb, { position: 1 })).toMatchObject({ state: 100 });
       expect((await scene.execution()).finishedAt).not.toBeNull();
     });

@@ -14,7 +14,10 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { oneEach, Scene } from './executionStore';
 
-/** Retention of executions: what is over goes, whole, after its time; nothing that is open ever does. */
+/**
+ * Retention of executions: what is over goes, whole, after its time; nothing that is open ever
+ * does.
+ */
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -71,7 +74,12 @@ test('done and cancelled ones go 7 days after their end, with their chunks and i
 
   expect(await at(6.9, (pool) => reapExecutions(pool, WEEK_MS))).toMatchObject({ discarded: 0, deletedExecutions: 0 });
   expect(await ids()).toEqual(all.toSorted());
-  expect(await at(7.1, (pool) => reapExecutions(pool, WEEK_MS))).toMatchObject({ discarded: 2, deletedItems: 9, deletedChunks: 2, deletedExecutions: 2 }); // prettier-ignore
+  expect(await at(7.1, (pool) => reapExecutions(pool, WEEK_MS))).toMatchObject({
+    discarded: 2,
+    deletedItems: 9,
+    deletedChunks: 2,
+    deletedExecutions: 2,
+  });
   expect(await at(400, (pool) => reapExecutions(pool, WEEK_MS))).toMatchObject({ discarded: 0, deletedItems: 0 });
   expect(await ids()).toEqual([created.id, running.id, staged.id].toSorted());
   expect(await rows()).toEqual([3, 1, 6]);
@@ -89,12 +97,22 @@ test('a large one goes in statements of 2,000 rows; from the first on nobody see
   const large = await ended(oneEach(4_500));
   const young = await ended(oneEach(3));
   await database.pool.query(`update execution set finished_at = clock() - interval '8 days' where id = $1`, [large.id]);
-  expect(await reapExecutions(database.pool, WEEK_MS)).toEqual({ discarded: 1, deletedItems: 2_000, deletedChunks: 0, deletedExecutions: 0, more: true }); // prettier-ignore
+  expect(await reapExecutions(database.pool, WEEK_MS)).toEqual({
+    discarded: 1,
+    deletedItems: 2_000,
+    deletedChunks: 0,
+    deletedExecutions: 0,
+    more: true,
+  });
   await expect(client.execution(large.id).progress()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await expect(client.execution(large.id).cancel()).rejects.toMatchObject({ code: 'NOT_FOUND' });
   expect((await client.executions()).map(({ id }) => id)).toEqual([young.id]);
   expect((await client.verify({ full: true })).checks.filter(({ violations }) => violations.length > 0)).toEqual([]);
-  await expect(Scene.of(database.pool, oneEach(2)).then(() => client.execute({ functionId: 'c', method: 'f' }, oneEach(2), { requestId: large.id }))).rejects.toMatchObject({ code: 'ID_CONFLICT' }); // prettier-ignore
+  await expect(
+    Scene.of(database.pool, oneEach(2)).then(() =>
+      client.execute({ functionId: 'c', method: 'f' }, oneEach(2), { requestId: large.id }),
+    ),
+  ).rejects.toMatchObject({ code: 'ID_CONFLICT' });
   const counts = { deletedExecutions: 0, deletedItems: 0 };
   const reaper = new ExecutionReaper(database.pool, WEEK_MS);
   await reaper.look(counts);
@@ -125,7 +143,16 @@ test('two reapers at once, and one beside a writer that holds an execution, shar
 test('the sweeper of any worker does it, with the retention of its config', async () => {
   const [gone, kept] = [await ended(oneEach(3)), await ended(oneEach(2))];
   await database.pool.query(`update execution set finished_at = clock() - interval '2 hours' where id = $1`, [gone.id]);
-  const sweeper = new Sweeper({ pool: database.pool, temporal: await client.temporal(), prefix: database.name, node: 'n', leaseMs: 15_000, log: pino({ level: 'silent' }), everyMs: 50, executions: { startupDelayMs: 0, retentionMs: 3_600_000 } }); // prettier-ignore
+  const sweeper = new Sweeper({
+    pool: database.pool,
+    temporal: await client.temporal(),
+    prefix: database.name,
+    node: 'n',
+    leaseMs: 15_000,
+    log: pino({ level: 'silent' }),
+    everyMs: 50,
+    executions: { startupDelayMs: 0, retentionMs: 3_600_000 },
+  });
   sweeper.start();
   await eventually(() => sweeper.counts.deletedExecutions > 0);
   await sweeper.stop();
@@ -143,7 +170,12 @@ insert into execution (id, function_id, method, config, state, items, n_done, cr
   const planOf = async (work: (db: Pool) => Promise<unknown>): Promise<string> => {
     let text = '';
     let values: unknown[] = [];
-    const recorder = { query: (config: { text: string; values: unknown[] }) => (({ text, values } = config), Promise.resolve({ rowCount: 0, rows: [] })) }; // prettier-ignore
+    const recorder = {
+      query: (config: { text: string; values: unknown[] }) => (
+        ({ text, values } = config),
+        Promise.resolve({ rowCount: 0, rows: [] })
+      ),
+    };
     await work(recorder as unknown as Pool);
     const { rows: lines } = await database.pool.query<Record<'QUERY PLAN', string>>({
       text: `explain ${text}`,

@@ -51,7 +51,9 @@ export class Scene {
   }
 
   async rows(): Promise<Record<string, unknown>[]> {
-    const { rows } = await this.pool.query('select * from work_item where execution_id = $1 order by position', [this.id]); // prettier-ignore
+    const { rows } = await this.pool.query('select * from work_item where execution_id = $1 order by position', [
+      this.id,
+    ]);
     return rows as Record<string, unknown>[];
   }
   async states(): Promise<number[]> {

@@ -7,7 +7,10 @@ import { tapPool } from '../chaos/tap';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
 
-/** The demands on the store's side of grouping, a turn of a leader at a time; the test is the workflow. */
+/**
+ * The demands on the store's side of grouping, a turn of a leader at a time; the test is the
+ * workflow.
+ */
 interface Order {
   to: string;
   secret?: string;
@@ -46,7 +49,10 @@ afterEach(() => bench.stop());
 
 const run = { runId: 'run', runStartedAtMs: 1_000 };
 const submit = (handler: string, ...tasks: [id: string, to: string][]): Promise<unknown> =>
-  bench.client.submit(handler, tasks.map(([id, to]) => ({ id, payload: { to } }))); // prettier-ignore
+  bench.client.submit(
+    handler,
+    tasks.map(([id, to]) => ({ id, payload: { to } })),
+  );
 const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
 /** One submission as its activity would run it: mark, call, settle each. */
 const carry = async (answer: TurnAnswer): Promise<void> => {
@@ -180,7 +186,7 @@ test('A11: created tasks become members in arrival order, at once or not at all'
   });
   await expect(bench.turn(run, 1)).rejects.toThrow('the process died');
   expect(Object.values(await states())).toEqual([0, 0, 0, 0, 0, 0]);
-  expect(await rows('select id from batch union all select seq from member')).toEqual([]); // prettier-ignore
+  expect(await rows('select id from batch union all select seq from member')).toEqual([]);
   dies = false;
   await carry(await bench.turn(run, 1));
   expect(calls.flatMap(({ ids }) => ids)).toEqual(arrivals.map(([id]) => id));

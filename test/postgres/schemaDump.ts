@@ -1,8 +1,9 @@
 import type pg from 'pg';
 
 /**
- * The schema as text, from the catalog (pg_dump is not in the embedded Postgres): everything in the schema of the connection's search
- * path, in a fixed order, as SQL that makes the same schema again. Owners, grants and comments are left out; rows are data.
+ * The schema as text, from the catalog (pg_dump is not in the embedded Postgres): everything in the
+ * schema of the connection's search path, in a fixed order, as SQL that makes the same schema
+ * again. Owners, grants and comments are left out; rows are data.
  */
 export const dumpSchema = async (db: pg.ClientBase): Promise<string> => {
   const { rows } = await db.query<{ schema: string }>('select current_schema() as schema');
@@ -20,7 +21,10 @@ const HEADER = `-- The schema after all migrations, for review: written by \`npm
 
 const OURS = `n.oid = c.relnamespace and n.nspname = $1`;
 
-/** Before the tables: defaults, checks and views may call them. The schema's own name, which may differ, stands in the first line only. */
+/**
+ * Before the tables: defaults, checks and views may call them. The schema's own name, which may
+ * differ, stands in the first line only.
+ */
 const FUNCTIONS = `
 select regexp_replace(pg_get_functiondef(p.oid), '^(CREATE OR REPLACE \\w+ )' || quote_ident(n.nspname) || '\\.', '\\1') || ';' as text
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -34,7 +38,10 @@ from pg_class c join pg_namespace n on ${OURS} join pg_sequence s on s.seqrelid 
 where not exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i') and d.refclassid = 'pg_class'::regclass)
 order by c.relname`;
 
-/** Columns in their order, then what the table itself enforces; not-null stands with its column (Postgres 18 lists it as a constraint too). */
+/**
+ * Columns in their order, then what the table itself enforces; not-null stands with its column
+ * (Postgres 18 lists it as a constraint too).
+ */
 const TABLES = `
 select format(E'create table %I (\\n%s\\n)%s%s;', c.relname, string_agg('  ' || line, E',\\n' order by place, line),
   case c.relkind when 'p' then ' partition by ' || pg_get_partkeydef(c.oid) else '' end,

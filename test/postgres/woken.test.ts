@@ -9,7 +9,10 @@ import { wakeLeaders } from '../../postgres/grouping/ring';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';
 
-/** `woken_at`: since when a wake has gone unanswered. Set by whoever wakes, kept by whoever wakes again, cleared by the turn that answers. */
+/**
+ * `woken_at`: since when a wake has gone unanswered. Set by whoever wakes, kept by whoever wakes
+ * again, cleared by the turn that answers.
+ */
 
 const done = { submit: () => Promise.resolve({ results: [] }) };
 const orders = defineHandler({
@@ -79,7 +82,8 @@ describe('a leader', () => {
     'its lease has passed': () => leaders.wakeExpiredLeaders(pool(), 10, 3_000),
   };
   test.each(Object.keys(wakers))('is woken when %s', async (when) => {
-    // With the time of an earlier wake, as a version that does not know the column leaves it behind: it means nothing to who waits.
+    // With the time of an earlier wake, as a version that does not know the column leaves it
+    // behind: it means nothing to who waits.
     await query('delete from dispatch');
     await query('update leader set blocked = true, wants_slots = true');
     await waits('leader');

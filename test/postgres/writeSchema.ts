@@ -5,7 +5,10 @@ import { migrate } from '../../postgres/migrating/migrate';
 import { startPostgres } from '../../workers/embedded';
 import { dumpSchema } from './schemaDump';
 
-/** `npm run schema:dump`: migrates an empty database of an embedded Postgres and writes what it finds to postgres/schema.sql. Run from its source: no build needed. */
+/**
+ * `npm run schema:dump`: migrates an empty database of an embedded Postgres and writes what it
+ * finds to postgres/schema.sql. Run from its source: no build needed.
+ */
 const writeSchema = async (): Promise<void> => {
   const file = path.join(__dirname, '..', '..', 'postgres', 'schema.sql');
   const server = await startPostgres();

@@ -1,6 +1,9 @@
 import type { Import } from './importScan';
 
-/** Returns the files that import each other, by value or by type, directly or through others: each circle once, sorted. */
+/**
+ * Returns the files that import each other, by value or by type, directly or through others: each
+ * circle once, sorted.
+ */
 export const circlesOf = (imports: readonly Import[]): string[][] => {
   const edges = new Map<string, string[]>();
   for (const { from, to, isPackage } of imports)

@@ -8,7 +8,10 @@ import { checkHandlers } from '../../handlers';
 import { compose, isJob, services, variables } from './compose';
 import { read, ROOT, trackedFiles } from './project';
 
-/** Build 9: docker-compose.yml and what it mounts. What a container engine would say of it is in the README (what was and was not run). */
+/**
+ * Build 9: docker-compose.yml and what it mounts. What a container engine would say of it is in the
+ * README (what was and was not run).
+ */
 
 const run = promisify(execFile);
 const of = (name: string) => {
@@ -77,7 +80,8 @@ describe('Build 9: docker-compose.yml', () => {
       security_opt: ['no-new-privileges:true'],
       logging: { options: { 'max-size': '10m' } },
     });
-    // The images of Temporal and of Muster change to their own user; the one of Postgres has to be told.
+    // The images of Temporal and of Muster change to their own user; the one of Postgres has to be
+    // told.
     if (service.image?.startsWith('postgres:')) expect(service.user).toBe('postgres');
     if (!isJob(service)) expect(service.deploy?.resources?.limits?.memory).toMatch(/^\d+[MG]$/);
   });
@@ -200,7 +204,8 @@ describe('Build 9: what the containers run', () => {
     expect(stages[1]).toMatch(/\nUSER node\n/);
     expect(stages[1]).not.toMatch(/npm |USER root/);
     expect(stages[1]).toMatch(/\nENTRYPOINT \["node", "\/app\/bin\/muster.js"\]\n/);
-    // Everything is left out of the context, then let in: no .env, no key, no local build can slip into a layer.
+    // Everything is left out of the context, then let in: no .env, no key, no local build can slip
+    // into a layer.
     expect(
       read('.dockerignore')
         .split('\n')

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Prove: test/DEMANDS.md is true: every demand has a line, and every line names words that stand in its file. */
+/**
+ * Prove: test/DEMANDS.md is true: every demand has a line, and every line names words that stand in
+ * its file.
+ */
 const TESTS = path.join(__dirname, '..');
 const rows = readFileSync(path.join(TESTS, 'DEMANDS.md'), 'utf8')
   .split('\n')
@@ -11,7 +14,7 @@ const rows = readFileSync(path.join(TESTS, 'DEMANDS.md'), 'utf8')
       .slice(2, -2)
       .split(' | ')
       .map((cell) => cell.trim()),
-  ) // prettier-ignore
+  )
   .map(([id, file, words]) => ({ id: id!, file: file!, words: words! }));
 
 const numbered = (letter: string, last: number): string[] =>

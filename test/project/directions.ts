@@ -1,9 +1,15 @@
 import type { Import } from './importScan';
 
-/** The import directions of the README's layout, written out without eslint: what each folder may import, by value and by type. */
+/**
+ * The import directions of the README's layout, written out without eslint: what each folder may
+ * import, by value and by type.
+ */
 
 const PURE_PACKAGES = ['@temporalio/workflow', '@temporalio/common'];
-/** Of workflows, what activities and client may use: names, messages, wakes, contracts and pure decisions, no workflow. */
+/**
+ * Of workflows, what activities and client may use: names, messages, wakes, contracts and pure
+ * decisions, no workflow.
+ */
 const SHARED = /^workflows\/(planning\/.*|contracts|contracts\/.*|definitions|naming|wake|behind)$/;
 const HANDLERS = /^handlers(\/.*)?$/;
 
@@ -85,7 +91,10 @@ const ALLOWED: readonly (readonly [place: RegExp, may: string, rule: Rule])[] = 
   ],
 ];
 
-/** Why an import goes the wrong way, or null. Files outside the program (tests, examples) may import anything. */
+/**
+ * Why an import goes the wrong way, or null. Files outside the program (tests, examples) may import
+ * anything.
+ */
 export const violation = (one: Import): string | null => {
   const allowed = ALLOWED.find(([place]) => place.test(one.from));
   if (allowed === undefined || allowed[2](one)) return null;

@@ -8,7 +8,10 @@ export interface Import {
   /** The importing file, from the root, with `/`. */
   from: string;
   line: number;
-  /** The imported file from the root, without its ending (`postgres/pool`), or the package (`@temporalio/client`, `node:os`). */
+  /**
+   * The imported file from the root, without its ending (`postgres/pool`), or the package
+   * (`@temporalio/client`, `node:os`).
+   */
   to: string;
   isPackage: boolean;
   /** Erased by the compiler: `import type`, `export type`, or every name marked `type`. */
@@ -23,7 +26,10 @@ export const sourceFiles = (folders: readonly string[]): string[] =>
       .map((name) => `${folder}/${name.split(path.sep).join('/')}`),
   );
 
-/** Everything that `file` imports, in any form: import, export from, import x = require, require(), import(). */
+/**
+ * Everything that `file` imports, in any form: import, export from, import x = require, require(),
+ * import().
+ */
 export const importsOf = (file: string, source: string): Import[] => {
   const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.TS);
   const found: Import[] = [];

@@ -2,7 +2,10 @@ import { violation } from './directions';
 import { environmentReads, importsOf, sourceFiles } from './importScan';
 import { read } from './project';
 
-/** Build 1: the import directions, checked without eslint, so that neither a changed lint rule nor a disable comment hides one. */
+/**
+ * Build 1: the import directions, checked without eslint, so that neither a changed lint rule nor a
+ * disable comment hides one.
+ */
 
 const PROGRAM = ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client'];
 const ENVIRONMENT_READERS = ['workers/config/config.ts', 'workers/embedded/paths.ts'];

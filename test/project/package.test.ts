@@ -6,7 +6,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { read, ROOT, trackedFiles } from './project';
 
-/** Build 1, Prove ("npm pack, installed in another empty folder"): what a user gets holds what it needs and nothing of ours. */
+/**
+ * Build 1, Prove ("npm pack, installed in another empty folder"): what a user gets holds what it
+ * needs and nothing of ours.
+ */
 
 interface LockedPackage {
   version?: string;
@@ -20,7 +23,8 @@ const manifest = JSON.parse(read('package.json')) as {
 };
 
 const packedFiles = async (): Promise<string[]> => {
-  // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one use.
+  // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one
+  // use.
   const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT, maxBuffer: 16e6 });
   const parsed = JSON.parse(stdout) as { files: { path: string }[] }[] | Record<string, { files: { path: string }[] }>;
@@ -79,7 +83,10 @@ describe('package-lock.json', () => {
   });
 });
 
-/** Whether `from` (a place such as `node_modules/a/node_modules/b`) would find `name` in the lock, looking upwards as Node does. */
+/**
+ * Whether `from` (a place such as `node_modules/a/node_modules/b`) would find `name` in the lock,
+ * looking upwards as Node does.
+ */
 const isLocked = (from: string, name: string): boolean => {
   for (let place = from; ; place = place.slice(0, Math.max(0, place.lastIndexOf('node_modules/') - 1))) {
     if (lock.packages[`${place === '' ? '' : `${place}/`}node_modules/${name}`] !== undefined) return true;

@@ -13,14 +13,18 @@ const executions = {
   ...functionsOf({
     echo: (args) => args.join(' '),
     twice: ([id]) => ({ exitCode: once(id!) ? 1 : 0 }),
-    waits: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))), // prettier-ignore
+    waits: (_, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
   }),
   rollCallMs: 300,
   retryBaseMs: 50,
   leaseMs: 1_500,
 };
 const start = (muster: TestMuster, functionId: string, items: number, config = {}) =>
-  muster.client.execute({ functionId, method: 'run', config }, Array.from({ length: items }, (_, i) => [`${functionId}-${i}`])); // prettier-ignore
+  muster.client.execute(
+    { functionId, method: 'run', config },
+    Array.from({ length: items }, (_, i) => [`${functionId}-${i}`]),
+  );
 
 export const executionScenarios: Scenario[] = [
   {
@@ -41,7 +45,9 @@ export const executionScenarios: Scenario[] = [
     handler: {},
     executions,
     run: async (muster) => {
-      await muster.database.pool.query(`insert into node (id, task_queue, functions, batch, started_at, seen_at) values ('ghost', '', '{echo}', true, clock(), clock() + interval '1 hour')`); // prettier-ignore
+      await muster.database.pool.query(
+        `insert into node (id, task_queue, functions, batch, started_at, seen_at) values ('ghost', '', '{echo}', true, clock(), clock() + interval '1 hour')`,
+      );
       const execution = await start(muster, 'echo', 6, { numberOfNodes: 3 });
       await eventually(async () => (await execution.status()).message?.includes('ghost'));
       await muster.database.pool.query(`delete from node where id = 'ghost'`);

@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import type { Scenario } from './scenarios';
 
-/** Paths of the balancer, and of a leader whose partition a node holds, that a stored history must cover. */
+/**
+ * Paths of the balancer, and of a leader whose partition a node holds, that a stored history must
+ * cover.
+ */
 
 const counts = async ({ database }: TestMuster): Promise<Record<string, number>> => {
   const { rows } = await database.pool.query<{ holder: string; n: number }>(
@@ -20,7 +23,13 @@ const wake = async (muster: TestMuster): Promise<unknown> =>
 
 /** A node that is a row: it gives nothing up. */
 const ghost = async ({ database }: TestMuster): Promise<void> => {
-  await touchNode(database.pool, { id: 'ghost', taskQueue: 'none', handlers: ['recorded'], version: '1', draining: false }); // prettier-ignore
+  await touchNode(database.pool, {
+    id: 'ghost',
+    taskQueue: 'none',
+    handlers: ['recorded'],
+    version: '1',
+    draining: false,
+  });
   await database.pool.query(`update node set seen_at = clock() + interval '1 hour' where id = 'ghost'`);
 };
 

@@ -10,7 +10,10 @@ import { laneScenarios } from './laneScenarios';
 import { nodeScenarios } from './nodeScenarios';
 import { handlerOf, scenarios } from './scenarios';
 
-/** Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node dist/test/replay/record.js [scenario ...]`. See README.md here. */
+/**
+ * Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node
+ * dist/test/replay/record.js [scenario ...]`. See README.md here.
+ */
 const FOLDER = path.join(process.cwd(), 'test', 'replay', 'histories');
 const MOST_RUNS = 4;
 
@@ -41,7 +44,9 @@ const record = async (): Promise<void> => {
         const history = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
         const type = workflowId.slice(muster.prefix.length + 1).split('/')[0]!;
         // Host names and pids of the recording machine say nothing.
-        const json = historyToJSON(history).replaceAll(muster.node.id, 'node').replace(/"identity": "[^"]*"/g, '"identity": "recorded"'); // prettier-ignore
+        const json = historyToJSON(history)
+          .replaceAll(muster.node.id, 'node')
+          .replace(/"identity": "[^"]*"/g, '"identity": "recorded"');
         writeFileSync(path.join(FOLDER, `${scenario.name}.${type}.${i}.json`), `${json}\n`);
       }
       process.stdout.write(`${scenario.name}: ${runs.length} runs\n`);

@@ -48,15 +48,38 @@ test('every path has a stored history', () => {
 
 describe('a changed workflow fails the replay', () => {
   const changes: [string, string, string, string][] = [
-    ['a timer before the first turn', 'linger-flush.leader.0.json', 'async takeTurn(turn) {', 'async takeTurn(turn) { await this.wait(5);'],
+    [
+      'a timer before the first turn',
+      'linger-flush.leader.0.json',
+      'async takeTurn(turn) {',
+      'async takeTurn(turn) { await this.wait(5);',
+    ],
     ['no submission is started', 'size-flush.leader.0.json', 'if (answer.dispatch !== null)', 'if (false)'],
-    ['no continue-as-new', files.find((file) => file.includes('.leader.') && readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'))!, 'return this.turn >= this.turnsPerRun', 'return false'],
+    [
+      'no continue-as-new',
+      files.find(
+        (file) =>
+          file.includes('.leader.') && readFileSync(path.join(FOLDER, file), 'utf8').includes('CONTINUED_AS_NEW'),
+      )!,
+      'return this.turn >= this.turnsPerRun',
+      'return false',
+    ],
     ['the balancer waits for nothing', 'partition-handover.balancer.0.json', 'again: dueInMs === 0', 'again: true'],
-    ['no submitter is started', 'lane-serial.queuer.0.json', 'for (const submitter of answer.submitters)', 'for (const submitter of [])'],
-    ['no chunk is sent', 'execution-done.execution.0.json', 'for (const chunk of response.chunks)', 'for (const chunk of [])'],
+    [
+      'no submitter is started',
+      'lane-serial.queuer.0.json',
+      'for (const submitter of answer.submitters)',
+      'for (const submitter of [])',
+    ],
+    [
+      'no chunk is sent',
+      'execution-done.execution.0.json',
+      'for (const chunk of response.chunks)',
+      'for (const chunk of [])',
+    ],
     ['a completion is not written', 'completed-by-signal.monitor.0.json', 'if (this.running < AT_ONCE)', 'if (false)'],
     ['a completion is not taken', 'completed-by-signal.completion.1.json', 'if (handedOn.length === 0)', 'if (true)'],
-  ]; // prettier-ignore
+  ];
   test.each(changes)('%s', async (_, file, from, to) => {
     expect(bundle.code).toContain(from);
     await expect(replay({ code: bundle.code.replace(from, to) }, file)).rejects.toThrow(

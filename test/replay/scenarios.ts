@@ -8,7 +8,10 @@ import { eventually } from '../helpers/eventually';
 import type { NodeOptions } from '../../workers/node';
 import type { TestMuster } from '../helpers/muster';
 
-/** Every path of the workflows that a stored history must cover (`record.ts` records them, `replay.test.ts` replays them). */
+/**
+ * Every path of the workflows that a stored history must cover (`record.ts` records them,
+ * `replay.test.ts` replays them).
+ */
 export interface Scenario {
   name: string;
   handler: Partial<HandlerOptions<Payload>>;
@@ -25,7 +28,11 @@ const task = (n: number, more: object = {}): { id: string; payload: Payload } =>
   ...more,
 });
 const tasks = (count: number): { id: string; payload: Payload }[] => Array.from({ length: count }, (_, n) => task(n));
-const done = (muster: TestMuster, count: number): Promise<unknown> => muster.client.waitFor(tasks(count).map(({ id }) => id), { timeoutMs: 60_000 }); // prettier-ignore
+const done = (muster: TestMuster, count: number): Promise<unknown> =>
+  muster.client.waitFor(
+    tasks(count).map(({ id }) => id),
+    { timeoutMs: 60_000 },
+  );
 const submitAndWait =
   (count: number) =>
   async (muster: TestMuster): Promise<unknown> => {
@@ -56,16 +63,26 @@ export const scenarios: Scenario[] = [
   {
     name: 'retry',
     handler: {
-      submit: async (batch) => ({ results: batch.tasks.map((one, index) => ({ index, status: once(`${batch.handler}${one.id}`) ? 'retry' as const : 'ok' as const })) }),
+      submit: async (batch) => ({
+        results: batch.tasks.map((one, index) => ({
+          index,
+          status: once(`${batch.handler}${one.id}`) ? ('retry' as const) : ('ok' as const),
+        })),
+      }),
       retry: { delayed: { baseMs: 100, maxMs: 100 } },
     },
     run: submitAndWait(3),
-  }, // prettier-ignore
+  },
   {
     name: 'bisect',
-    handler: { submit: async (batch) => (batch.tasks.some(({ id }) => id === 't-2') ? { status: 'rejected' as const, error: 'poison' } : { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) }) },
+    handler: {
+      submit: async (batch) =>
+        batch.tasks.some(({ id }) => id === 't-2')
+          ? { status: 'rejected' as const, error: 'poison' }
+          : { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) },
+    },
     run: submitAndWait(4),
-  }, // prettier-ignore
+  },
   {
     name: 'woken-while-waiting',
     handler: { linger: { lingerMs: 60_000 } },
@@ -77,9 +94,14 @@ export const scenarios: Scenario[] = [
   },
   {
     name: 'back-pressure',
-    handler: { submit: async (batch) => (once(`later${batch.id}`) ? { status: 'later' as const, retryAfterMs: 2_500 } : { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) }) },
+    handler: {
+      submit: async (batch) =>
+        once(`later${batch.id}`)
+          ? { status: 'later' as const, retryAfterMs: 2_500 }
+          : { results: batch.tasks.map((_, index) => ({ index, status: 'ok' as const })) },
+    },
     run: submitAndWait(2),
-  }, // prettier-ignore
+  },
   {
     name: 'cancel-and-idle',
     handler: { linger: { lingerMs: 500 } },
@@ -115,7 +137,8 @@ export const scenarios: Scenario[] = [
         signal: lookSignal,
         signalArgs: [],
       });
-      // One target after the other comes due while the leader still waits for the last: it never runs out of work before it continues as new.
+      // One target after the other comes due while the leader still waits for the last: it never
+      // runs out of work before it continues as new.
       for (let n = 0; n < 8; n++) {
         await muster.client.submit('recorded', task(n));
         await new Promise((resolve) => setTimeout(resolve, 200));
@@ -124,7 +147,8 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    // Its process dies: no sign of life for the heartbeat's timeout, then the next turn adopts the batch and sends it again.
+    // Its process dies: no sign of life for the heartbeat's timeout, then the next turn adopts the
+    // batch and sends it again.
     name: 'submission-lost',
     handler: {},
     run: async (muster) => {

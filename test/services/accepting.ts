@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** A downstream that accepts batches and finishes them when a test says so. Each test has targets, so references, of its own. */
+/**
+ * A downstream that accepts batches and finishes them when a test says so. Each test has targets,
+ * so references, of its own.
+ */
 export interface Accepted {
   ids: string[];
   key: string;

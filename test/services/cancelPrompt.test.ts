@@ -6,7 +6,10 @@ import { eventually } from '../helpers/eventually';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
 
-/** The downstream is asked to stop what a decision by hand gave up, at once: no sweeper runs here, so nobody else would find it. */
+/**
+ * The downstream is asked to stop what a decision by hand gave up, at once: no sweeper runs here,
+ * so nobody else would find it.
+ */
 
 const TIMEOUT_MS = 1_000;
 const cancels: string[] = [];
@@ -44,8 +47,13 @@ const query = async (text: string, values: unknown[] = []): Promise<Record<strin
   (await muster.database.pool.query(text, values)).rows as Record<string, unknown>[];
 /** Accepted batches, each of one task, by their numbers. */
 const accept = async (handler: string, ...targets: string[]): Promise<number[]> => {
-  await muster.client.submit(handler, targets.map((to) => ({ id: to, payload: { to } }))); // prettier-ignore
-  await eventually(async () => (await query('select from batch where reference = any($1)', [targets])).length === targets.length); // prettier-ignore
+  await muster.client.submit(
+    handler,
+    targets.map((to) => ({ id: to, payload: { to } })),
+  );
+  await eventually(
+    async () => (await query('select from batch where reference = any($1)', [targets])).length === targets.length,
+  );
   return (await query('select id from batch where reference = any($1)', [targets])).map(({ id }) => Number(id));
 };
 /** Parked, its monitor at rest. */
@@ -124,6 +132,9 @@ test('two processes at once: each batch is called once in a lease', async () => 
   const running = processes.map((one) => one.run());
   for (const one of processes) one.end();
   await Promise.all(running);
-  await eventually(async () => (await query('select from cancellation where batch_id = any($1) and state = 0', [batches])).length === 0); // prettier-ignore
+  await eventually(
+    async () =>
+      (await query('select from cancellation where batch_id = any($1) and state = 0', [batches])).length === 0,
+  );
   expect(cancels.filter((one) => one.startsWith('twice-')).sort()).toEqual(targets.sort());
 });

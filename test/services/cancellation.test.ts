@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** Accepted batches that are given up: by a caller, at their deadline, by a decision. The downstream is this process; each test has a target. */
+/**
+ * Accepted batches that are given up: by a caller, at their deadline, by a decision. The downstream
+ * is this process; each test has a target.
+ */
 
 interface Job {
   ids: string[];
@@ -75,7 +78,10 @@ const idsOf = (target: string, n = 3): string[] => Array.from({ length: n }, (_,
 /** Submits tasks of a target in one batch and answers the batch's number once it was accepted. */
 const accept = async (handler: string, target: string, ...answers: Job['answers']): Promise<number> => {
   scripts.set(target, answers);
-  await muster.client.submit(handler, idsOf(target).map((id) => ({ id, payload: { to: target } }))); // prettier-ignore
+  await muster.client.submit(
+    handler,
+    idsOf(target).map((id) => ({ id, payload: { to: target } })),
+  );
   return eventually(async () => {
     const task = await muster.client.getTask(`${target}-0`);
     const view = task?.batch == null ? null : await muster.client.batch(task.batch);
@@ -111,7 +117,13 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
     Object.assign(jobOf('stopped/1'), { results: [{ id: 'stopped-1', status: 'ok' }], status: 'expired' });
     await become('stopped', ['cancelled', 'succeeded', 'cancelled']);
     expect(await explained('stopped-0')).toMatch(/^Cancelled after the downstream had accepted it: /);
-    expect(await cancellationOf(batch)).toMatchObject({ state: 'confirmed', cause: 'caller', reference: 'stopped/1', tries: 1, error: null }); // prettier-ignore
+    expect(await cancellationOf(batch)).toMatchObject({
+      state: 'confirmed',
+      cause: 'caller',
+      reference: 'stopped/1',
+      tries: 1,
+      error: null,
+    });
     expect(jobs.has('stopped/2')).toBe(false);
     expect(jobOf('stopped/1').cancels).toBe(1);
   });
@@ -126,10 +138,17 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
   test('by the ids of all of its tasks; of some, it is not', async () => {
     const batch = await accept('plain', 'named');
     const some = await muster.client.cancel(idsOf('named', 2));
-    expect(some.notCancelled[0]).toMatchObject({ batch, why: `in batch ${batch} with 1 that was not named; cancel the batch, or all of them` }); // prettier-ignore
+    expect(some.notCancelled[0]).toMatchObject({
+      batch,
+      why: `in batch ${batch} with 1 that was not named; cancel the batch, or all of them`,
+    });
     const all = await muster.client.cancel(idsOf('named'));
     expect(all.notCancelled).toHaveLength(3);
-    expect(all.notCancelled[0]).toMatchObject({ state: 'in-progress', batch, why: `the downstream is asked to cancel it (batch ${batch})` }); // prettier-ignore
+    expect(all.notCancelled[0]).toMatchObject({
+      state: 'in-progress',
+      batch,
+      why: `the downstream is asked to cancel it (batch ${batch})`,
+    });
     await cancellationBecomes(batch, 'confirmed');
   });
 
@@ -159,7 +178,13 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
       () => ({ status: 'refused' as const, error: 'it is being printed' }),
       /refused to cancel it: it is being printed\./,
     ],
-    ['thrown', () => { throw new RejectedError('never'); }, /refused to cancel it: never\./], // prettier-ignore
+    [
+      'thrown',
+      () => {
+        throw new RejectedError('never');
+      },
+      /refused to cancel it: never\./,
+    ],
     ['late', () => ({ status: 'late' as const, error: 'it ended at noon' }), /came too late: it ended at noon\./],
   ])('%s: a state of its own, and the batch goes on', async (target, answer, text) => {
     const batch = await accept('plain', target, answer);
@@ -198,7 +223,10 @@ describe('a caller cancels a batch that the downstream has accepted', () => {
     expect(await muster.client.cancelBatch(batch)).toMatchObject({ service: 'ordered', cancellation: 'requested' });
     await become('ordered', ['cancelled', 'cancelled', 'cancelled']);
     expect(await muster.client.batchStatus(batch)).toMatchObject({ status: 'cancelled' });
-    Object.assign(await eventually(() => jobs.get('ordered/2')), { results: [{ id: 'ordered-next', status: 'ok' }], status: 'done' }); // prettier-ignore
+    Object.assign(await eventually(() => jobs.get('ordered/2')), {
+      results: [{ id: 'ordered-next', status: 'ok' }],
+      status: 'done',
+    });
     await eventually(async () => (await muster.client.getTask('ordered-next'))!.state === 'succeeded');
   });
 });

@@ -54,18 +54,27 @@ describe('H7: completion from outside', () => {
       { id: `${to}-2`, status: 'ok', result: 'mate' },
     ];
     const told = await accept('plain', 'dirty-told');
-    await complete(told, results('dirty-told').map((one) => (one.status === 'failed' ? { ...one, result: 'c\0' } : one))); // prettier-ignore
+    await complete(
+      told,
+      results('dirty-told').map((one) => (one.status === 'failed' ? { ...one, result: 'c\0' } : one)),
+    );
     const read = await accept('plain', 'dirty-read');
     Object.assign(accepted.get(read)!, { status: 'done', results: () => results('dirty-read') });
     for (const [to, second] of [
       ['dirty-told', { result: 'c\ufffd', resultNote: /^1 character replaced/ }],
       ['dirty-read', { result: null, resultNote: /BigInt/ }],
     ] as const) {
-      // prettier-ignore
       await become(to, { [`${to}-0`]: 'succeeded 1', [`${to}-1`]: 'failed 1', [`${to}-2`]: 'succeeded 1' });
       const tasks = await muster().client.getTasks([0, 1, 2].map((i) => `${to}-${i}`));
-      expect(tasks[0]).toMatchObject({ result: { 'k\ufffd': 'a\ufffd\ufffdb' }, resultNote: expect.stringMatching(/^3 characters replaced/) }); // prettier-ignore
-      expect(tasks[1]).toMatchObject({ error: 'e\ufffd\ufffd', result: second.result, resultNote: expect.stringMatching(second.resultNote) }); // prettier-ignore
+      expect(tasks[0]).toMatchObject({
+        result: { 'k\ufffd': 'a\ufffd\ufffdb' },
+        resultNote: expect.stringMatching(/^3 characters replaced/),
+      });
+      expect(tasks[1]).toMatchObject({
+        error: 'e\ufffd\ufffd',
+        result: second.result,
+        resultNote: expect.stringMatching(second.resultNote),
+      });
       expect(tasks[2]).toMatchObject({ result: 'mate' });
       expect(tasks[2]).not.toHaveProperty('resultNote');
     }

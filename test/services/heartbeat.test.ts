@@ -55,10 +55,15 @@ describe('a chunk', () => {
     const [id] = (await scene.plan(['a'])) as [string];
     const takenAt = nowNs();
     const epoch = await scene.take(id, 'a', LEASE_MS);
-    return { id, lease: heartbeat.hold({ chunk: { id, nodeId: 'a', epoch }, leaseMs: LEASE_MS, itemMs: 5_000 }, 1, takenAt) }; // prettier-ignore
+    return {
+      id,
+      lease: heartbeat.hold({ chunk: { id, nodeId: 'a', epoch }, leaseMs: LEASE_MS, itemMs: 5_000 }, 1, takenAt),
+    };
   };
   const expiresAt = async (id: string): Promise<number> =>
-    (await database.pool.query<{ at: Date }>('select expires_at as at from chunk where id = $1', [id])).rows[0]!.at.getTime(); // prettier-ignore
+    (
+      await database.pool.query<{ at: Date }>('select expires_at as at from chunk where id = $1', [id])
+    ).rows[0]!.at.getTime();
   const renewed = async (id: string): Promise<unknown> => {
     const before = await expiresAt(id);
     return eventually(async () => (await expiresAt(id)) > before + LEASE_MS);

@@ -53,7 +53,10 @@ beforeAll(async () => {
 
 /** The type of the failure that a workflow ended with, and its message. */
 const failureOf = async (run: Promise<unknown>): Promise<{ type: string; message: string; details: unknown }> => {
-  const error = await run.then(() => Promise.reject(new Error('it succeeded')), (caught: unknown) => caught); // prettier-ignore
+  const error = await run.then(
+    () => Promise.reject(new Error('it succeeded')),
+    (caught: unknown) => caught,
+  );
   if (!(error instanceof WorkflowFailedError)) throw error;
   const { type, message, details } = error.cause as unknown as { type: string; message: string; details: unknown };
   return { type, message, details };
@@ -203,7 +206,10 @@ describe('with time skipping', () => {
   });
   afterAll(() => env.teardown());
 
-  /** Muster's side of the queue as plain functions: what is accepted, and what is answered when asked. */
+  /**
+   * Muster's side of the queue as plain functions: what is accepted, and what is answered when
+   * asked.
+   */
   const withMuster = async <R>(
     fakes: { accepted?: WorkflowSubmitAnswer; ends?: (ids: string[], hours: number) => TaskEnd[] },
     work: (asked: number[]) => Promise<R>,

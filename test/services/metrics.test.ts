@@ -48,11 +48,17 @@ const become = (metric: string, expected: number): Promise<unknown> =>
 test('per handler: what waits and for how long, what is in flight, what is parked, what is dead', async () => {
   await scrape(); // counting begins
   gate = new Promise((resolve) => (go = resolve));
-  await muster.client.submit('jobs', [{ id: 'a', payload: { to: 'x' } }, { id: 'b', payload: { to: 'x' } }]); // prettier-ignore
+  await muster.client.submit('jobs', [
+    { id: 'a', payload: { to: 'x' } },
+    { id: 'b', payload: { to: 'x' } },
+  ]);
   await become('muster_calls_in_flight{handler="jobs"}', 1);
   await muster.client.submit('jobs', { id: 'later', payload: { to: 'x' }, notBefore: Date.now() + 3_600_000 });
   await muster.client.pause('jobs');
-  await muster.client.submit('jobs', [{ id: 'c', payload: { to: 'x' } }, { id: 'd', payload: { to: 'y' } }]); // prettier-ignore
+  await muster.client.submit('jobs', [
+    { id: 'c', payload: { to: 'x' } },
+    { id: 'd', payload: { to: 'y' } },
+  ]);
   await become('muster_queued_tasks{handler="jobs"}', 2);
   await become('muster_delayed_tasks{handler="jobs"}', 1);
   await become('muster_handler_paused{handler="jobs"}', 1);
@@ -62,7 +68,10 @@ test('per handler: what waits and for how long, what is in flight, what is parke
   go();
   gate = null;
   await muster.client.resume('jobs');
-  await muster.client.submit('jobs', [{ id: 'u', payload: { to: 'u', fail: 'unknown' } }, { id: 'r', payload: { to: 'r', fail: 'retry' } }]); // prettier-ignore
+  await muster.client.submit('jobs', [
+    { id: 'u', payload: { to: 'u', fail: 'unknown' } },
+    { id: 'r', payload: { to: 'r', fail: 'retry' } },
+  ]);
   await become('muster_unknown_tasks{handler="jobs"}', 1);
   await become('muster_dead_tasks{handler="jobs"}', 1);
   await become('muster_queued_tasks{handler="jobs"}', 0);
@@ -157,7 +166,12 @@ test('a store that does not answer in time: the old values, a failure counted, a
       const answer = await fetch(`${own.url}/healthz`);
       return answer.status === 503 && ((await answer.json()) as HealthReport);
     });
-    expect(sick.parts[0]).toEqual({ part: 'database', healthy: false, failingSince: expect.any(String), error: expect.stringMatching(/pool/) }); // prettier-ignore
+    expect(sick.parts[0]).toEqual({
+      part: 'database',
+      healthy: false,
+      failingSince: expect.any(String),
+      error: expect.stringMatching(/pool/),
+    });
     const gauges = await scrape(own.url);
     expect(valueOf(gauges, 'muster_healthy{part="database"}')).toBe(0);
     expect(valueOf(gauges, 'muster_silent_seconds{part="database"}')).toBeGreaterThan(1);

@@ -236,7 +236,9 @@ test('a status call that halts one target: asked about together with others, tha
     if (question.includes(locked)) throw new HaltError('no key for this one', { scope: 'target' });
   };
   const pausedTargets = (): Promise<object[]> =>
-    query(`select t.key, t.pause_reason as reason from target t join handler h on h.id = t.handler_id where h.name = 'plain' and t.paused`); // prettier-ignore
+    query(
+      `select t.key, t.pause_reason as reason from target t join handler h on h.id = t.handler_id where h.name = 'plain' and t.paused`,
+    );
   await eventually(async () => (await pausedTargets()).length > 0);
   for (const reference of references) accepted.get(reference)!.status = 'done';
   for (const target of free) await become(target, all(target, 'succeeded 1'));
@@ -255,7 +257,10 @@ test('a status call that halts one target: asked about together with others, tha
 
 test('H6: weight in flight is free when an accepted batch ends, for other leaders too', async () => {
   const targets = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6'];
-  await muster().client.submit('heavy', targets.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
+  await muster().client.submit(
+    'heavy',
+    targets.map((to) => ({ id: `${to}-0`, payload: { to } })),
+  );
   const open = (): Accepted[] => [...accepted].filter(([reference]) => /^h\d\//.test(reference)).map(([, one]) => one);
   for (let done = 0; done < 6; done += 2) {
     await eventually(() => open().length === done + 2, { timeoutMs: 8_000 }); // well below the 10 s of a blocked leader's own look

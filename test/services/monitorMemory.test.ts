@@ -12,7 +12,9 @@ const MB = 1_048_576;
 
 let done = false;
 let ids: string[] = [];
-/** What is held counts, not what the collector has not come to yet: so it is run before each look. */
+/**
+ * What is held counts, not what the collector has not come to yet: so it is run before each look.
+ */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 const memory = (): { rss: number; heap: number } => {
@@ -72,7 +74,8 @@ test('H8: a batch of 50,000 members with 200 MB of results settles in bounded me
     everyMs: 100,
   });
   watch();
-  // Of the attempt that was settled: on a slow machine an earlier one may have been given up in the middle.
+  // Of the attempt that was settled: on a slow machine an earlier one may have been given up in the
+  // middle.
   const { rows } = await pool.query<{ pages: number; members: number; largest: number }>(
     'select count(*) as pages, sum(json_array_length(results)) as members, max(octet_length(results::text)) as largest from result_page p join batch b on b.id = p.batch_id and b.attempt = p.attempt',
   );
@@ -81,7 +84,8 @@ test('H8: a batch of 50,000 members with 200 MB of results settles in bounded me
 `);
   expect(Number(rows[0]!.members)).toBe(MEMBERS);
   expect(rows[0]!.largest).toBeLessThan(1.1 * MB);
-  // What is held is a small part of what was read. (Resident memory is the collector's and the machine's affair: told, not judged.)
+  // What is held is a small part of what was read. (Resident memory is the collector's and the
+  // machine's affair: told, not judged.)
   expect(heap).toBeLessThan((MEMBERS * RESULT_BYTES) / MB / 3);
   expect(await muster.client.getTask('member-49999')).toMatchObject({
     state: 'succeeded',

@@ -9,7 +9,10 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** Whatever comes to a handler's monitor, from a client in any language, it goes on asking about the batches that were accepted. */
+/**
+ * Whatever comes to a handler's monitor, from a client in any language, it goes on asking about the
+ * batches that were accepted.
+ */
 
 let muster: TestMuster;
 let temporal: TemporalClient;
@@ -108,7 +111,11 @@ test.each<[string, string, Payload[], Payload[], object]>([
 );
 
 const start = (id: string, ...args: unknown[]): Promise<unknown> =>
-  temporal.workflow.execute('completion', { workflowId: `${muster.prefix}/completion/${id}`, taskQueue: muster.prefix, args }); // prettier-ignore
+  temporal.workflow.execute('completion', {
+    workflowId: `${muster.prefix}/completion/${id}`,
+    taskQueue: muster.prefix,
+    args,
+  });
 
 test('a workflow of type completion answers its sender; a handler that nobody has, no input and nonsense are answered at once', async () => {
   await muster.client.submit('told', [{ id: 'told-0', payload: { to: 'one' } }]);
@@ -126,7 +133,10 @@ test('a workflow of type completion answers its sender; a handler that nobody ha
   });
   expect(await start('2')).toMatchObject({ kind: 'unknown-handler', error: expect.stringMatching(/got nothing$/) });
   expect(await start('3', 'told')).toMatchObject({ kind: 'unknown-handler' });
-  expect(await start('4', { handler: 'told' })).toMatchObject({ kind: 'unreadable', error: /* of the reference */ expect.stringMatching(/^reference: expected either/) }); // prettier-ignore
+  expect(await start('4', { handler: 'told' })).toMatchObject({
+    kind: 'unreadable',
+    error: /* of the reference */ expect.stringMatching(/^reference: expected either/),
+  });
 });
 
 test('a monitor under an id that names no handler ends with the reason', async () => {
@@ -135,5 +145,7 @@ test('a monitor under an id that names no handler ends with the reason', async (
     taskQueue: muster.prefix,
     args: [{ handler: 'told' }],
   });
-  await expect(run).rejects.toMatchObject({ cause: { message: expect.stringMatching(/^Cannot monitor under the id .*\/monitor\/<handler>/) } }); // prettier-ignore
+  await expect(run).rejects.toMatchObject({
+    cause: { message: expect.stringMatching(/^Cannot monitor under the id .*\/monitor\/<handler>/) },
+  });
 });

@@ -8,7 +8,10 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
-/** H7: completion by signal, as a client of any language sends it: names and plain JSON, nothing of ours. */
+/**
+ * H7: completion by signal, as a client of any language sends it: names and plain JSON, nothing of
+ * ours.
+ */
 
 let muster: TestMuster;
 let temporal: TemporalClient;
@@ -49,7 +52,10 @@ const signal = (handler: string, told: unknown): Promise<unknown> =>
   });
 const submit = async (handler: string, to: string, n = 2): Promise<string[]> => {
   const ids = Array.from({ length: n }, (_, i) => `${to}-${i}`);
-  await muster.client.submit(handler, ids.map((id) => ({ id, payload: { to } }))); // prettier-ignore
+  await muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to } })),
+  );
   return ids;
 };
 const isThere = (sql: string, to: string) =>
@@ -69,14 +75,25 @@ const completionsOf = (handler: string) =>
 const answers = async (handler: string): Promise<Record<string, unknown>[]> => {
   const found: Record<string, unknown>[] = [];
   for await (const { workflowId, status } of completionsOf(handler))
-    if (status.name !== 'RUNNING') found.push(...((await temporal.workflow.getHandle(workflowId).result()) as Record<string, unknown>[])); // prettier-ignore
+    if (status.name !== 'RUNNING')
+      found.push(...((await temporal.workflow.getHandle(workflowId).result()) as Record<string, unknown>[]));
   return found;
 };
 const answered = (handler: string, expected: object) =>
-  eventually(async () => {
-    const all = await answers(handler);
-    return all.some((one) => Object.entries(expected).every(([key, value]) => (value instanceof RegExp ? value.test(String(one[key])) : one[key] === value))); // prettier-ignore
-  }, { what: async () => `${JSON.stringify(expected)} among ${JSON.stringify(await answers(handler))}`, timeoutMs: 30_000 }); // prettier-ignore
+  eventually(
+    async () => {
+      const all = await answers(handler);
+      return all.some((one) =>
+        Object.entries(expected).every(([key, value]) =>
+          value instanceof RegExp ? value.test(String(one[key])) : one[key] === value,
+        ),
+      );
+    },
+    {
+      what: async () => `${JSON.stringify(expected)} among ${JSON.stringify(await answers(handler))}`,
+      timeoutMs: 30_000,
+    },
+  );
 
 test('H7: a signal to the monitor completes a batch by reference; the same again is a repeat, anything else is refused and told in the history', async () => {
   const ids = await submit('told', 'one');
@@ -149,7 +166,10 @@ test('H7: with no monitor running, the signal starts it; before the acceptance i
   await become(ids, 'succeeded,succeeded');
   // Nothing is left: told to look, the run ends.
   await wakeMonitor(temporal, muster.prefix, 'alone');
-  await eventually(async () => (await temporal.workflow.getHandle(monitorId('alone')).describe()).status.name === 'COMPLETED', { timeoutMs: 30_000 }); // prettier-ignore
+  await eventually(
+    async () => (await temporal.workflow.getHandle(monitorId('alone')).describe()).status.name === 'COMPLETED',
+    { timeoutMs: 30_000 },
+  );
 });
 
 test('H7: in a lane: the next batch goes after the signal', async () => {
@@ -164,7 +184,10 @@ test('H7: in a lane: the next batch goes after the signal', async () => {
 
 test('H7: many signals, and large ones: all are taken once, and the history is bounded by continuing as new', async () => {
   const real = Array.from({ length: 30 }, (_, i) => `storm${i}`);
-  await muster.client.submit('storm', real.map((to) => ({ id: `${to}-0`, payload: { to } }))); // prettier-ignore
+  await muster.client.submit(
+    'storm',
+    real.map((to) => ({ id: `${to}-0`, payload: { to } })),
+  );
   for (const to of real) await isAccepted(to);
   const large = 'x'.repeat(200_000); // 6 MB of history: the server suggests to continue as new
   const told = real.flatMap((to, i) => [
@@ -172,15 +195,23 @@ test('H7: many signals, and large ones: all are taken once, and the history is b
     { reference: `none${i}`, status: 'expired', error: large },
   ]);
   for (let i = 0; i < told.length; i += 10) await Promise.all(told.slice(i, i + 10).map((one) => signal('storm', one)));
-  await become(real.map((to) => `${to}-0`), real.map(() => 'succeeded').join()); // prettier-ignore
+  await become(
+    real.map((to) => `${to}-0`),
+    real.map(() => 'succeeded').join(),
+  );
   const runs: string[] = [];
-  await eventually(async () => {
-    runs.length = 0;
-    for await (const { status } of temporal.workflow.list({ query: `WorkflowId = '${monitorId('storm')}'` }))
-      runs.push(status.name);
-    return runs.includes('CONTINUED_AS_NEW');
-  }, { timeoutMs: 60_000, everyMs: 500, what: () => `runs: ${runs.join()}` }); // prettier-ignore
+  await eventually(
+    async () => {
+      runs.length = 0;
+      for await (const { status } of temporal.workflow.list({ query: `WorkflowId = '${monitorId('storm')}'` }))
+        runs.push(status.name);
+      return runs.includes('CONTINUED_AS_NEW');
+    },
+    { timeoutMs: 60_000, everyMs: 500, what: () => `runs: ${runs.join()}` },
+  );
   expect(runs).not.toContain('TERMINATED');
   // Once each: what is told a second time would be refused as stale, or count an attempt more.
-  expect((await muster.client.getTasks(real.map((to) => `${to}-0`))).map(({ attempts }) => attempts)).toEqual(real.map(() => 1)); // prettier-ignore
+  expect((await muster.client.getTasks(real.map((to) => `${to}-0`))).map(({ attempts }) => attempts)).toEqual(
+    real.map(() => 1),
+  );
 });

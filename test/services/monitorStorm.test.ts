@@ -6,11 +6,14 @@ import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 
 /**
- * Completions told all at once, each within its documented size: every one that the server accepted is settled, no run is terminated.
- * `MUSTER_STORMS=80x900000,9900x100 npx jest test/services/monitorStorm.test.ts` measures others (how many, and their bytes).
+ * Completions told all at once, each within its documented size: every one that the server accepted
+ * is settled, no run is terminated. `MUSTER_STORMS=80x900000,9900x100 npx jest
+ * test/services/monitorStorm.test.ts` measures others (how many, and their bytes).
  */
 const SHORT = '6x900000,10x450000,100x100';
-const storms = (process.env['MUSTER_STORMS'] ?? SHORT).split(',').map((storm) => storm.split('x').map(Number) as [number, number]); // prettier-ignore
+const storms = (process.env['MUSTER_STORMS'] ?? SHORT)
+  .split(',')
+  .map((storm) => storm.split('x').map(Number) as [number, number]);
 const PATIENCE_MS = process.env['MUSTER_STORMS'] === undefined ? 240_000 : 540_000;
 
 let muster: TestMuster;
@@ -61,14 +64,23 @@ test.each(cases)(
   async (how, n, bytes) => {
     const storm = cases.findIndex((one) => one[0] === how && one[1] === n && one[2] === bytes);
     const ids = Array.from({ length: n }, (_, i) => `${how}-${storm}-${i}`);
-    await muster.client.submit(how, ids.map((id, i) => ({ id, payload: { to: `${storm}-${i % 20}` } }))); // prettier-ignore
-    await eventually(async () => (await count('select count(*)::int as n from batch where reference like $1', how, storm)) === n, { timeoutMs: PATIENCE_MS }); // prettier-ignore
+    await muster.client.submit(
+      how,
+      ids.map((id, i) => ({ id, payload: { to: `${storm}-${i % 20}` } })),
+    );
+    await eventually(
+      async () => (await count('select count(*)::int as n from batch where reference like $1', how, storm)) === n,
+      { timeoutMs: PATIENCE_MS },
+    );
     const result = 'x'.repeat(bytes);
     const begun = performance.now();
-    const told = await Promise.allSettled(ids.map((reference) => tell[how]({ handler: how, reference, results: [{ index: 0, status: 'ok', result }] }))); // prettier-ignore
+    const told = await Promise.allSettled(
+      ids.map((reference) => tell[how]({ handler: how, reference, results: [{ index: 0, status: 'ok', result }] })),
+    );
     const toldMs = performance.now() - begun;
     const accepted = told.filter(({ status }) => status === 'fulfilled').length;
-    const settled = (): Promise<number> => count('select count(*)::int as n from task_state where state = 4 and id like $1', how, storm); // prettier-ignore
+    const settled = (): Promise<number> =>
+      count('select count(*)::int as n from task_state where state = 4 and id like $1', how, storm);
     const all = await eventually(async () => (await settled()) >= accepted, {
       timeoutMs: PATIENCE_MS,
       everyMs: 200,

@@ -128,17 +128,23 @@ test('a host that does not answer holds up nobody else, and its other messages a
   const body = { handler: 'jobs', target: 'down', batch: null, tasks: [{ id: 'down', state: 'succeeded' }] };
   const insert = async (url: string, times: number): Promise<void> => {
     const initiator = await registerInitiator(pool, 'webhook', { url });
-    await insertNotices(pool, Array.from({ length: times }, () => ({ batch_id: null, attempt: null, initiator_id: initiator, body }))); // prettier-ignore
+    await insertNotices(
+      pool,
+      Array.from({ length: times }, () => ({ batch_id: null, attempt: null, initiator_id: initiator, body })),
+    );
   };
   await insert(`${silent.url}/down`, 60);
   await insert(`${receiver.url}/up`, 30);
   expect(await wakeNotifier(await muster.client.temporal(), muster.prefix)).toBeNull();
   await eventually(() => receiver.received.length === 30, { timeoutMs: 60_000 });
   await silent.close(); // what waits for an answer ends
-  const errors = await eventually(async () => {
-    const rows = await notifications(`${silent.url}/down`);
-    return rows.every((row) => row.error !== null) && rows.map((row) => row.error);
-  }, { timeoutMs: 60_000 }); // prettier-ignore
+  const errors = await eventually(
+    async () => {
+      const rows = await notifications(`${silent.url}/down`);
+      return rows.every((row) => row.error !== null) && rows.map((row) => row.error);
+    },
+    { timeoutMs: 60_000 },
+  );
   expect(
     errors.filter((error) => error!.startsWith('not tried, its host did not answer another one')).length,
   ).toBeGreaterThan(20);
@@ -168,7 +174,10 @@ test('results of 32 KiB or more are left out, and the message says so', async ()
 });
 
 describe('a workflow as initiator', () => {
-  /** The signals that a workflow got: it is never run (nobody polls its queue), its history says it all. */
+  /**
+   * The signals that a workflow got: it is never run (nobody polls its queue), its history says it
+   * all.
+   */
   const signalsOf = async (workflowId: string): Promise<{ name: string; body: TasksEnded }[]> => {
     const { events } = await (await muster.client.temporal()).workflow.getHandle(workflowId).fetchHistory();
     return events!.flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>

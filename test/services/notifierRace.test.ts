@@ -15,8 +15,9 @@ const LOST_MS = 60_000;
 const SOON_LOST_MS = 4_000;
 
 /**
- * Writes a notification and wakes the notifier, right after the one before was delivered: while the look that delivered it reads what is
- * left, while its answer travels, while the workflow closes. The sweeper is off. Answers how often nothing came of it; ends at the first time.
+ * Writes a notification and wakes the notifier, right after the one before was delivered: while the
+ * look that delivered it reads what is left, while its answer travels, while the workflow closes.
+ * The sweeper is off. Answers how often nothing came of it; ends at the first time.
  */
 const race = async (
   rounds: number,

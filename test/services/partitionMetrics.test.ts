@@ -16,7 +16,13 @@ test('partitions by state, moves, and how many this process holds', async () => 
   const server = await startMetrics({ pool: muster.database.pool, port: 0, partitions });
   try {
     const read = async (): Promise<string> => (await fetch(`${server.url}/metrics`)).text();
-    const lines = ['muster_partitions_held 6', 'muster_partitions{handler="orders",state="held"} 6', 'muster_partitions{handler="orders",state="revoked"} 0', 'muster_partitions{handler="orders",state="free"} 0', 'muster_partition_moves{handler="orders"} 6']; // prettier-ignore
+    const lines = [
+      'muster_partitions_held 6',
+      'muster_partitions{handler="orders",state="held"} 6',
+      'muster_partitions{handler="orders",state="revoked"} 0',
+      'muster_partitions{handler="orders",state="free"} 0',
+      'muster_partition_moves{handler="orders"} 6',
+    ];
     // Each process says what it holds by itself; what the store says is read now and then.
     await eventually(async () => {
       const text = await read();
@@ -24,7 +30,9 @@ test('partitions by state, moves, and how many this process holds', async () => 
     });
     // The sign that one is asked back, and that one is nobody's, is the row alone.
     await muster.database.pool.query(`update lease set revoked_at = clock() where resource = 'partition/orders/0'`);
-    await muster.database.pool.query(`update lease set holder = null, expires_at = clock() where resource = 'partition/orders/1'`); // prettier-ignore
+    await muster.database.pool.query(
+      `update lease set holder = null, expires_at = clock() where resource = 'partition/orders/1'`,
+    );
     await eventually(async () => /state="held"\} [45]\n/.test(await read()) || null, { everyMs: 50 });
   } finally {
     await server.stop();

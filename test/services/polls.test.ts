@@ -8,9 +8,21 @@ import { POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/livenes
 import { eventually } from '../helpers/eventually';
 import { prebuiltBundle } from '../helpers/prebuilt';
 
-/** What a worker's polls come to, by the SDK's own counters, against servers that refuse, stop and die. */
+/**
+ * What a worker's polls come to, by the SDK's own counters, against servers that refuse, stop and
+ * die.
+ */
 
-const counts = (some: Partial<PollCounts>): PollCounts => ({ queue: 'q', kind: 'workflow', started: 0, returned: 0, answered: 0, tasksFailed: 0, tasksEnded: 0, ...some }); // prettier-ignore
+const counts = (some: Partial<PollCounts>): PollCounts => ({
+  queue: 'q',
+  kind: 'workflow',
+  started: 0,
+  returned: 0,
+  answered: 0,
+  tasksFailed: 0,
+  tasksEnded: 0,
+  ...some,
+});
 
 describe('by its counters a poll', () => {
   let state: PollState;
@@ -49,7 +61,10 @@ describe('by its counters a poll', () => {
   test('that comes back at once and unanswered, again and again, is refused, until one is answered', () => {
     for (let i = 1; i <= 12; i++) state.see(counts({ started: 2 + i, returned: 2 + i }), 10_000 + i * 5_000);
     expect(state.trouble(15_000 + POLL_REFUSED_MS - 1)).toBeNull();
-    expect(state.trouble(15_000 + POLL_REFUSED_MS)).toMatchObject({ sinceMs: 15_000, text: expect.stringMatching(/refused/) }); // prettier-ignore
+    expect(state.trouble(15_000 + POLL_REFUSED_MS)).toMatchObject({
+      sinceMs: 15_000,
+      text: expect.stringMatching(/refused/),
+    });
     state.see(counts({ started: 16, returned: 15, answered: 1 }), 71_000);
     expect(state.trouble(71_000)).toBeNull();
   });
@@ -88,7 +103,9 @@ describe('of a real worker', () => {
     Runtime.install({
       logger: new DefaultLogger('ERROR'),
       telemetryOptions: {
-        metrics: { prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true } }, // prettier-ignore
+        metrics: {
+          prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true },
+        },
       },
     });
     watch = new PollWatch(localUrl(bindAddress));
@@ -97,7 +114,15 @@ describe('of a real worker', () => {
   const poll = async (taskQueue: string, address: string): Promise<() => Promise<void>> => {
     const connection = await NativeConnection.connect({ address });
     const few = { type: 'autoscaling' as const, minimum: 1, initial: 1 };
-    const worker = await Worker.create({ connection, taskQueue, workflowBundle: prebuiltBundle, activities: { nothing: () => Promise.resolve() }, workflowTaskPollerBehavior: few, activityTaskPollerBehavior: few, shutdownForceTime: '1s' }); // prettier-ignore
+    const worker = await Worker.create({
+      connection,
+      taskQueue,
+      workflowBundle: prebuiltBundle,
+      activities: { nothing: () => Promise.resolve() },
+      workflowTaskPollerBehavior: few,
+      activityTaskPollerBehavior: few,
+      shutdownForceTime: '1s',
+    });
     const running = worker.run().catch(() => undefined);
     return async () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -107,7 +132,14 @@ describe('of a real worker', () => {
   };
   /** What a reading says, and how long after the start. */
   const sick = (): Promise<string> =>
-    eventually(() => watch.check().then(() => false as const, (error: Error) => error.message), { timeoutMs: 90_000, everyMs: 1_000, what: 'polls to be told sick' }); // prettier-ignore
+    eventually(
+      () =>
+        watch.check().then(
+          () => false as const,
+          (error: Error) => error.message,
+        ),
+      { timeoutMs: 90_000, everyMs: 1_000, what: 'polls to be told sick' },
+    );
 
   test('a server that refuses polls by its limits, and answers everything else, is told within a minute', async () => {
     const server = await startTemporalDev({ dynamicConfig: { 'frontend.namespaceCount': 0 } });
@@ -134,7 +166,14 @@ describe('of a real worker', () => {
       });
       process.kill(server.pid, 'SIGKILL');
       const killedAt = Date.now();
-      const error = await eventually(() => after.check().then(() => false as const, (thrown: Error & { since: Date }) => /killed/.test(thrown.message) && thrown), { timeoutMs: 90_000, everyMs: 1_000 }); // prettier-ignore
+      const error = await eventually(
+        () =>
+          after.check().then(
+            () => false as const,
+            (thrown: Error & { since: Date }) => /killed/.test(thrown.message) && thrown,
+          ),
+        { timeoutMs: 90_000, everyMs: 1_000 },
+      );
       expect(error.message).toMatch(/refused, or find no server/);
       expect(error.since.getTime()).toBeGreaterThanOrEqual(killedAt - 1_000);
     } finally {

@@ -12,7 +12,10 @@ export interface Received {
   headers: IncomingHttpHeaders;
   body: string;
 }
-/** A real HTTP server as webhook receiver; `answer` says what it does with the n-th request (from 1). */
+/**
+ * A real HTTP server as webhook receiver; `answer` says what it does with the n-th request (from
+ * 1).
+ */
 export interface Receiver {
   url: string;
   port: number;

@@ -133,7 +133,10 @@ test('B10: a drain outlives the row of its node: a process that is back is as dr
   await Promise.all(['d-3', 'd-4'].map((id) => removeNode(pool, id)));
   await pool.query(`update drain set drained_at = drained_at - interval '8 days'`);
   await forgetDrains(pool, 7 * 24 * 3_600_000);
-  expect((await pool.query('select node, is_name as named from drain order by 1')).rows).toEqual([{ node: 'd-5', named: false }, { node: 'green', named: true }]); // prettier-ignore
+  expect((await pool.query('select node, is_name as named from drain order by 1')).rows).toEqual([
+    { node: 'd-5', named: false },
+    { node: 'green', named: true },
+  ]);
 });
 
 test('only nodes silent for longer than the limit are removed', async () => {

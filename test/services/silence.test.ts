@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
 
-/** Leaders and queuers that take no turn, as none does where no worker is: the sweeper wakes them less and less often. */
+/**
+ * Leaders and queuers that take no turn, as none does where no worker is: the sweeper wakes them
+ * less and less often.
+ */
 
 const common = {
   target: ({ to }: { to: string }) => to,

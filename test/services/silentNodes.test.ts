@@ -53,7 +53,9 @@ test('B14: one that was silent for a lease and is back says so, alive in the sto
   await database.pool.query(`update node set seen_at = clock() - interval '1 hour' where id = 'back'`);
   await looked(3);
   await eventually(async () => of('back') === 1 || null);
-  const { rows } = await database.pool.query(`select clock() - seen_at < interval '2 s' as alive from node where id = 'back'`); // prettier-ignore
+  const { rows } = await database.pool.query(
+    `select clock() - seen_at < interval '2 s' as alive from node where id = 'back'`,
+  );
   expect(rows).toEqual([{ alive: true }]);
   await looked(6);
   expect(of('back')).toBe(1);
@@ -67,10 +69,17 @@ test.each([
   await pool.query('delete from node');
   for (const id of ['holder', 'other']) await touchNode(pool, row(id));
   await pool.query(`update lease set holder = id, epoch = 1, acquired_at = clock() - interval '1 min', revoked_at = null, expires_at = clock() + (case id when 'holder' then -10 else 60000 end) * interval '1 ms'
-    from (values ('partition/orders/0', 'holder'), ('partition/orders/1', 'other')) v (resource, id) where lease.resource = v.resource`); // prettier-ignore
+    from (values ('partition/orders/0', 'holder'), ('partition/orders/1', 'other')) v (resource, id) where lease.resource = v.resource`);
   await pool.query(`update node set seen_at = clock() - $1 * interval '1 ms' where id = 'holder'`, [seen * LEASE_MS]);
   // For one lease after the server's start nothing counts as passed.
-  await eventually(async () => (await pool.query<{ up: boolean }>(`select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' as up`, [LEASE_MS])).rows[0]!.up || null); // prettier-ignore
+  await eventually(
+    async () =>
+      (
+        await pool.query<{ up: boolean }>(`select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' as up`, [
+          LEASE_MS,
+        ])
+      ).rows[0]!.up || null,
+  );
   const deps = { pool, prefix: 'nobody', nodes, log: pino({ level: 'silent' }) } as unknown as BalanceDeps; // tells nobody: there is no Temporal here
   await balancePartitions(deps, { runId: 'round', turn: 1 });
   const { rows } = await pool.query(`select holder, epoch from lease where resource = 'partition/orders/0'`);

@@ -14,7 +14,10 @@ import { eventually } from '../helpers/eventually';
 import { bundleWorkflows } from '../helpers/userWorker';
 import { Downstream, items as edits } from '../lanes/downstream';
 
-/** A worker polls, and every workflow task fails, as after a deploy that cannot replay: nothing that looks may call it healthy. */
+/**
+ * A worker polls, and every workflow task fails, as after a deploy that cannot replay: nothing that
+ * looks may call it healthy.
+ */
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 

@@ -12,8 +12,9 @@ import type { TestNode } from '../helpers/anotherNode';
 import { anotherNode } from '../helpers/anotherNode';
 
 /**
- * Runs of a monitor, the notifier, the balancer and an execution that nobody works on any more, with due work in the store: each is named by
- * verify, status, explain (or the execution itself), /healthz and a gauge, and no more once a worker is back.
+ * Runs of a monitor, the notifier, the balancer and an execution that nobody works on any more,
+ * with due work in the store: each is named by verify, status, explain (or the execution itself),
+ * /healthz and a gauge, and no more once a worker is back.
  */
 
 interface Job {
@@ -57,7 +58,8 @@ beforeAll(async () => {
   await eventually(async () => (await client.execution(id).status()).message !== null);
   const looks = `select from lease where resource in ('look/monitor/accepted', 'look/notifier') and expires_at > clock() - interval '1 min'`;
   await eventually(async () => (await muster.database.pool.query(looks)).rowCount === 2, { what: 'signs of looks' });
-  // Nobody works any more, and the store does not know: as after a process that hangs, or polls and fails.
+  // Nobody works any more, and the store does not know: as after a process that hangs, or polls and
+  // fails.
   muster.node.shutdown();
   await eventually(async () => (await muster.database.pool.query('select from node')).rowCount === 0);
   await query(
@@ -80,7 +82,9 @@ const broken = async (): Promise<string[]> =>
 const standing = async (handler: string, kind: string): Promise<Standing | undefined> =>
   (await muster.client.status(handler))[0]!.standing.find((one) => one.kind === kind);
 
-/** Sets what is due back so that it has been for this long, and the last sign of whoever does it. */
+/**
+ * Sets what is due back so that it has been for this long, and the last sign of whoever does it.
+ */
 const AGE: Record<string, (ms: number) => Promise<unknown>> = {
   monitor: (ms) => query(`update batch set poll_at = clock() - ${ms} * interval '1 ms' where reference is not null`),
   notifier: (ms) =>
@@ -150,7 +154,9 @@ test('what no worker serves is told as that, and does not stand', async () => {
   const kinds = async () => (await muster.client.status()).flatMap(({ standing: all }) => all.map(({ kind }) => kind));
   expect((await kinds()).filter((kind) => kind !== 'leader' && kind !== 'queuer')).toEqual([]);
   await query(`update node set started_at = clock() - interval '1 hour'`);
-  expect(new Set(await kinds())).toEqual(expect.objectContaining(new Set(['monitor', 'notifier', 'balancer', 'execution']))); // prettier-ignore
+  expect(new Set(await kinds())).toEqual(
+    expect.objectContaining(new Set(['monitor', 'notifier', 'balancer', 'execution'])),
+  );
 });
 
 test('a worker that comes back moves all of it within seconds', async () => {

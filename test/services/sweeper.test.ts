@@ -35,7 +35,8 @@ const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[
   (await muster.database.pool.query<R>({ text, values })).rows;
 const succeeded = async (id: string): Promise<boolean> =>
   (await query<{ state: number }>('select state from task_state where id = $1', [id]))[0]?.state === 4;
-const submit = (id: string, to: string, notBefore?: number): Promise<unknown> => muster.client.submit('jobs', { id, payload: { to }, ...(notBefore === undefined ? {} : { notBefore }) }); // prettier-ignore
+const submit = (id: string, to: string, notBefore?: number): Promise<unknown> =>
+  muster.client.submit('jobs', { id, payload: { to }, ...(notBefore === undefined ? {} : { notBefore }) });
 /** Accepts in a transaction of the caller's own, for which nobody rings. */
 const submitUnrung = async (id: string, to: string, dueTarget?: number): Promise<void> => {
   const client = new pg.Client({ connectionString: muster.database.url });
@@ -102,7 +103,12 @@ test('a leader whose workflow an operator terminated is started again when its l
   const handle = (await muster.client.temporal()).workflow.getHandle(
     leaderWorkflowId(muster.prefix, 'jobs', leader!.name, leader!.id),
   );
-  await eventually(() => handle.describe().then(({ status }) => status.name === 'RUNNING', () => false)); // prettier-ignore
+  await eventually(() =>
+    handle.describe().then(
+      ({ status }) => status.name === 'RUNNING',
+      () => false,
+    ),
+  );
   await handle.terminate('operator');
   await within(15_000, 'long');
   expect(muster.node.sweepCounts.expiredLeaders).toBeGreaterThan(0);
@@ -118,7 +124,8 @@ test('an open batch that waits in the store under a target without a due time is
     );
     return rows.length > 0 && rows;
   });
-  // As if its submission had died and its leader's turn had taken the batch back, without a ring; the call's mark has passed.
+  // As if its submission had died and its leader's turn had taken the batch back, without a ring;
+  // the call's mark has passed.
   await query(
     `update batch set dispatch = null, attempt_until = null, attempt = 0 where target_id = $1 and state = 1`,
     [target!.id],
@@ -160,7 +167,11 @@ test('nodes silent for an hour, words about those long gone, and slots of leader
   );
   await eventually(
     async () =>
-      (await query(`select from node where id = 'dead' union all select from drain where node = 'dead' union all select from dispatch where no = 77`)).length === 0, // prettier-ignore
+      (
+        await query(
+          `select from node where id = 'dead' union all select from drain where node = 'dead' union all select from dispatch where no = 77`,
+        )
+      ).length === 0,
     { timeoutMs: 8_000 },
   );
   expect(muster.node.sweepCounts).toMatchObject({ deletedNodes: 1, deletedDispatches: 1 });
@@ -169,10 +180,12 @@ test('nodes silent for an hour, words about those long gone, and slots of leader
 test('a half of a first split that waits for a half that is over is counted: it should not happen, so it is seen', async () => {
   const [target] = await query<{ id: number; leader_id: number }>(`select id, leader_id from target where key = 'tx'`);
   const insert = async (columns: string, values: string): Promise<number> =>
-    (await query<{ id: number }>(
-      `insert into batch (target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at, ${columns}) values ($1, $2, 1, 1, 7, 1, '{1}', 1, 1, clock(), ${values}) returning id`,
-      [target!.id, target!.leader_id],
-    ))[0]!.id; // prettier-ignore
+    (
+      await query<{ id: number }>(
+        `insert into batch (target_id, leader_id, epoch, turn, reason, n, members, bytes, weight, created_at, ${columns}) values ($1, $2, 1, 1, 7, 1, '{1}', 1, 1, clock(), ${values}) returning id`,
+        [target!.id, target!.leader_id],
+      )
+    )[0]!.id;
   const parent = await insert('state, finished_at, n_left', '7, clock(), 1');
   const half = await insert('parent_id, depth, refused', `${parent}, 1, true`);
   await insert('parent_id, depth, state, finished_at', `${parent}, 1, 4, clock()`);
@@ -248,7 +261,10 @@ test('what stays due is woken at once, after 10 s, then half as often each time 
 
 test('a leader that takes no turn is woken at once, after 10 s, then half as often up to once a minute; one that took a turn at once', () => {
   let now = 0;
-  const silence = new Silence<{ id: number; epoch: number; turn: number }>(({ id }) => id, () => now); // prettier-ignore
+  const silence = new Silence<{ id: number; epoch: number; turn: number }>(
+    ({ id }) => id,
+    () => now,
+  );
   const still = { id: 1, epoch: 3, turn: 7 };
   const wakes: number[] = [];
   for (; now <= 240_000; now += 1_000) if (silence.mayWake(still)) wakes.push(now / 1_000);

@@ -24,7 +24,10 @@ afterAll(() => muster.stop());
 const query = async <R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> =>
   (await muster.database.pool.query<R>({ text, values })).rows;
 
-/** 100,000 targets with tasks that wait for a linger of an hour, each ring done: nothing is wrong with them. */
+/**
+ * 100,000 targets with tasks that wait for a linger of an hour, each ring done: nothing is wrong
+ * with them.
+ */
 const fill = async (): Promise<void> => {
   await query(
     `insert into handler (name, leaders, max_items, linger_ms, per_target, per_handler, retention_ms, timeout_ms) values ('slow', 1, 500, 3600000, 1, 8, 1000, 1000)`,
@@ -55,9 +58,17 @@ test('G14: with 100,000 targets that have queued tasks, one that nobody rang is 
     await client.end();
     const committed = performance.now();
     const { rounds } = muster.node.sweepCounts;
-    await eventually(async () => (await query<{ n: number }>(`select count(*) as n from target where key = $1 and due_at is not null union all select count(*) from task_state where id = $2 and state > 0`, [to, `tx-${i}`])).some((row) => row.n > 0)); // prettier-ignore
+    await eventually(async () =>
+      (
+        await query<{ n: number }>(
+          `select count(*) as n from target where key = $1 and due_at is not null union all select count(*) from task_state where id = $2 and state > 0`,
+          [to, `tx-${i}`],
+        )
+      ).some((row) => row.n > 0),
+    );
     found.push(Math.round(performance.now() - committed));
-    // Rounds begin every 2 s: one may have been under way, the next one finds it; one more may begin until we see it.
+    // Rounds begin every 2 s: one may have been under way, the next one finds it; one more may
+    // begin until we see it.
     expect(muster.node.sweepCounts.rounds - rounds).toBeLessThanOrEqual(3);
     await eventually(
       async () =>
@@ -93,7 +104,10 @@ test('a page reads no more than it was asked for, whatever is in the queue', asy
 });
 
 describe('the pace of the cycles', () => {
-  /** Runs cycles that need `readMs` of reading each; answers the time from start to start of the later ones, and the share of reading. */
+  /**
+   * Runs cycles that need `readMs` of reading each; answers the time from start to start of the
+   * later ones, and the share of reading.
+   */
   const cycles = (readMs: number): { longest: number; share: number } => {
     let now = 0;
     const pace = new Pace(2_000, () => now);

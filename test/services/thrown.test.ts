@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** Handlers that throw: where they did is in the log once, and in `explain` and `batch` for as long as it is why a batch waits. */
+/**
+ * Handlers that throw: where they did is in the log once, and in `explain` and `batch` for as long
+ * as it is why a batch waits.
+ */
 
 interface Thrown {
   msg: string;
@@ -65,7 +68,10 @@ beforeAll(async () => {
 afterAll(() => muster.stop());
 
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to: id } }))); // prettier-ignore
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to: id } })),
+  );
 const HERE = /thrown\.test\.ts:\d+:\d+/;
 
 test('parked: its stack with the batch and in explain, and in the log once for many batches', async () => {
@@ -81,7 +87,12 @@ test('parked: its stack with the batch and in explain, and in the log once for m
   expect(text).toMatch(new RegExp(`\\nThe handler threw:\\n {2}at .*${HERE.source}`));
   expect(facts.batch!.stack).toBe(batch.stack);
   expect(thrown('parked')).toEqual([
-    expect.objectContaining({ msg: 'a handler threw', call: 'submit', error: expect.stringContaining('no such order'), at: expect.stringMatching(HERE) as string }), // prettier-ignore
+    expect.objectContaining({
+      msg: 'a handler threw',
+      call: 'submit',
+      error: expect.stringContaining('no such order'),
+      at: expect.stringMatching(HERE) as string,
+    }),
   ]);
   const { rows } = await muster.database.pool.query('select count(*)::int as stacks from fault');
   expect(rows).toEqual([{ stacks: 1 }]);

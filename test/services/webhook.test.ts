@@ -134,11 +134,32 @@ describe('callbacks.allow', () => {
 
 describe('private addresses', () => {
   test.each([
-    ['127.0.0.1', false], ['10.1.2.3', false], ['172.31.0.1', false], ['192.168.1.1', false], ['169.254.169.254', false], ['100.64.0.1', false], ['0.0.0.0', false],
-    ['224.0.0.1', false], ['255.255.255.255', false], ['::1', false], ['::', false], ['fe80::1', false], ['fd00::1', false], ['::ffff:10.0.0.1', false],
-    ['::ffff:7f00:1', false], ['64:ff9b::7f00:1', false], ['2002:7f00:1::', false], ['2001:db8::1', false], ['ff02::1', false],
-    ['8.8.8.8', true], ['172.32.0.1', true], ['2606:4700:4700::1111', true], ['not an address', false],
-  ])('%s is public: %s', (address, expected) => { expect(isPublic(address)).toBe(expected); }); // prettier-ignore
+    ['127.0.0.1', false],
+    ['10.1.2.3', false],
+    ['172.31.0.1', false],
+    ['192.168.1.1', false],
+    ['169.254.169.254', false],
+    ['100.64.0.1', false],
+    ['0.0.0.0', false],
+    ['224.0.0.1', false],
+    ['255.255.255.255', false],
+    ['::1', false],
+    ['::', false],
+    ['fe80::1', false],
+    ['fd00::1', false],
+    ['::ffff:10.0.0.1', false],
+    ['::ffff:7f00:1', false],
+    ['64:ff9b::7f00:1', false],
+    ['2002:7f00:1::', false],
+    ['2001:db8::1', false],
+    ['ff02::1', false],
+    ['8.8.8.8', true],
+    ['172.32.0.1', true],
+    ['2606:4700:4700::1111', true],
+    ['not an address', false],
+  ])('%s is public: %s', (address, expected) => {
+    expect(isPublic(address)).toBe(expected);
+  });
 
   const at =
     (...addresses: string[]) =>

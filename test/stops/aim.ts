@@ -3,7 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Ticks of /proc per second. */
 const HZ = 100;
-/** An entry into workflow code has its own watchdog thread, which begins and ends with it: no thread else is as young. */
+/**
+ * An entry into workflow code has its own watchdog thread, which begins and ends with it: no thread
+ * else is as young.
+ */
 const YOUNG_TICKS = 3;
 /** Between two tries: workflow code runs for a few milliseconds at a time. */
 const AGAIN_MS = 4;
@@ -15,8 +18,8 @@ export interface Stop {
 }
 
 /**
- * Stops the process with SIGSTOP at a moment at which its workflow thread runs workflow code. Tries for up to `patienceMs`, then stops it
- * wherever it is. Linux only.
+ * Stops the process with SIGSTOP at a moment at which its workflow thread runs workflow code. Tries
+ * for up to `patienceMs`, then stops it wherever it is. Linux only.
  */
 export const stopInside = async (pid: number, patienceMs: number): Promise<Stop> => {
   const until = performance.now() + patienceMs;
@@ -34,7 +37,9 @@ const hasYoungThread = (pid: number): boolean => {
   return readdirSync(`/proc/${pid}/task`).some((tid) => nowTicks - bornTicks(pid, tid) <= YOUNG_TICKS);
 };
 
-/** Field 22 of its stat; the name, field 2, may hold blanks. A thread that has just ended is none. */
+/**
+ * Field 22 of its stat; the name, field 2, may hold blanks. A thread that has just ended is none.
+ */
 const bornTicks = (pid: number, tid: string): number => {
   try {
     const stat = readFileSync(`/proc/${pid}/task/${tid}/stat`, 'utf8');

@@ -1,6 +1,8 @@
 import type { CliProcess } from '../cli/process';
 
-/** The worker processes; one that ends by itself is followed by another, as a supervisor does it. */
+/**
+ * The worker processes; one that ends by itself is followed by another, as a supervisor does it.
+ */
 export class Crew {
   deaths = 0;
   private stopping = false;

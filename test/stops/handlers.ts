@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
 
-/** What the workers are busy with, as a config file of `muster worker`: `orders` keep 16 leaders going, `edits` the queuer. */
+/**
+ * What the workers are busy with, as a config file of `muster worker`: `orders` keep 16 leaders
+ * going, `edits` the queuer.
+ */
 
 export interface Task {
   key: string;

@@ -50,7 +50,10 @@ export class Load {
     await this.submitting;
   }
 
-  /** Submits a task for each of these keys, of both kinds; resolves with their ids when they are accepted. */
+  /**
+   * Submits a task for each of these keys, of both kinds; resolves with their ids when they are
+   * accepted.
+   */
   async probe(keys = Array.from({ length: TARGETS }, (_, key) => key)): Promise<string[]> {
     const from = this.ids.length;
     await this.submit('probe', keys);
@@ -62,7 +65,10 @@ export class Load {
       ['orders', TARGETS],
       ['edits', LANES],
     ] as const) {
-      const tasks: TaskInput[] = keys.map((key, i) => ({ id: `${handler}-${what}-${this.ids.length + i}`, payload: { key: `k${key % most}` } })); // prettier-ignore
+      const tasks: TaskInput[] = keys.map((key, i) => ({
+        id: `${handler}-${what}-${this.ids.length + i}`,
+        payload: { key: `k${key % most}` },
+      }));
       await this.client.submit(handler, tasks);
       this.ids.push(...tasks.map(({ id }) => id));
     }

@@ -5,7 +5,10 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { Silence } from '../../workers/sweeper/backOff';
 
-/** Loaded before `muster worker` (`node --require`), to see what a setting is for: other values in place of the product's. */
+/**
+ * Loaded before `muster worker` (`node --require`), to see what a setting is for: other values in
+ * place of the product's.
+ */
 export interface Overrides {
   /** Limit of workflow code's time. */
   isolateMs?: number;

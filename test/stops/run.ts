@@ -8,7 +8,10 @@ import { Crew } from './crew';
 import { Load } from './load';
 import { overriding } from './preload';
 
-/** Stops worker processes inside workflow code, again and again, while tasks arrive; sees whether sending goes on. */
+/**
+ * Stops worker processes inside workflow code, again and again, while tasks arrive; sees whether
+ * sending goes on.
+ */
 
 const ROOT = process.cwd();
 const DIST = path.join(ROOT, 'dist', 'test', 'stops');
@@ -41,7 +44,10 @@ export interface Figures {
   stopMs: number;
   /** Worker processes that ended by themselves. */
   deaths: number;
-  /** From the last stop's end until 64 tasks for all leaders and 64 for all lanes, submitted then, had succeeded; null: not within a minute. */
+  /**
+   * From the last stop's end until 64 tasks for all leaders and 64 for all lanes, submitted then,
+   * had succeeded; null: not within a minute.
+   */
   goesOnMs: number | null;
   /** From the last stop's end until every task had succeeded; null: not within two minutes. */
   drainedMs: number | null;
@@ -59,7 +65,16 @@ export const runStops = async (options: StopsOptions): Promise<Figures> => {
     MUSTER_PREFIX: prefix,
     ...(isolateMs === undefined ? {} : overriding({ isolateMs })),
   };
-  const crew = new Crew(workers, () => startCli(['worker', '--config', CONFIG, '--shutdown-grace', '3s'], { cwd: folder, bin: path.join(ROOT, 'bin', 'muster.js'), env }), log); // prettier-ignore
+  const crew = new Crew(
+    workers,
+    () =>
+      startCli(['worker', '--config', CONFIG, '--shutdown-grace', '3s'], {
+        cwd: folder,
+        bin: path.join(ROOT, 'bin', 'muster.js'),
+        env,
+      }),
+    log,
+  );
   const load = new Load({ databaseUrl, address, prefix, rate });
   try {
     await crew.ready();
@@ -73,7 +88,9 @@ export const runStops = async (options: StopsOptions): Promise<Figures> => {
       if (stop.inside) inside++;
       await sleep(stopMs);
       process.kill(pid, 'SIGCONT');
-      log(`stop ${i + 1} of ${stops}: process ${pid}, ${stop.inside ? 'inside' : 'outside of'} workflow code after ${stop.tries} tries; ${load.accepted} tasks, ${crew.deaths} deaths`); // prettier-ignore
+      log(
+        `stop ${i + 1} of ${stops}: process ${pid}, ${stop.inside ? 'inside' : 'outside of'} workflow code after ${stop.tries} tries; ${load.accepted} tasks, ${crew.deaths} deaths`,
+      );
     }
     const goesOnMs = await load.succeeded(await load.probe(), STUCK_MS);
     if (goesOnMs === null) log(`sending does not go on; the workers say\n${crew.said().slice(-10_000)}`);

@@ -14,7 +14,10 @@ import { Load } from './load';
 import { overriding } from './preload';
 import { CONFIG, runStops } from './run';
 
-/** The short form of `npm run test:stops`, and what a process does whose workflow code was cut off all the same. */
+/**
+ * The short form of `npm run test:stops`, and what a process does whose workflow code was cut off
+ * all the same.
+ */
 
 let database: TestDatabase;
 let other: TestDatabase;
@@ -31,7 +34,20 @@ const prefix = (): string => `stops-${randomBytes(4).toString('hex')}`;
 test('the worker that runs workflows gives their code ten minutes; the SDK reads the limit from where we set it', async () => {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const workers = await createWorkers(
-    { pool: database.pool, connection, namespace: 'default', prefix: prefix(), handlers: [], log: pino({ level: 'silent' }), callbacks: { allow: [], secret: null }, workflowBundle: prebuiltBundle }, 'one', {}, false); // prettier-ignore
+    {
+      pool: database.pool,
+      connection,
+      namespace: 'default',
+      prefix: prefix(),
+      handlers: [],
+      log: pino({ level: 'silent' }),
+      callbacks: { allow: [], secret: null },
+      workflowBundle: prebuiltBundle,
+    },
+    'one',
+    {},
+    false,
+  );
   expect(workers.map(({ options }) => options.isolateExecutionTimeoutMs)).toEqual([600_000]);
   for (const worker of workers) await worker.runUntil(Promise.resolve());
   await connection.close();
@@ -58,7 +74,10 @@ test('a process whose workflow code is cut off says so in one fatal line and end
   const own = { databaseUrl: other.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
   const load = new Load(own);
   const env = { MUSTER_DATABASE_URL: own.databaseUrl, TEMPORAL_ADDRESS: own.address, MUSTER_PREFIX: own.prefix };
-  const worker = startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], { cwd: process.cwd(), env: { ...env, ...overriding({ isolateMs: 500, endless: true }) } }); // prettier-ignore
+  const worker = startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], {
+    cwd: process.cwd(),
+    env: { ...env, ...overriding({ isolateMs: 500, endless: true }) },
+  });
   await worker.says(/"msg":"ready"/);
   await load.probe([0]);
   const ended = { code: null as number | string | null };
@@ -67,8 +86,13 @@ test('a process whose workflow code is cut off says so in one fatal line and end
     what: () => `the process to end; it said\n${worker.stderr().slice(-5_000)}`,
   });
   expect(ended.code).toBe(1);
-  const fatal = worker.stderr().split('\n').filter((line) => line.includes('"level":60')); // prettier-ignore
-  expect(fatal).toEqual([expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/)]); // prettier-ignore
+  const fatal = worker
+    .stderr()
+    .split('\n')
+    .filter((line) => line.includes('"level":60'));
+  expect(fatal).toEqual([
+    expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/),
+  ]);
   expect(worker.stderr()).toMatch(/Error: Cannot run workflows in this process any more: .*Start it again/);
   await load.close();
 });

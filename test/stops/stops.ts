@@ -3,7 +3,10 @@ import { createStore } from '../../examples/support/database';
 import { startPostgres, startTemporalDev } from '../../workers/embedded';
 import { runStops } from './run';
 
-/** `npm run test:stops -- --stops 50 --workers 2`: worker processes that do not run for some seconds, as under a paused VM or a throttled cgroup. */
+/**
+ * `npm run test:stops -- --stops 50 --workers 2`: worker processes that do not run for some
+ * seconds, as under a paused VM or a throttled cgroup.
+ */
 
 const flags = processFlags(
   {
@@ -36,7 +39,17 @@ const run = async (): Promise<boolean> => {
   try {
     const databaseUrl = await createStore(postgres.url, 'stops');
     const { address } = temporal;
-    const figures = await runStops({ databaseUrl, address, prefix: 'stops', workers, stops, stopMs: flags['stop-ms'], rate, isolateMs: flags['isolate-ms'], log }); // prettier-ignore
+    const figures = await runStops({
+      databaseUrl,
+      address,
+      prefix: 'stops',
+      workers,
+      stops,
+      stopMs: flags['stop-ms'],
+      rate,
+      isolateMs: flags['isolate-ms'],
+      log,
+    });
     const { deaths, goesOnMs, drainedMs } = figures;
     const passed = deaths === 0 && goesOnMs !== null && goesOnMs <= within && drainedMs !== null;
     process.stdout.write(`${JSON.stringify({ ...figures, passed })}\n`);

@@ -18,13 +18,18 @@ import { createDatabase } from '../helpers/database';
 
 const LEASE_MS = 15_000;
 
-/** A leader's run, as the claim sees it: who asks, since when, which turn. The test is the workflow. */
+/**
+ * A leader's run, as the claim sees it: who asks, since when, which turn. The test is the workflow.
+ */
 export interface Run {
   runId: string;
   runStartedAtMs: number;
 }
 
-/** The store without Temporal: wakes are only counted, turns and submissions are taken by the test, in the order that it wants to see. */
+/**
+ * The store without Temporal: wakes are only counted, turns and submissions are taken by the test,
+ * in the order that it wants to see.
+ */
 export interface Bench {
   database: TestDatabase;
   client: Client;

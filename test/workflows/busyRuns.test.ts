@@ -6,7 +6,10 @@ import { countOf } from './histories';
 import type { OwnMuster } from './ownNode';
 import { openOwn } from './ownNode';
 
-/** A leader and a queuer with a call that takes long: what else they do, how long it may take, and who may break it off. */
+/**
+ * A leader and a queuer with a call that takes long: what else they do, how long it may take, and
+ * who may break it off.
+ */
 
 const DAY_MS = 86_400_000;
 const calls: string[] = [];
@@ -47,7 +50,10 @@ const handleOf = async (kind: Kind, runId?: string) =>
 const submit = (kind: Kind, id: string, to = id): Promise<unknown> =>
   muster.client.submit(kind, { id: `${kind}-${id}`, payload: { to } });
 const succeeded = async (kind: Kind, ...ids: string[]): Promise<void> => {
-  await muster.client.waitFor(ids.map((id) => `${kind}-${id}`), { timeoutMs: 60_000 }); // prettier-ignore
+  await muster.client.waitFor(
+    ids.map((id) => `${kind}-${id}`),
+    { timeoutMs: 60_000 },
+  );
 };
 const called = (id: string): Promise<boolean> => eventually(() => calls.includes(id), { what: `the call of ${id}` });
 
@@ -57,13 +63,22 @@ const beginShort = async (kind: Kind, limits: object): Promise<string> => {
   await succeeded(kind, `first-${JSON.stringify(limits)}`);
   const { workflow } = await muster.client.temporal();
   await (await handleOf(kind)).terminate('the test begins another').catch(() => undefined);
-  const common = kind === 'queuer' ? { queuerId: 0 } : { leaderId: (await muster.leaderOf(kind)).id, handler: kind, name: '0' }; // prettier-ignore
-  const { signaledRunId } = await workflow.signalWithStart(kind, { workflowId: await idOf(kind), taskQueue: workflowTaskQueue(muster.prefix), args: [{ ...common, ...limits }], signal: lookSignal, signalArgs: [] }); // prettier-ignore
+  const common =
+    kind === 'queuer' ? { queuerId: 0 } : { leaderId: (await muster.leaderOf(kind)).id, handler: kind, name: '0' };
+  const { signaledRunId } = await workflow.signalWithStart(kind, {
+    workflowId: await idOf(kind),
+    taskQueue: workflowTaskQueue(muster.prefix),
+    args: [{ ...common, ...limits }],
+    signal: lookSignal,
+    signalArgs: [],
+  });
   return signaledRunId;
 };
 const eventsOf = async (kind: Kind, runId: string) => (await (await handleOf(kind, runId)).fetchHistory()).events ?? [];
 const hasEnded = (kind: Kind, runId: string, how: string): Promise<unknown> =>
-  eventually(async () => (await (await handleOf(kind, runId)).describe()).status.name === how, { what: `the run to be ${how}` }); // prettier-ignore
+  eventually(async () => (await (await handleOf(kind, runId)).describe()).status.name === how, {
+    what: `the run to be ${how}`,
+  });
 
 describe.each(['leader', 'queuer'] as const)('a %s with a call that takes long', (kind) => {
   test('goes on with everything else past its turns, and continues as new when nothing is in flight', async () => {
@@ -113,7 +128,9 @@ describe.each(['leader', 'queuer'] as const)('a %s with a call that takes long',
     await submit(kind, 'd-slow');
     await called(`${kind}-d-slow`);
     await (await handleOf(kind, runId)).cancel();
-    await eventually(async () => countOf(await eventsOf(kind, runId), 'workflowExecutionCancelRequestedEventAttributes') === 1); // prettier-ignore
+    await eventually(
+      async () => countOf(await eventsOf(kind, runId), 'workflowExecutionCancelRequestedEventAttributes') === 1,
+    );
     await submit(kind, 'd-next');
     open();
     await succeeded(kind, 'd-slow', 'd-next');

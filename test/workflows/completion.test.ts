@@ -6,7 +6,10 @@ import { eventually } from '../helpers/eventually';
 import type { Skipping } from '../helpers/timeSkipping';
 import { startSkipping } from '../helpers/timeSkipping';
 
-/** H7 on the skipping server: told by signal, in time; what is not told is asked about and given up as before. */
+/**
+ * H7 on the skipping server: told by signal, in time; what is not told is asked about and given up
+ * as before.
+ */
 
 let muster: Skipping;
 const calls: { at: number; id: string }[] = [];
@@ -55,7 +58,10 @@ test('H7: a signal 10 s after the acceptance: committed then, never asked about;
   await tell({ reference: 'r-po-1', results: [{ id: 'po-1', status: 'ok' }] });
   await eventually(async () => (await status(first)) === 'committed');
   await muster.settle();
-  expect(calls.map(({ at, id }) => [id, Math.floor(at / 1_000)])).toEqual([['po-1', 0], ['po-2', 10]]); // prettier-ignore
+  expect(calls.map(({ at, id }) => [id, Math.floor(at / 1_000)])).toEqual([
+    ['po-1', 0],
+    ['po-2', 10],
+  ]);
   await muster.skipTo(69_000);
   expect(asked).toEqual([]);
   await muster.skipTo(71_000);

@@ -38,9 +38,16 @@ const submitToBoth = async (): Promise<[Led, Led]> => {
   return [rows[0]!, rows[1]!];
 };
 const targetsOf = async ({ leaderId }: Led): Promise<string[]> =>
-  (await bench.database.pool.query<{ key: string }>('select key from target where leader_id = $1', [leaderId])).rows.map(({ key }) => key); // prettier-ignore
+  (
+    await bench.database.pool.query<{ key: string }>('select key from target where leader_id = $1', [leaderId])
+  ).rows.map(({ key }) => key);
 const stateOf = async ({ leaderId }: Led): Promise<{ state: number; blocked: boolean }> =>
-  (await bench.database.pool.query<{ state: number; blocked: boolean }>('select state, blocked from leader where id = $1', [leaderId])).rows[0]!; // prettier-ignore
+  (
+    await bench.database.pool.query<{ state: number; blocked: boolean }>(
+      'select state, blocked from leader where id = $1',
+      [leaderId],
+    )
+  ).rows[0]!;
 
 test('A18: a turn that forgets the slots of a dead submission, and has no use for them, offers them to the leader that waits', async () => {
   const [one, other] = await submitToBoth();

@@ -7,7 +7,10 @@ import { countOf } from './histories';
 import type { OwnMuster } from './ownNode';
 import { openOwn } from './ownNode';
 
-/** H5: the calls of a leader's run that is gone go on (their true answers count), so they hold their slots until they end. */
+/**
+ * H5: the calls of a leader's run that is gone go on (their true answers count), so they hold their
+ * slots until they end.
+ */
 
 let inFlight = 0;
 let most = 0;
@@ -44,7 +47,10 @@ describe('a run is terminated while its call is out', () => {
 
   test('H5: the next run makes no call before that one has ended, and then at once', async () => {
     const submit = (...ids: string[]): Promise<unknown> =>
-      muster.client.submit('orders', ids.map((id) => ({ id, payload: { to: id } }))); // prettier-ignore
+      muster.client.submit(
+        'orders',
+        ids.map((id) => ({ id, payload: { to: id } })),
+      );
     await submit('a', 'b');
     await eventually(() => calls.length === 1, { what: 'the first call' });
     const { epoch, workflowId } = await muster.leaderOf('orders');
@@ -55,7 +61,9 @@ describe('a run is terminated while its call is out', () => {
       const leader = await muster.leaderOf('orders');
       return leader.epoch > epoch;
     };
-    await eventually(takesTurns, { what: async () => `a turn of the next run; ${JSON.stringify(await muster.leaderOf('orders'))}` }); // prettier-ignore
+    await eventually(takesTurns, {
+      what: async () => `a turn of the next run; ${JSON.stringify(await muster.leaderOf('orders'))}`,
+    });
     // It is woken again, and each time it finds the slot taken.
     const turnOf = async (): Promise<number> =>
       (await muster.database.pool.query<{ turn: number }>('select turn from leader')).rows[0]!.turn;
@@ -78,7 +86,10 @@ describe('slots of a run that is gone', () => {
   let bench: Bench;
   beforeEach(async () => {
     bench = await openBench([orders]);
-    await bench.client.submit('orders', ['x', 'y', 'z'].map((to) => ({ id: to, payload: { to } }))); // prettier-ignore
+    await bench.client.submit(
+      'orders',
+      ['x', 'y', 'z'].map((to) => ({ id: to, payload: { to } })),
+    );
   });
   afterEach(() => bench.stop());
   const first: Run = { runId: 'first', runStartedAtMs: 1_000 };

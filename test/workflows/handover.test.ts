@@ -9,7 +9,10 @@ import type { HistoryEvent } from './histories';
 import type { OwnMuster } from './ownNode';
 import { openOwn } from './ownNode';
 
-/** From one run of a leader to the next: continue-as-new at every third turn under signals, and an operator who terminates it. */
+/**
+ * From one run of a leader to the next: continue-as-new at every third turn under signals, and an
+ * operator who terminates it.
+ */
 const calls: string[] = [];
 const gates = new Map<string, Promise<void>>();
 const errands = (name: string, lingerMs: number, timeoutMs = 30_000): Handler =>
@@ -38,7 +41,10 @@ beforeEach(async () => {
 afterEach(() => muster.stop());
 
 const submit = (handler: string, to: string, ...ids: string[]): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to } }))); // prettier-ignore
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to } })),
+  );
 const succeeded = (...ids: string[]): Promise<true> =>
   eventually(
     async () => {
@@ -94,7 +100,8 @@ test('continue-as-new at every third turn, under signals: the runs chain, nothin
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 120));
     }
   };
-  // Between rounds nothing is in flight, or on a busy machine a run would rarely find the moment to continue as new.
+  // Between rounds nothing is in flight, or on a busy machine a run would rarely find the moment to
+  // continue as new.
   for (let round = 0; round < 200 && (await muster.leaderOf('chained')).epoch <= RUNS; round++) {
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((target) => lane(target, round)));
     await succeeded(...ids);

@@ -3,8 +3,8 @@ import type { temporal } from '@temporalio/proto';
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /**
- * Temporal actions of one run (temporal.md 2.2): start and its signal 1, later signals 1 each, timers, activities, 1 a workflow task that
- * ran local activities, continue-as-new 1.
+ * Temporal actions of one run (temporal.md 2.2): start and its signal 1, later signals 1 each,
+ * timers, activities, 1 a workflow task that ran local activities, continue-as-new 1.
  */
 export const actionsOf = (events: readonly HistoryEvent[]): number => {
   const count = (has: (event: HistoryEvent) => unknown): number => events.filter((event) => has(event) != null).length;
@@ -25,6 +25,8 @@ export const actionsOf = (events: readonly HistoryEvent[]): number => {
   );
 };
 
-/** How often each type of event is there, by the enum's number in words where the tests ask for it. */
+/**
+ * How often each type of event is there, by the enum's number in words where the tests ask for it.
+ */
 export const countOf = (events: readonly HistoryEvent[], attributes: keyof HistoryEvent): number =>
   events.filter((event) => event[attributes] != null).length;

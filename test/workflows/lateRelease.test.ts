@@ -8,7 +8,10 @@ import { eventually } from '../helpers/eventually';
 import '../helpers/muster'; // quiets the SDK's own log
 import { prebuiltBundle } from '../helpers/prebuilt';
 
-/** The leader workflow on the dev server, its activities written by the test: an order of events that the store alone cannot force. */
+/**
+ * The leader workflow on the dev server, its activities written by the test: an order of events
+ * that the store alone cannot force.
+ */
 const turns: TurnInput[] = [];
 const answer = (change: Partial<TurnAnswer>): TurnAnswer => ({
   deposed: false,
@@ -26,7 +29,8 @@ test('A14: a submission that stepped down for its leader before a late wake took
   let end: ((answer: DispatchAnswer) => void) | null = null;
   const prefix = `late-${randomUUID()}`;
   const activities = {
-    // Turn 1 claims; turn 2, of a wake for nothing, publishes that it waits for the submission, after that one's release; turn 3 finds nothing.
+    // Turn 1 claims; turn 2, of a wake for nothing, publishes that it waits for the submission,
+    // after that one's release; turn 3 finds nothing.
     claimBatches: (input: TurnInput): Promise<TurnAnswer> => {
       turns.push(input);
       const dispatch = { no: 1_000_001, batches: 1, tasks: 1, slots: 1 };

@@ -5,7 +5,10 @@ import { actionsOf, countOf } from './histories';
 import type { OwnMuster } from './ownNode';
 import { openOwn } from './ownNode';
 
-/** Runs of the leader workflow on the dev server: what they cost, and what comes between their tasks. No sweeper. */
+/**
+ * Runs of the leader workflow on the dev server: what they cost, and what comes between their
+ * tasks. No sweeper.
+ */
 interface Errand {
   to: string;
 }
@@ -55,7 +58,10 @@ const closed = (handler: string): Promise<true> =>
     what: `the leader of ${handler} to end`,
   });
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to: 'se' } }))); // prettier-ignore
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to: 'se' } })),
+  );
 
 test('DESIGN 4, G12: a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
   await muster.startNode();

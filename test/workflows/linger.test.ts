@@ -9,7 +9,10 @@ const DAY_MS = 86_400_000;
 let muster: Skipping;
 const now = (): Promise<number> => muster.now();
 const pairs = scripted('pairs', now, { limits: { maxItems: 2 }, linger: { lingerMs: 100 } });
-/** What a signal cuts short waits long here: the skipping server breaks a run whose timer falls due while a workflow task cancels it (temporal.md 3.3). */
+/**
+ * What a signal cuts short waits long here: the skipping server breaks a run whose timer falls due
+ * while a workflow task cancels it (temporal.md 3.3).
+ */
 const slow = scripted('slow', now, { limits: { maxItems: 2 }, linger: { lingerMs: 100_000 } });
 const second = scripted('second', now, { linger: { lingerMs: 1_000 } });
 const quiet = scripted('quiet', now, { linger: { lingerMs: 3_000, quietPeriodMs: 500 } });
@@ -29,15 +32,24 @@ beforeEach(async () => {
 });
 
 const submit = (handler: string, to: string, ...ids: string[]): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to } }))); // prettier-ignore
-/** Durations (ms) of the timers of the leader's current or last run: each is a wait that it chose. */
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to } })),
+  );
+/**
+ * Durations (ms) of the timers of the leader's current or last run: each is a wait that it chose.
+ */
 const timers = async (handler: string): Promise<number[]> =>
   (await muster.history(handler, '0')).flatMap(({ timerStartedEventAttributes: timer }) =>
-    timer == null ? [] : [Number(timer.startToFireTimeout?.seconds ?? 0) * 1_000 + (timer.startToFireTimeout?.nanos ?? 0) / 1e6]); // prettier-ignore
+    timer == null
+      ? []
+      : [Number(timer.startToFireTimeout?.seconds ?? 0) * 1_000 + (timer.startToFireTimeout?.nanos ?? 0) / 1e6],
+  );
 
 /**
- * One wait of so long, however slow the machine: the server's clock goes on while something works, so the timer may fire while the stepped
- * clock of the database is not there yet; then the leader waits for exactly the rest of it (`rests`: what it may be), once more or several times.
+ * One wait of so long, however slow the machine: the server's clock goes on while something works,
+ * so the timer may fire while the stepped clock of the database is not there yet; then the leader
+ * waits for exactly the rest of it (`rests`: what it may be), once more or several times.
  */
 const expectOneWait = async (handler: string, ms: number, ...rests: number[]): Promise<void> => {
   const [first, ...more] = await timers(handler);
@@ -89,7 +101,10 @@ describe('size 2, linger 100 ms', () => {
     await muster.settle();
     await submit('slow', 'flushed', 'p-10');
     await muster.skipTo(500_000);
-    expect(slow.calls.map(({ at, ids }) => [at, ids])).toEqual([[30_000, ['p-9']], [130_000, ['p-10']]]); // prettier-ignore
+    expect(slow.calls.map(({ at, ids }) => [at, ids])).toEqual([
+      [30_000, ['p-9']],
+      [130_000, ['p-10']],
+    ]);
     expect((await muster.batches('slow')).map(({ reason }) => reason)).toEqual([
       FLUSH_REASONS.manual,
       FLUSH_REASONS.linger,
@@ -193,7 +208,8 @@ describe('linger and quiet period', () => {
     expect(second.calls.flatMap((call) => call.ids)).toEqual(['m-0', 'm-2']);
     await muster.skipTo(30 * DAY_MS);
     expect(second.calls.at(-1)).toEqual({ at: 30 * DAY_MS, target: 'month', ids: ['m-1'] });
-    // About 35; each may be repeated while the stepped clock is not there yet. Looks of an hour would be over 700.
+    // About 35; each may be repeated while the stepped clock is not there yet. Looks of an hour
+    // would be over 700.
     expect((await timers('second')).length).toBeLessThanOrEqual(120);
   });
 

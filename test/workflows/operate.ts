@@ -7,7 +7,10 @@ import { wakeLeaderWorkflows } from '../../workflows/wake';
 
 const LEASE_MS = 15_000;
 
-/** What the client's operations do, from their statements: the change commits, then the leaders are told. */
+/**
+ * What the client's operations do, from their statements: the change commits, then the leaders are
+ * told.
+ */
 export const operate = (pool: Pool, client: Client) => {
   const wakeResumed = async (handler: string, key: string | null): Promise<void> => {
     const leaders = await wakeResumedLeaders(pool, handler, key, LEASE_MS);

@@ -14,14 +14,20 @@ import { prebuiltBundle } from '../helpers/prebuilt';
 import '../helpers/muster'; // quiets the SDK's own log, once per test file
 import type { HistoryEvent } from './histories';
 
-/** Like `startMuster`, but its worker comes and goes as the test says, and its statements can be made to fail. No sweeper. */
+/**
+ * Like `startMuster`, but its worker comes and goes as the test says, and its statements can be
+ * made to fail. No sweeper.
+ */
 export interface OwnMuster {
   database: TestDatabase;
   client: Client;
   prefix: string;
   /** Starts a worker; answers how to stop it. */
   startNode(options?: Partial<NodeOptions>): Promise<() => Promise<void>>;
-  /** Statements of this name fail in every worker's transactions, as if the session were lost; answers how often they did so far. */
+  /**
+   * Statements of this name fail in every worker's transactions, as if the session were lost;
+   * answers how often they did so far.
+   */
   failing: { name: string | null; times: number };
   leaderOf(handler: string): Promise<{ id: number; workflowId: string; epoch: number; state: number }>;
   historyOf(handler: string): Promise<HistoryEvent[]>;
@@ -96,7 +102,8 @@ export const openOwn = async (handlers: readonly Handler[]): Promise<OwnMuster> 
 const breakable = (pool: Pool, failing: OwnMuster['failing']): Pool => {
   const connect = pool.connect.bind(pool) as (...args: unknown[]) => Promise<Session>;
   const wrapped = new WeakSet<object>();
-  // Transactions take their session as a promise; `pool.query` takes its own by a callback, which passes.
+  // Transactions take their session as a promise; `pool.query` takes its own by a callback, which
+  // passes.
   const either = (...args: unknown[]): Promise<Session> =>
     args.length > 0
       ? connect(...args)

@@ -3,7 +3,10 @@ import { startSkipping } from '../helpers/timeSkipping';
 import { allOk, scripted } from './scripted';
 import type { Scripted } from './scripted';
 
-/** Rates on a flowing clock: the last second before a paced start is waited for by the submission itself, so calls are late by the work done. */
+/**
+ * Rates on a flowing clock: the last second before a paced start is waited for by the submission
+ * itself, so calls are late by the work done.
+ */
 let muster: Skipping;
 const now = (): Promise<number> => muster.now();
 const one = { limits: { maxItems: 1 }, linger: { lingerMs: 0 } };
@@ -44,10 +47,16 @@ afterAll(() => muster.stop());
 beforeEach(() => muster.begin());
 
 const submit = (handler: string, to: string, ids: string[]): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to } }))); // prettier-ignore
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to } })),
+  );
 const ids = (prefix: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${prefix}-${i}`);
 const gaps = (at: readonly number[]): number[] => at.slice(1).map((time, i) => time - at[i]!);
-/** A call before its time is a fault; it is late by what a look and a call take on this machine, never by a whole slot. */
+/**
+ * A call before its time is a fault; it is late by what a look and a call take on this machine,
+ * never by a whole slot.
+ */
 const EARLY_MS = 20; // the submission waits by another clock than the database's
 const expectStarts = (at: readonly number[], starts: readonly number[]): void => {
   expect(at).toHaveLength(starts.length);
@@ -61,7 +70,10 @@ test('G1: 6 calls a minute start 10 s apart, over all targets of the handler', a
   await submit('paced', 'a', ids('a', 3));
   await submit('paced', 'b', ids('b', 3));
   await muster.skipTo(120_000);
-  expectStarts(paced.calls.map((call) => call.at), [0, 10_000, 20_000, 30_000, 40_000, 50_000]); // prettier-ignore
+  expectStarts(
+    paced.calls.map((call) => call.at),
+    [0, 10_000, 20_000, 30_000, 40_000, 50_000],
+  );
   expect(new Set(paced.calls.map((call) => call.target))).toEqual(new Set(['a', 'b']));
 });
 
@@ -70,7 +82,10 @@ test('G1: the same for each target by itself', async () => {
   await submit('each', 'b', ids('eb', 3));
   await muster.skipTo(120_000);
   for (const target of ['a', 'b'])
-    expectStarts(each.calls.filter((call) => call.target === target).map((call) => call.at), [0, 10_000, 20_000]); // prettier-ignore
+    expectStarts(
+      each.calls.filter((call) => call.target === target).map((call) => call.at),
+      [0, 10_000, 20_000],
+    );
 });
 
 test('G1: 5 items in 20 s: a batch of 5 takes 20 s, one of 2 takes 8', async () => {
@@ -86,7 +101,10 @@ test('G1: 5 items in 20 s: a batch of 5 takes 20 s, one of 2 takes 8', async () 
 test('G1: a rate by weight', async () => {
   await submit('weights', 'a', ids('w', 3));
   await muster.skipTo(120_000);
-  expectStarts(weights.calls.map((call) => call.at), [0, 30_000, 60_000]); // prettier-ignore
+  expectStarts(
+    weights.calls.map((call) => call.at),
+    [0, 30_000, 60_000],
+  );
 });
 
 test('G1: 10 calls a second: never 11 within a second, and no gap of several', async () => {
@@ -97,13 +115,17 @@ test('G1: 10 calls a second: never 11 within a second, and no gap of several', a
   expect(at).toHaveLength(25);
   for (const [i, { to }] of quickStarts.slice(10).entries())
     expect(to - quickStarts[i]!.from).toBeGreaterThanOrEqual(1_000 - 100);
-  // Most follow one another, instead of all the 10 of a second at once and then nothing: half of the gaps are above half of their share.
+  // Most follow one another, instead of all the 10 of a second at once and then nothing: half of
+  // the gaps are above half of their share.
   const sorted = gaps(at).sort((a, b) => a - b);
   expect(sorted[Math.floor(sorted.length / 2)]!).toBeGreaterThan(50);
 });
 
 test('A16: short repeats stay in the submission: one activity, two refusals, three calls', async () => {
-  short.answers.push(() => ({ status: 'later' }), () => ({ status: 'later' })); // prettier-ignore
+  short.answers.push(
+    () => ({ status: 'later' }),
+    () => ({ status: 'later' }),
+  );
   await submit('short', 'a', ['s-0']);
   await muster.skipTo(10_000);
   expect(short.calls).toHaveLength(3);

@@ -9,8 +9,9 @@ import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import { actionsOf } from './histories';
 
 /**
- * Temporal actions, counted from the histories of a real server and printed, with bounds: a partition without a node, a long call with a
- * backlog behind it, `submitTask`. MUSTER_REST_WINDOW_MS=60000 watches the first two for a minute.
+ * Temporal actions, counted from the histories of a real server and printed, with bounds: a
+ * partition without a node, a long call with a backlog behind it, `submitTask`.
+ * MUSTER_REST_WINDOW_MS=60000 watches the first two for a minute.
  */
 const WINDOW_MS = Number(process.env['MUSTER_REST_WINDOW_MS'] ?? 20_000);
 const CALLS = 20;
@@ -22,7 +23,9 @@ let letGo: () => void = () => undefined;
 const gate = new Promise<void>((resolve) => (letGo = resolve));
 let slowCalls = 0;
 const target = ({ to }: Work): string => to;
-const okay = (batch: { tasks: readonly { id: string }[] }) => ({ results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })) }); // prettier-ignore
+const okay = (batch: { tasks: readonly { id: string }[] }) => ({
+  results: batch.tasks.map(({ id }) => ({ id, status: 'ok' as const })),
+});
 const slow = defineHandler<Work>({
   name: 'slow',
   target,
@@ -114,12 +117,20 @@ test('submitTask from a workflow, one call after another', async () => {
   for (let i = 0; i < CALLS; i++) {
     const workflowId = `${muster.prefix}-user-${i}`;
     users.push(workflowId);
-    await temporal.workflow.execute('one', { workflowId, taskQueue: worker.taskQueue, args: ['jobs', `w-${i}`, { to: 'w' }, { prefix: muster.prefix }] }); // prettier-ignore
+    await temporal.workflow.execute('one', {
+      workflowId,
+      taskQueue: worker.taskQueue,
+      args: ['jobs', `w-${i}`, { to: 'w' }, { prefix: muster.prefix }],
+    });
   }
   await sleep(1_000);
   const each = async (ids: readonly string[]): Promise<number> =>
     (await Promise.all(ids.map(actions))).reduce((sum, n) => sum + n, 0) / CALLS;
-  const parts = { user: await each(users), leader: await each([await leaderOf('jobs')]), notifier: await each([notifierWorkflowId(muster.prefix)]) }; // prettier-ignore
+  const parts = {
+    user: await each(users),
+    leader: await each([await leaderOf('jobs')]),
+    notifier: await each([notifierWorkflowId(muster.prefix)]),
+  };
   const sum = parts.user + parts.leader + parts.notifier;
   process.stdout.write(`actions of a submitTask: ${sum} ${JSON.stringify(parts)}\n`);
   expect(sum).toBeLessThanOrEqual(11);

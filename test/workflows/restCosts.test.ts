@@ -32,14 +32,25 @@ afterAll(async () => {
 });
 
 test('a long call with a backlog behind it: its leader is let alone for longer than its lease', async () => {
-  const query = async <R extends object>(text: string): Promise<R> => (await muster.database.pool.query<R>(text)).rows[0]!; // prettier-ignore
+  const query = async <R extends object>(text: string): Promise<R> =>
+    (await muster.database.pool.query<R>(text)).rows[0]!;
   await muster.client.submit('slow', [{ id: 'a', payload: { to: 'x' } }]);
   await eventually(() => calls === 1);
-  await muster.client.submit('slow', Array.from({ length: 20 }, (_, i) => ({ id: `b-${i}`, payload: { to: `y${i}` } }))); // prettier-ignore
+  await muster.client.submit(
+    'slow',
+    Array.from({ length: 20 }, (_, i) => ({ id: `b-${i}`, payload: { to: `y${i}` } })),
+  );
   await eventually(async () => (await query<{ state: number }>('select state from leader')).state === 1);
   const turns = async (): Promise<number> => (await query<{ turn: number }>('select turn from leader')).turn;
   // Its last turn for what came is taken; then time passes: twice its lease.
-  await eventually(async () => (await query<{ left: number }>('select extract(epoch from expires_at - clock())::float8 * 1000 as left from leader')).left > 4_000); // prettier-ignore
+  await eventually(
+    async () =>
+      (
+        await query<{ left: number }>(
+          'select extract(epoch from expires_at - clock())::float8 * 1000 as left from leader',
+        )
+      ).left > 4_000,
+  );
   const before = await turns();
   await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
   expect(calls).toBe(1);

@@ -23,7 +23,10 @@ export const allOk = (batch: Batch<Errand>): SubmitAnswer => ({
   results: batch.tasks.map((task) => ({ id: task.id, status: 'ok' as const })),
 });
 
-/** The target is the payload's `to`; one leader, so that a test knows its workflow, and no repeats in place, so that every wait is in the store. */
+/**
+ * The target is the payload's `to`; one leader, so that a test knows its workflow, and no repeats
+ * in place, so that every wait is in the store.
+ */
 export const scripted = (
   name: string,
   now: () => Promise<number>,

@@ -5,7 +5,10 @@ import { createPool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';
 
-/** A worker in a process of its own, for tests that kill it. Its handler posts to a downstream in the test's process. */
+/**
+ * A worker in a process of its own, for tests that kill it. Its handler posts to a downstream in
+ * the test's process.
+ */
 export interface SlotProcess {
   databaseUrl: string;
   address: string;

@@ -15,7 +15,10 @@ import { openBench } from './bench';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-/** H5: the limit of calls in flight is kept whatever becomes of leaders and their leases; and slots of the dead come back. */
+/**
+ * H5: the limit of calls in flight is kept whatever becomes of leaders and their leases; and slots
+ * of the dead come back.
+ */
 
 test.each([
   { perHandler: 1, leaders: 4 },
@@ -41,10 +44,21 @@ test.each([
     });
     const database = await createDatabase({ max: 30 });
     const prefix = `t-${randomBytes(5).toString('hex')}`;
-    const client = createClient({ databaseUrl: database.url, handlers: [orders], prefix, temporal: { address: temporalAddress() } }); // prettier-ignore
-    // The sweeper of a killed worker still holds its lease, and the wakes were so long ago that every leader's has passed.
-    await database.pool.query(`insert into lease (resource, holder, acquired_at, expires_at) values ('sweeper', 'killed', clock(), clock() + interval '1 h')`); // prettier-ignore
-    await client.submit('orders', Array.from({ length: 48 }, (_, i) => ({ id: `o-${i}`, payload: { to: `t${i % 48}` } }))); // prettier-ignore
+    const client = createClient({
+      databaseUrl: database.url,
+      handlers: [orders],
+      prefix,
+      temporal: { address: temporalAddress() },
+    });
+    // The sweeper of a killed worker still holds its lease, and the wakes were so long ago that
+    // every leader's has passed.
+    await database.pool.query(
+      `insert into lease (resource, holder, acquired_at, expires_at) values ('sweeper', 'killed', clock(), clock() + interval '1 h')`,
+    );
+    await client.submit(
+      'orders',
+      Array.from({ length: 48 }, (_, i) => ({ id: `o-${i}`, payload: { to: `t${i % 48}` } })),
+    );
     await eventually(
       async () => (await database.pool.query('select from leader where state = 1')).rowCount! > leaders / 2,
     );
@@ -90,13 +104,18 @@ describe('slots of the dead', () => {
   let bench: Bench;
   beforeEach(async () => {
     bench = await openBench([orders]);
-    await bench.client.submit('orders', Array.from({ length: 8 }, (_, i) => ({ id: `o-${i}`, payload: { to: `t${i}` } }))); // prettier-ignore
+    await bench.client.submit(
+      'orders',
+      Array.from({ length: 8 }, (_, i) => ({ id: `o-${i}`, payload: { to: `t${i}` } })),
+    );
   });
   afterEach(() => bench.stop());
   const first: Run = { runId: 'first', runStartedAtMs: 1_000 };
   const second: Run = { runId: 'second', runStartedAtMs: 1_000 };
   const ofFirst = (seconds: number): Promise<unknown> =>
-    bench.database.pool.query(`update dispatch set seen_at = clock() - $1 * interval '1 s' where leader_id = 1`, [seconds]); // prettier-ignore
+    bench.database.pool.query(`update dispatch set seen_at = clock() - $1 * interval '1 s' where leader_id = 1`, [
+      seconds,
+    ]);
   const leaseOfFirst = (seconds: number): Promise<unknown> =>
     bench.database.pool.query(`update leader set expires_at = clock() + $1 * interval '1 s' where id = 1`, [seconds]);
 
@@ -123,7 +142,9 @@ describe('slots of the dead', () => {
         [state, seconds, woken],
       );
       await keepLeader(pool, 1, of, 15_000);
-      const { rows } = await pool.query<{ left: number }>('select extract(epoch from expires_at - clock())::float8 as left from leader where id = 1'); // prettier-ignore
+      const { rows } = await pool.query<{ left: number }>(
+        'select extract(epoch from expires_at - clock())::float8 as left from leader where id = 1',
+      );
       return Math.round(rows[0]!.left);
     };
     expect(await leftOf(1, 8, epoch)).toBe(15);

@@ -13,7 +13,10 @@ import { eventually } from '../helpers/eventually';
 import type { SlotProcess } from './slotProcess';
 import { slotHandler } from './slotProcess';
 
-/** H5: the limit of calls in flight through kills in the middle of the work; what the dead held comes back, and everything ends. */
+/**
+ * H5: the limit of calls in flight through kills in the middle of the work; what the dead held
+ * comes back, and everything ends.
+ */
 
 const PER_HANDLER = 4;
 const TASKS = 240;
@@ -57,10 +60,18 @@ test('H5: workers are killed in the middle of their calls: never more than the l
   const of = { url: `http://127.0.0.1:${port}/`, leaders: 6, perHandler: PER_HANDLER };
   const prefix = `t-${randomBytes(5).toString('hex')}`;
   const settings: SlotProcess = { databaseUrl: database.url, address: temporalAddress(), prefix, ...of };
-  const client = createClient({ databaseUrl: database.url, handlers: [slotHandler(of)], prefix, temporal: { address: temporalAddress() } }); // prettier-ignore
+  const client = createClient({
+    databaseUrl: database.url,
+    handlers: [slotHandler(of)],
+    prefix,
+    temporal: { address: temporalAddress() },
+  });
   const succeeded = async (): Promise<number> => (await client.status('orders'))[0]!.counts.succeeded;
   try {
-    await client.submit('orders', Array.from({ length: TASKS }, (_, i) => ({ id: `o-${i}`, payload: { to: `t${i % 40}` } }))); // prettier-ignore
+    await client.submit(
+      'orders',
+      Array.from({ length: TASKS }, (_, i) => ({ id: `o-${i}`, payload: { to: `t${i % 40}` } })),
+    );
     const workers = [start(settings), start(settings)];
     for (const share of [0.2, 0.5]) {
       await eventually(async () => (await succeeded()) > share * TASKS && inFlight > 0, { everyMs: 100 });

@@ -5,7 +5,10 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** Above the leader's workflow task timeout (5 s, workflows/wake.ts), below the lock and idle-in-transaction limits of the store. */
+/**
+ * Above the leader's workflow task timeout (5 s, workflows/wake.ts), below the lock and
+ * idle-in-transaction limits of the store.
+ */
 const SLOW_MS = 6_500;
 
 const called: string[] = [];

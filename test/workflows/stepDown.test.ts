@@ -5,12 +5,16 @@ import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
 /**
- * A leader closes while its target is rung, again and again, on the dev server and without a sweeper: every target has a leader of its own,
- * waits for nothing, and gets its next task a moment after the last one's call has ended, from before the leader's release to after its end.
+ * A leader closes while its target is rung, again and again, on the dev server and without a
+ * sweeper: every target has a leader of its own, waits for nothing, and gets its next task a moment
+ * after the last one's call has ended, from before the leader's release to after its end.
  */
 const TARGETS = 25;
 const CLOSINGS = 1_000;
-/** The longest wait between a call's end and the next submit; the release, the close and its acceptance lie within. */
+/**
+ * The longest wait between a call's end and the next submit; the release, the close and its
+ * acceptance lie within.
+ */
 const SPREAD_MS = 600;
 /** Far below what a lost wake would take: nobody else would wake the leader. */
 const STUCK_MS = 150_000;
@@ -73,10 +77,10 @@ test('A13 A19: 1,000 closings raced with a ring: none stuck, none lost, none twi
   expect([...called].sort()).toEqual([...ids].sort());
   const { pool } = muster.database;
   // The last closings: all idle, by themselves.
-  await eventually(
-    async () => (await pool.query('select from leader where state <> 0')).rows.length === 0,
-    { timeoutMs: STUCK_MS, what: 'all leaders to step down' }, // prettier-ignore
-  );
+  await eventually(async () => (await pool.query('select from leader where state <> 0')).rows.length === 0, {
+    timeoutMs: STUCK_MS,
+    what: 'all leaders to step down',
+  });
   const { rows } = await pool.query<{ runs: number; tasks: number }>(
     'select (select sum(epoch) from leader)::int as runs, (select count(*) from task_state where state = 4)::int as tasks',
   );

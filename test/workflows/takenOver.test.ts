@@ -4,7 +4,10 @@ import { readDispatch } from '../../postgres/calls/batch';
 import type { Bench } from './bench';
 import { openBench } from './bench';
 
-/** Two submissions of one process hold the same batch: one was taken over and does not know it yet. Found by chaos (seed 31). */
+/**
+ * Two submissions of one process hold the same batch: one was taken over and does not know it yet.
+ * Found by chaos (seed 31).
+ */
 const orders = defineHandler<{ to: string }>({
   name: 'orders',
   target: ({ to }) => to,
@@ -43,7 +46,9 @@ test('A14: only the submission that carries a batch may call it, with all of its
     prepare({ ...next, ...shared }, [second!]),
   ]);
   expect(mine).toEqual([]);
-  expect(theirs.map(({ batch, members }) => [batch.id, members.map(({ id }) => id)])).toEqual([[second!.id, ['second']]]); // prettier-ignore
+  expect(theirs.map(({ batch, members }) => [batch.id, members.map(({ id }) => id)])).toEqual([
+    [second!.id, ['second']],
+  ]);
 });
 
 test('A14: the answers to an older and to a newer attempt of a batch come at once: only the newer one is written', async () => {

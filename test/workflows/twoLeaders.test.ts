@@ -10,7 +10,10 @@ import { tapPool } from '../chaos/tap';
 import type { Bench, Run } from './bench';
 import { openBench } from './bench';
 
-/** Two leaders at once, and one leader's decisions twice: the stale one writes nothing, and nothing that the true one decided is lost. */
+/**
+ * Two leaders at once, and one leader's decisions twice: the stale one writes nothing, and nothing
+ * that the true one decided is lost.
+ */
 const calls: string[][] = [];
 const orders = defineHandler<{ to: string }>({
   name: 'orders',
@@ -35,7 +38,10 @@ afterEach(() => bench.stop());
 const older: Run = { runId: 'older', runStartedAtMs: 1_000 };
 const newer: Run = { runId: 'newer', runStartedAtMs: 2_000 };
 const submit = (...ids: string[]): Promise<unknown> =>
-  bench.client.submit('orders', ids.map((id) => ({ id, payload: { to: id.split('-')[0]! } }))); // prettier-ignore
+  bench.client.submit(
+    'orders',
+    ids.map((id) => ({ id, payload: { to: id.split('-')[0]! } })),
+  );
 const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
 /** All that a leader may write. */
 const everything = async (): Promise<string> =>
@@ -74,7 +80,8 @@ test("A7: a later run raises the epoch; the older run's claim is refused and wri
 test('A19: both claim in the same moment, many times: one wins each time, no task is in two batches', async () => {
   for (let round = 1; round <= 30; round++) {
     await submit(`r${round}-1`, `r${round}-2`);
-    // The older run's turn and the first turn of a later one: either order is right, both taking the tasks is not.
+    // The older run's turn and the first turn of a later one: either order is right, both taking
+    // the tasks is not.
     const [first, second] = await Promise.all([
       bench.turn({ runId: `run-${round}`, runStartedAtMs: round }, 2),
       bench.turn({ runId: `run-${round + 1}`, runStartedAtMs: round + 1 }, 1),
@@ -111,7 +118,8 @@ test('a workflow task of several turns that is rerun from its first: it goes on,
   await bench.turn(older, 2, { live: [first.dispatch!.no] });
   await submit('dk-1');
   const third = await bench.turn(older, 3, { live: [first.dispatch!.no] });
-  // The process died before the task was completed: none of the three dispatches was scheduled. The rerun asks for turn 1 again.
+  // The process died before the task was completed: none of the three dispatches was scheduled. The
+  // rerun asks for turn 1 again.
   const before = await everything();
   const rerun = await bench.turn(older, 1);
   expect(rerun.deposed).toBe(false);
@@ -145,7 +153,8 @@ test('a repeated turn looks again for work that came while its first execution d
   const { pool } = bench.database;
   // The first execution's claim, and then its process is gone: what follows the commit never ran.
   const first = await bench.turn(older, 1);
-  // A task whose ring found the target due (before the claim wrote it) and the leader working (before the claim published it).
+  // A task whose ring found the target due (before the claim wrote it) and the leader working
+  // (before the claim published it).
   await pool.query(
     `insert into task (seq, created_at, target_id, bytes, id, payload) values (999999, clock(), 1, 2, 'se-2', '{}')`,
   );

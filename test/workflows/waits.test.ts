@@ -5,7 +5,10 @@ import { operate } from './operate';
 import { allOk, scripted } from './scripted';
 import type { Scripted } from './scripted';
 
-/** Waits other than the linger: backoff, back pressure, pauses. Long ones throughout, for the skipping server's sake (linger.test.ts says why). */
+/**
+ * Waits other than the linger: backoff, back pressure, pauses. Long ones throughout, for the
+ * skipping server's sake (linger.test.ts says why).
+ */
 const MINUTE = 60_000;
 let muster: Skipping;
 const now = (): Promise<number> => muster.now();
@@ -38,7 +41,10 @@ beforeEach(async () => {
 });
 
 const submit = (handler: string, to: string, ...ids: string[]): Promise<unknown> =>
-  muster.client.submit(handler, ids.map((id) => ({ id, payload: { to } }))); // prettier-ignore
+  muster.client.submit(
+    handler,
+    ids.map((id) => ({ id, payload: { to } })),
+  );
 const stateOf = async (id: string): Promise<{ state: number; attempts: number }> => {
   const { rows } = await muster.database.pool.query<{ state: number; attempts: number }>(
     'select state, attempts from task_state where id = $1',
@@ -58,7 +64,11 @@ describe('backoff', () => {
     await muster.skipTo(MINUTE);
     await submit('retried', 'se', 'r-2'); // joins nothing: the retry went in the same instant, but before it
     await muster.skipTo(60 * MINUTE);
-    expect(timesOf(retried).filter(([, ids]) => ids.includes('r-0')).map(([at]) => at)).toEqual([0, MINUTE, 3 * MINUTE, 6 * MINUTE]); // prettier-ignore
+    expect(
+      timesOf(retried)
+        .filter(([, ids]) => ids.includes('r-0'))
+        .map(([at]) => at),
+    ).toEqual([0, MINUTE, 3 * MINUTE, 6 * MINUTE]);
     expect(await stateOf('r-0')).toEqual({ state: TASK_STATES.dead, attempts: 4 });
     expect(await stateOf('r-1')).toEqual({ state: TASK_STATES.succeeded, attempts: 1 });
     expect(await stateOf('r-2')).toMatchObject({ state: TASK_STATES.succeeded });
@@ -68,7 +78,10 @@ describe('backoff', () => {
     retried.answers.push(() => ({ results: [{ id: 'r-3', status: 'retry', retryAfterMs: 5 * MINUTE }] }));
     await submit('retried', 'no', 'r-3');
     await muster.skipTo(60 * MINUTE);
-    expect(timesOf(retried)).toEqual([[0, 'r-3'], [5 * MINUTE, 'r-3']]); // prettier-ignore
+    expect(timesOf(retried)).toEqual([
+      [0, 'r-3'],
+      [5 * MINUTE, 'r-3'],
+    ]);
   });
 
   test('H3 G2: an unknown outcome is sent again, the same batch with the same key, after 1, 2, 3 minutes; then it is parked', async () => {
@@ -95,9 +108,15 @@ describe('back pressure', () => {
     await submit('pressed', 'held', 'b-2');
     await submit('pressed', 'free', 'b-3');
     await muster.skipTo(6_900);
-    expect(timesOf(pressed)).toEqual([[0, 'b-0 b-1'], [1_000, 'b-3']]); // prettier-ignore
+    expect(timesOf(pressed)).toEqual([
+      [0, 'b-0 b-1'],
+      [1_000, 'b-3'],
+    ]);
     await muster.skipTo(60 * MINUTE);
-    expect(timesOf(pressed).slice(2)).toEqual([[7_000, 'b-0 b-1'], [7_000, 'b-2']]); // prettier-ignore
+    expect(timesOf(pressed).slice(2)).toEqual([
+      [7_000, 'b-0 b-1'],
+      [7_000, 'b-2'],
+    ]);
     expect(await stateOf('b-0')).toEqual({ state: TASK_STATES.succeeded, attempts: 1 });
   });
 
@@ -110,7 +129,11 @@ describe('back pressure', () => {
     await muster.skipTo(6_900);
     expect(timesOf(pressed)).toEqual([[0, 'b-4']]);
     await muster.skipTo(60 * MINUTE);
-    expect(timesOf(pressed).slice(1).sort()).toEqual([[7_000, 'b-4'], [7_000, 'b-5'], [7_000, 'b-6']]); // prettier-ignore
+    expect(timesOf(pressed).slice(1).sort()).toEqual([
+      [7_000, 'b-4'],
+      [7_000, 'b-5'],
+      [7_000, 'b-6'],
+    ]);
   });
 
   test('H5: without Retry-After the waits grow from the backoff, with full jitter, and cost no attempt', async () => {
@@ -152,7 +175,10 @@ describe('pause', () => {
     expect(paused.calls).toEqual([]);
     await resume('paused');
     await muster.skipTo(60 * MINUTE);
-    expect(timesOf(paused)).toEqual([[5 * MINUTE, 'w-2 w-3'], [10 * MINUTE, 'w-4']]); // prettier-ignore
+    expect(timesOf(paused)).toEqual([
+      [5 * MINUTE, 'w-2 w-3'],
+      [10 * MINUTE, 'w-4'],
+    ]);
   });
 });
 
@@ -171,7 +197,11 @@ test('G1: lower priorities first, arrival order within one; a batch closes by it
   await muster.skipTo(30_000);
   await resumeTarget('ranked', 'r');
   await muster.skipTo(10 * MINUTE);
-  expect(timesOf(ranked)).toEqual([[30_000, 'x-2 x-4'], [30_000, 'x-0 x-3'], [MINUTE, 'x-1']]); // prettier-ignore
+  expect(timesOf(ranked)).toEqual([
+    [30_000, 'x-2 x-4'],
+    [30_000, 'x-0 x-3'],
+    [MINUTE, 'x-1'],
+  ]);
 });
 
 test('G3: a poison task of eight is alone after 2 * 3 extra calls, all in one instant', async () => {

@@ -21,7 +21,10 @@ export interface ApiOptions {
   log: Logger;
   /** Is the port taken, a free one will do. */
   elsewhere?: boolean;
-  /** Database connections for effects and reads, and as many again for the transactions of idempotency keys. Default: the setting, 10. */
+  /**
+   * Database connections for effects and reads, and as many again for the transactions of
+   * idempotency keys. Default: the setting, 10.
+   */
   maxConnections?: number;
 }
 
@@ -29,14 +32,20 @@ export interface ApiOptions {
 export interface RunningApi {
   url: string;
   routes: readonly Route[];
-  /** Takes no new connection; what is being answered ends within the grace, streams end with an event. */
+  /**
+   * Takes no new connection; what is being answered ends within the grace, streams end with an
+   * event.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
 const CONNECTIONS = 10;
 const IDLE_MS = 50;
 
-/** Listens; the database must have its tables (`awaitStore`). Refuses to be reached from elsewhere while there is no token. */
+/**
+ * Listens; the database must have its tables (`awaitStore`). Refuses to be reached from elsewhere
+ * while there is no token.
+ */
 export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
   const { log } = options;
   const max = options.maxConnections ?? settings.maxConnections ?? CONNECTIONS;
@@ -46,7 +55,15 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
   const keyPool = createPool({ ...ofDatabase, applicationName: 'muster api keys' });
   const onRingFailure = (err: Error): void => log.warn({ err }, 'api: a ring failed; the sweeper repeats it');
   const { address, namespace, connection } = temporal;
-  const client = new Client({ databaseUrl: databaseUrl!, schema, prefix, handlers, pool, temporal: { address, namespace, connection, ...clientPlugs(temporal) }, onRingFailure }); // prettier-ignore
+  const client = new Client({
+    databaseUrl: databaseUrl!,
+    schema,
+    prefix,
+    handlers,
+    pool,
+    temporal: { address, namespace, connection, ...clientPlugs(temporal) },
+    onRingFailure,
+  });
   const stopping = new AbortController();
   const close = async (): Promise<void> => {
     await client.close();
@@ -61,7 +78,17 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const routes: Route[] = allRoutes({ stopping: stopping.signal, metrics: () => metrics, document: () => document });
     const document = openApi(routes, packageVersion());
     const guard = { book, loopback: isLoopback(host) };
-    const app = createServer(routes, { client, keyPool, log, maxWaitS: limits.maxWaitS, stopping: stopping.signal, guard, limits, admission, metrics }); // prettier-ignore
+    const app = createServer(routes, {
+      client,
+      keyPool,
+      log,
+      maxWaitS: limits.maxWaitS,
+      stopping: stopping.signal,
+      guard,
+      limits,
+      admission,
+      metrics,
+    });
     await servePages(app, document);
     const url = await listen(app, { port: port ?? 0, host, elsewhere: options.elsewhere ?? false });
     let stopped: Promise<void> | null = null;

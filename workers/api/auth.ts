@@ -5,7 +5,10 @@ import { ApiProblem } from './problem';
 import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';
 
-/** Who may call what. Without any token the API is this machine's alone, and then nobody is asked for one. */
+/**
+ * Who may call what. Without any token the API is this machine's alone, and then nobody is asked
+ * for one.
+ */
 
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 
@@ -18,7 +21,10 @@ export interface Guard {
   loopback: boolean;
 }
 
-/** `basic`: a browser may give the token as the password of a Basic login (pages only: it cannot send Bearer by itself). */
+/**
+ * `basic`: a browser may give the token as the password of a Basic login (pages only: it cannot
+ * send Bearer by itself).
+ */
 export const authenticate = async (
   { book, loopback }: Guard,
   request: FastifyRequest,
@@ -32,13 +38,24 @@ export const authenticate = async (
   }
   const caller = token === null ? null : await book.find(token);
   if (caller !== null) return caller;
-  void reply.header('www-authenticate', basic ? 'Basic realm="muster, any name and a token as the password"' : 'Bearer realm="muster"'); // prettier-ignore
-  throw new ApiProblem('unauthorized', token === null ? 'Expected `Authorization: Bearer <token>`, got none. `muster token create` makes one.' : 'The token is not valid, or it was revoked.'); // prettier-ignore
+  void reply.header(
+    'www-authenticate',
+    basic ? 'Basic realm="muster, any name and a token as the password"' : 'Bearer realm="muster"',
+  );
+  throw new ApiProblem(
+    'unauthorized',
+    token === null
+      ? 'Expected `Authorization: Bearer <token>`, got none. `muster token create` makes one.'
+      : 'The token is not valid, or it was revoked.',
+  );
 };
 
 export const authorize = (caller: Caller, scope: Scope): void => {
   if (!may(caller, scope))
-    throw new ApiProblem('forbidden', `Expected a token of scope ${scope} (or admin), got one of ${[...caller.scopes].join(', ')}.`); // prettier-ignore
+    throw new ApiProblem(
+      'forbidden',
+      `Expected a token of scope ${scope} (or admin), got one of ${[...caller.scopes].join(', ')}.`,
+    );
 };
 
 const TOKEN = /^Bearer +([\x21-\x7e]{1,500})$/i;
@@ -57,5 +74,8 @@ const tokenIn = (header: string | undefined, basic: boolean): string | null => {
 const refuseOtherHosts = ({ host }: FastifyRequest): void => {
   const name = host.replace(/:\d+$/, '');
   if (!isLoopback(name))
-    throw new ApiProblem('wrong-host', `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: without tokens nobody else may call.`); // prettier-ignore
+    throw new ApiProblem(
+      'wrong-host',
+      `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: without tokens nobody else may call.`,
+    );
 };

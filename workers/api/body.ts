@@ -2,7 +2,10 @@ import { depthOf, lossyNumber, lossyNumberMessage } from '../../workflows/planni
 import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 
-/** A body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply, with a number that would lose digits. */
+/**
+ * A body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply, with a number that
+ * would lose digits.
+ */
 export const parseBody = (bytes: Buffer): unknown => {
   const text = decode(bytes);
   if (text.trim() === '') return undefined;
@@ -34,6 +37,9 @@ const decode = (bytes: Buffer): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new ApiProblem('invalid', 'body: expected UTF-8', { code: 'INVALID_JSON', errors: [{ field: 'body', message: 'expected UTF-8' }] }); // prettier-ignore
+    throw new ApiProblem('invalid', 'body: expected UTF-8', {
+      code: 'INVALID_JSON',
+      errors: [{ field: 'body', message: 'expected UTF-8' }],
+    });
   }
 };

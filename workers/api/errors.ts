@@ -62,9 +62,13 @@ export const problemOf = (error: unknown): ApiProblem => {
   if (code !== undefined && Object.hasOwn(BY_CODE, code)) return ofCode(error as Error, code);
   if (error instanceof MusterError && error.code.startsWith('INVALID_'))
     return new ApiProblem('refused', error.message, { code: error.code });
-  // The stopping server's, a lock's, a deadlock's: nothing was committed, or it was and repeating it is safe.
+  // The stopping server's, a lock's, a deadlock's: nothing was committed, or it was and repeating
+  // it is safe.
   if (isConnectionError(error) || (code !== undefined && isRetryable(error)))
-    return new ApiProblem('unavailable', 'The database did not answer. Try again.', { code: 'DATABASE_UNAVAILABLE', retryAfterS: AGAIN_S }); // prettier-ignore
+    return new ApiProblem('unavailable', 'The database did not answer. Try again.', {
+      code: 'DATABASE_UNAVAILABLE',
+      retryAfterS: AGAIN_S,
+    });
   return new ApiProblem('internal', 'Unexpected; the log of the API says more.');
 };
 
@@ -82,7 +86,8 @@ const ofCode = (error: Error, code: string): ApiProblem => {
 const specialsOf = (error: Error): ProblemExtras => {
   if (error instanceof BackloggedError)
     return { retryAfterS: BACKLOG_S, more: { scope: error.scope, depth: error.depth, limit: error.limit } };
-  if (error instanceof CompletionTooEarlyError) return { retryAfterS: Math.max(1, Math.ceil(error.retryAfterMs / 1_000)) }; // prettier-ignore
+  if (error instanceof CompletionTooEarlyError)
+    return { retryAfterS: Math.max(1, Math.ceil(error.retryAfterMs / 1_000)) };
   if (error instanceof CompletionStaleError) return { more: { batch: error.batch, state: error.state } };
   if (error instanceof NotCancellableError) return { more: { batch: error.batch, state: error.status } };
   if (error instanceof InvalidCompletionError) return { errors: [{ field: error.field, message: error.message }] };

@@ -12,7 +12,10 @@ import { checked, fromText } from './validate';
 
 export interface HandleDeps {
   client: Client;
-  /** Of the transactions of keys alone: an effect takes its connections from the client's, so neither waits for the other. */
+  /**
+   * Of the transactions of keys alone: an effect takes its connections from the client's, so
+   * neither waits for the other.
+   */
   keyPool: Pool;
   log: Logger;
   maxWaitS: number;
@@ -90,7 +93,9 @@ const send = (reply: FastifyReply, status: number, text: string): FastifyReply =
 const stream = ({ log }: HandleDeps, route: Route, made: unknown, reply: FastifyReply): FastifyReply => {
   void reply.code(route.answer.status).header('content-type', route.stream).header('x-accel-buffering', 'no');
   if (typeof made === 'string') return reply.send(made);
-  const pieces = safely(made as AsyncIterable<string>, (error) => log.warn({ err: error, operation: route.id }, 'api: a stream broke off')); // prettier-ignore
+  const pieces = safely(made as AsyncIterable<string>, (error) =>
+    log.warn({ err: error, operation: route.id }, 'api: a stream broke off'),
+  );
   return reply.send(Readable.from(pieces, { objectMode: false }));
 };
 

@@ -17,9 +17,16 @@ export const checkKey = (key: string): string => {
 };
 
 export const requestHash = (url: string, body: Buffer | null): Buffer =>
-  createHash('sha256').update(url).update('\n').update(body ?? '').digest(); // prettier-ignore
+  createHash('sha256')
+    .update(url)
+    .update('\n')
+    .update(body ?? '')
+    .digest();
 
-/** A UUID (version 8: of our own making) of a key: an effect that carries it is the same when it is repeated. */
+/**
+ * A UUID (version 8: of our own making) of a key: an effect that carries it is the same when it is
+ * repeated.
+ */
 export const idOfKey = ({ caller, route, key }: KeyedRequest): string => {
   const hex = createHash('sha256').update(`muster\n${caller}\n${route}\n${key}`).digest('hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -41,9 +48,11 @@ const KEYED = {
 };
 
 /**
- * Does the work of a request once for its key. The answer is kept in the transaction that `work` gets, so what joins it is there iff the
- * answer is; anything else that `work` does must be harmless to repeat, because this process may die before the commit. Whoever holds the
- * key holds its lock in the store: it falls with its session. Only good answers are kept: a refusal has changed nothing, and is judged anew.
+ * Does the work of a request once for its key. The answer is kept in the transaction that `work`
+ * gets, so what joins it is there iff the answer is; anything else that `work` does must be
+ * harmless to repeat, because this process may die before the commit. Whoever holds the key holds
+ * its lock in the store: it falls with its session. Only good answers are kept: a refusal has
+ * changed nothing, and is judged anew.
  */
 export const once = (
   pool: Pool,
@@ -56,7 +65,9 @@ export const once = (
         // An effect that does not join this transaction leaves it idle for as long as it takes.
         await tx.query(`set local idle_in_transaction_session_timeout = '120s'`);
         if (!(await lockKey(tx, keyed)))
-        throw new ApiProblem('key-in-flight', 'The request with this Idempotency-Key is under way. Try again.', { retryAfterS: AGAIN_S }); // prettier-ignore
+          throw new ApiProblem('key-in-flight', 'The request with this Idempotency-Key is under way. Try again.', {
+            retryAfterS: AGAIN_S,
+          });
         const kept = await findKeptAnswer(tx, keyed);
         if (kept === null) {
           const answer = await work(tx);
@@ -64,7 +75,10 @@ export const once = (
           return { ...answer, replayed: false };
         }
         if (!kept.request.equals(keyed.request))
-        throw new ApiProblem('key-reused', 'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a key of its own for each request.'); // prettier-ignore
+          throw new ApiProblem(
+            'key-reused',
+            'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a key of its own for each request.',
+          );
         return { status: kept.status, text: kept.answer, replayed: true };
       }),
     ),

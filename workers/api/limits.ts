@@ -9,7 +9,10 @@ export interface ApiLimits {
   maxRequests: number;
   /** Streams and long polls at once; more are answered 429 with Retry-After. Default 500. */
   maxWaiting: number;
-  /** Longest that an answer is held back for `wait`, in seconds: below what proxies before it allow. Default 60. */
+  /**
+   * Longest that an answer is held back for `wait`, in seconds: below what proxies before it allow.
+   * Default 60.
+   */
   maxWaitS: number;
 }
 export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests: 256, maxWaiting: 500, maxWaitS: 60 };
@@ -24,7 +27,10 @@ export const REQUEST_MS = 60_000;
 export const MAX_WAIT_S = 60;
 const AGAIN_S = 1;
 
-/** A request's part of the limits, given back when it was answered (or its caller is gone) and nothing works for it any more. */
+/**
+ * A request's part of the limits, given back when it was answered (or its caller is gone) and
+ * nothing works for it any more.
+ */
 export class Ticket {
   private isClosed = false;
   private working = 0;
@@ -72,7 +78,11 @@ export class Admission {
     const bytes = Math.min(bodyBytes ?? maxBodyBytes, maxBodyBytes);
     if (this.requests >= maxRequests || this.bytes + bytes > BODIES_AT_ONCE * maxBodyBytes) {
       this.refused.busy++;
-      throw new ApiProblem('busy', `${this.requests} requests are at work, at most ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size) at once. Nothing was done; try again.`, { retryAfterS: AGAIN_S }); // prettier-ignore
+      throw new ApiProblem(
+        'busy',
+        `${this.requests} requests are at work, at most ${maxRequests} (and ${BODIES_AT_ONCE} bodies of the largest size) at once. Nothing was done; try again.`,
+        { retryAfterS: AGAIN_S },
+      );
     }
     this.requests++;
     this.bytes += bytes;
@@ -86,7 +96,11 @@ export class Admission {
     const { maxWaiting } = this.limits;
     if (this.waiting >= maxWaiting) {
       this.refused.waiting++;
-      throw new ApiProblem('too-many-waiting', `${this.waiting} streams and long polls are open, at most ${maxWaiting}. Look without \`wait\`, or try again.`, { retryAfterS: AGAIN_S }); // prettier-ignore
+      throw new ApiProblem(
+        'too-many-waiting',
+        `${this.waiting} streams and long polls are open, at most ${maxWaiting}. Look without \`wait\`, or try again.`,
+        { retryAfterS: AGAIN_S },
+      );
     }
     this.waiting++;
     return new Ticket(() => this.waiting--);

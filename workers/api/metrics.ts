@@ -4,7 +4,10 @@ import type { Pool } from '../../postgres/pool';
 import { StoreMetrics } from '../metrics/storeMetrics';
 import type { Admission } from './limits';
 
-/** The store's metrics and this process's own, labelled by operation and status: never by what callers send. */
+/**
+ * The store's metrics and this process's own, labelled by operation and status: never by what
+ * callers send.
+ */
 export class ApiMetrics {
   private readonly registry = new Registry();
   private readonly store: StoreMetrics;
@@ -14,7 +17,12 @@ export class ApiMetrics {
   constructor(pool: Pool, admission: Admission, log: Logger) {
     const registers = [this.registry];
     this.store = new StoreMetrics(this.registry, { pool, log });
-    this.requests = new Counter({ name: 'muster_api_requests_total', help: 'Requests that were answered', labelNames: ['operation', 'status'], registers }); // prettier-ignore
+    this.requests = new Counter({
+      name: 'muster_api_requests_total',
+      help: 'Requests that were answered',
+      labelNames: ['operation', 'status'],
+      registers,
+    });
     this.seconds = new Histogram({
       name: 'muster_api_request_seconds',
       help: 'From the request to its answer; streams and long polls are not among them',
@@ -22,10 +30,24 @@ export class ApiMetrics {
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
     });
-    new Gauge({ name: 'muster_api_open_requests', help: 'At work now', labelNames: ['kind'], registers,
-      collect() { for (const [kind, n] of Object.entries(admission.open)) this.set({ kind }, n); } }); // prettier-ignore
-    new Gauge({ name: 'muster_api_refused', help: 'Refused at the limits since the start: 503 (busy), 429 (waiting)', labelNames: ['kind'], registers,
-      collect() { for (const [kind, n] of Object.entries(admission.refused)) this.set({ kind }, n); } }); // prettier-ignore
+    new Gauge({
+      name: 'muster_api_open_requests',
+      help: 'At work now',
+      labelNames: ['kind'],
+      registers,
+      collect() {
+        for (const [kind, n] of Object.entries(admission.open)) this.set({ kind }, n);
+      },
+    });
+    new Gauge({
+      name: 'muster_api_refused',
+      help: 'Refused at the limits since the start: 503 (busy), 429 (waiting)',
+      labelNames: ['kind'],
+      registers,
+      collect() {
+        for (const [kind, n] of Object.entries(admission.refused)) this.set({ kind }, n);
+      },
+    });
   }
 
   answered(operation: string, status: number, ms: number | null): void {

@@ -45,17 +45,19 @@ const problemAnswers = (route: Route): Json => {
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(name));
   }
   return Object.fromEntries(
-    [...byStatus].sort(([a], [b]) => a - b).map(([status, names]) => [
-      String(status),
-      {
-        description: [...names].map((name) => `\`${name}\`: ${PROBLEMS[name][1]}`).join('; '),
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-        ...([429, 503].includes(status) || names.has('key-in-flight') || names.has('too-early')
-          ? { headers: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } } }
-          : {}),
-      },
-    ]),
-  ); // prettier-ignore
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, names]) => [
+        String(status),
+        {
+          description: [...names].map((name) => `\`${name}\`: ${PROBLEMS[name][1]}`).join('; '),
+          content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+          ...([429, 503].includes(status) || names.has('key-in-flight') || names.has('too-early')
+            ? { headers: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } } }
+            : {}),
+        },
+      ]),
+  );
 };
 
 const parametersOf = (route: Route, components: Schemas): Json[] => {
@@ -93,14 +95,26 @@ const operationOf = (route: Route, components: Schemas): Json => {
     parameters: parametersOf(route, components),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema: schemaOf(body, 'input', components) } } } }), // prettier-ignore
+      : {
+          requestBody: {
+            required: route.bodyOptional !== true,
+            content: { 'application/json': { schema: schemaOf(body, 'input', components) } },
+          },
+        }),
     responses: {
       [answer.status]: {
         description: answer.description,
         content: { [content]: { schema: schemaOf(answer.schema, 'output', components) } },
         ...(route.keyed === undefined
           ? {}
-          : { headers: { 'Idempotency-Replayed': { description: 'Nothing was done: answered before under this key', schema: { type: 'string', enum: ['true'] } } } }), // prettier-ignore
+          : {
+              headers: {
+                'Idempotency-Replayed': {
+                  description: 'Nothing was done: answered before under this key',
+                  schema: { type: 'string', enum: ['true'] },
+                },
+              },
+            }),
       },
       ...problemAnswers(route),
     },

@@ -1,7 +1,10 @@
 import type { ProblemDetails } from '../../workflows/contracts/problem';
 import { problemType } from '../problemType';
 
-/** What can be wrong with a request, by name: status and title. A name is part of the API and never changes its meaning. */
+/**
+ * What can be wrong with a request, by name: status and title. A name is part of the API and never
+ * changes its meaning.
+ */
 export const PROBLEMS = {
   invalid: [400, 'The request is not of the documented form'],
   unauthorized: [401, 'No token, or not a valid one'],

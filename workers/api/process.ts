@@ -16,10 +16,15 @@ export interface RunApiOptions {
   onReady(api: RunningApi): void;
 }
 
-/** The HTTP API as a process, from start to end: resolves when it has stopped after SIGTERM or SIGINT. A second signal ends it at once. */
+/**
+ * The HTTP API as a process, from start to end: resolves when it has stopped after SIGTERM or
+ * SIGINT. A second signal ends it at once.
+ */
 export const runApi = async (settings: Settings, options: RunApiOptions): Promise<void> => {
   const { log, shutdownGraceMs: graceMs, startTimeoutMs } = options;
-  const stop = stopOnSignals((signal) => log.info({ signal, graceMs }, 'stopping: no new requests, open ones are answered; once more to end at once')); // prettier-ignore
+  const stop = stopOnSignals((signal) =>
+    log.info({ signal, graceMs }, 'stopping: no new requests, open ones are answered; once more to end at once'),
+  );
   try {
     const pool = createPool({ databaseUrl: settings.databaseUrl!, schema: settings.schema, max: 1 });
     await awaitStore(pool, { log, startTimeoutMs, signal: stop.signal }).finally(() => pool.end());

@@ -14,9 +14,15 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   maxWaitS: number;
   /** Aborted when the caller is gone, or this process stops. */
   signal: AbortSignal;
-  /** With an Idempotency-Key, of a `keyed: 'tx'` route: the transaction in which the answer is kept, too. */
+  /**
+   * With an Idempotency-Key, of a `keyed: 'tx'` route: the transaction in which the answer is kept,
+   * too.
+   */
   tx?: Queryable;
-  /** With an Idempotency-Key, of a `keyed: 'id'` route: a UUID made of it, so that a repeat of the effect is the same. */
+  /**
+   * With an Idempotency-Key, of a `keyed: 'id'` route: a UUID made of it, so that a repeat of the
+   * effect is the same.
+   */
   keyId?: string;
   /** Once the transaction has committed (at once where there is none). */
   afterCommit(work: () => Promise<void>): void;
@@ -28,7 +34,10 @@ export interface Answer<S extends z.ZodType = z.ZodType> {
   description: string;
 }
 
-/** How a POST is safe to repeat under an Idempotency-Key: its effect joins the transaction, or carries an id made of the key, or changes nothing the second time. */
+/**
+ * How a POST is safe to repeat under an Idempotency-Key: its effect joins the transaction, or
+ * carries an id made of the key, or changes nothing the second time.
+ */
 export type Keyed = 'tx' | 'id' | 'harmless';
 
 export interface Route {

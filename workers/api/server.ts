@@ -88,7 +88,9 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     if (route?.scope === 'open') return;
     if (deps.stopping.aborted) {
       void reply.header('connection', 'close');
-      throw new ApiProblem('stopping', 'This process stops; nothing was done. Try again: another one may answer.', { retryAfterS: 1 }); // prettier-ignore
+      throw new ApiProblem('stopping', 'This process stops; nothing was done. Try again: another one may answer.', {
+        retryAfterS: 1,
+      });
     }
     const waits = route?.waits?.(queryOf(request)) ?? false;
     context.ticket = deps.admission.enter({ waits, bodyBytes: bodyBytesOf(request) });
@@ -159,8 +161,14 @@ const refuseMethod = (request: FastifyRequest, reply: FastifyReply): void => {
 
 /** Of the framework: by its own code. */
 const FRAMEWORK: Readonly<Record<string, (deps: ServerDeps) => ApiProblem>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ({ limits }) => new ApiProblem('too-large', `body: expected at most ${limits.maxBodyBytes} bytes, got more. Nothing was done; send it in parts.`, { code: 'BODY_TOO_LARGE', errors: [{ field: 'body', message: `expected at most ${limits.maxBodyBytes} bytes` }] }), // prettier-ignore
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiProblem('unsupported-media-type', 'Content-Type: expected application/json.'), // prettier-ignore
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ limits }) =>
+    new ApiProblem(
+      'too-large',
+      `body: expected at most ${limits.maxBodyBytes} bytes, got more. Nothing was done; send it in parts.`,
+      { code: 'BODY_TOO_LARGE', errors: [{ field: 'body', message: `expected at most ${limits.maxBodyBytes} bytes` }] },
+    ),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new ApiProblem('unsupported-media-type', 'Content-Type: expected application/json.'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ApiProblem('not-found', 'A part of the path is longer than any id.'),
 };
 

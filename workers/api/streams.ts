@@ -23,8 +23,9 @@ export interface Watched<T> {
 const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /**
- * `progress` at once and whenever what is seen has changed, `end` with the last of it; then it is over. `stopping` where this process ends
- * first (connect again), `problem` with problem details where it cannot be looked at any more. A comment every 15 s keeps it open.
+ * `progress` at once and whenever what is seen has changed, `end` with the last of it; then it is
+ * over. `stopping` where this process ends first (connect again), `problem` with problem details
+ * where it cannot be looked at any more. A comment every 15 s keeps it open.
  */
 export async function* events<T>({
   first,
@@ -68,7 +69,10 @@ export async function* safely(stream: AsyncIterable<string>, failed: (error: unk
   }
 }
 
-/** What `look` finds once it is over, or when `waitS` seconds have passed, or as it is when the caller or this process goes. */
+/**
+ * What `look` finds once it is over, or when `waitS` seconds have passed, or as it is when the
+ * caller or this process goes.
+ */
 export const waited = async <T>(
   look: () => Promise<T>,
   isOver: (found: T) => boolean,

@@ -63,7 +63,10 @@ export class TokenBook {
 
 const knownOf = ({ id, hash, scopes }: ApiTokenRow): Known => ({ id, hash, scopes: new Set(scopes) });
 
-/** Compared with each, in constant time and to the end: how long it takes says neither how much of a token was right nor whose it is. */
+/**
+ * Compared with each, in constant time and to the end: how long it takes says neither how much of a
+ * token was right nor whose it is.
+ */
 export const findCaller = (known: readonly Known[], token: string): Caller | null => {
   const hash = hashToken(token);
   let found: Known | null = null;

@@ -4,13 +4,19 @@ import { ApiProblem } from './problem';
 
 type Place = 'path' | 'query' | 'body';
 
-/** A part of the request by its contract. @throws ApiProblem with every field that is wrong; 413 where a list is too long. */
+/**
+ * A part of the request by its contract. @throws ApiProblem with every field that is wrong; 413
+ * where a list is too long.
+ */
 export const checked = <T>(schema: z.ZodType<T>, value: unknown, place: Place): T => {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   const errors = issues.slice(0, MOST_NAMED).flatMap((issue) => errorsOf(issue, place));
-  const detail = `${errors.slice(0, 3).map(({ field, message }) => `${field}: ${message}`).join('\n')}${errors.length > 3 ? `\nand ${errors.length - 3} more` : ''}`; // prettier-ignore
+  const detail = `${errors
+    .slice(0, 3)
+    .map(({ field, message }) => `${field}: ${message}`)
+    .join('\n')}${errors.length > 3 ? `\nand ${errors.length - 3} more` : ''}`;
   const isTooMany = issues.every((issue) => issue.code === 'too_big' && issue.origin === 'array');
   throw new ApiProblem(isTooMany ? 'too-large' : 'invalid', detail, {
     code: isTooMany ? 'TOO_MANY_ITEMS' : 'INVALID_REQUEST',
@@ -37,7 +43,10 @@ const fieldOf = (path: readonly PropertyKey[], place: Place): string => {
   return text === '' ? place : text.replace(/^\./, '');
 };
 
-/** Texts of a query or a path as the numbers and truth values that their contract wants; what is none stays, and is refused there. */
+/**
+ * Texts of a query or a path as the numbers and truth values that their contract wants; what is
+ * none stays, and is refused there.
+ */
 export const fromText = (schema: z.ZodObject, texts: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(texts).map(([name, text]) => {

@@ -20,7 +20,9 @@ const TITLES: Readonly<Record<string, string>> = {
   unavailable: 'Not now',
 };
 
-/** `type` is `urn:muster:problem:<name>`, stable; `more` are its extension members, such as `field`. */
+/**
+ * `type` is `urn:muster:problem:<name>`, stable; `more` are its extension members, such as `field`.
+ */
 export const problem = (
   status: number,
   name: string,
@@ -44,7 +46,13 @@ export const answerOf = (end: CompletionEnd, batch: number): Answer => {
       };
     }
     case 'later':
-      return problem(409, 'too-early', `${sentence(end.error)} Send it again.`, { batch, retryAfterMs: end.retryAfterMs }, { 'retry-after': String(Math.ceil(end.retryAfterMs / 1_000)) }); // prettier-ignore
+      return problem(
+        409,
+        'too-early',
+        `${sentence(end.error)} Send it again.`,
+        { batch, retryAfterMs: end.retryAfterMs },
+        { 'retry-after': String(Math.ceil(end.retryAfterMs / 1_000)) },
+      );
     case 'stale':
       return problem(409, 'stale', `${sentence(end.error)} Nothing was changed.`, { batch, state: end.state });
     case 'unreadable':

@@ -8,7 +8,9 @@ export class BodyTooLarge extends Error {
 }
 export class UnreadableBody extends Error {}
 
-/** The body as a JSON object; `BodyTooLarge`, before more than that was kept, or `UnreadableBody`. */
+/**
+ * The body as a JSON object; `BodyTooLarge`, before more than that was kept, or `UnreadableBody`.
+ */
 export const readJson = async (request: IncomingMessage, maxBytes: number): Promise<object> => {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge(maxBytes);
   const text = await readText(request, maxBytes);
@@ -19,7 +21,9 @@ export const readJson = async (request: IncomingMessage, maxBytes: number): Prom
     throw new UnreadableBody(`Expected JSON, got ${show(text, 80)}: ${(error as Error).message}. Nothing was settled.`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UnreadableBody(`Expected an object with results, or with a status, got ${show(value, 80)}. Nothing was settled.`); // prettier-ignore
+    throw new UnreadableBody(
+      `Expected an object with results, or with a status, got ${show(value, 80)}. Nothing was settled.`,
+    );
   return value;
 };
 

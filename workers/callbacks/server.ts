@@ -33,9 +33,15 @@ export interface CallbackServer {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Bodies of the largest size in memory at once, or so many more smaller ones; beyond that they are asked to come again. */
+/**
+ * Bodies of the largest size in memory at once, or so many more smaller ones; beyond that they are
+ * asked to come again.
+ */
 const MOST_AT_ONCE = 8;
-/** A downstream that calls back before its acceptance is written is waited with so long, then told to come again. */
+/**
+ * A downstream that calls back before its acceptance is written is waited with so long, then told
+ * to come again.
+ */
 const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;
 /** A whole request; a slow sender holds its part of that memory as long. */
@@ -43,13 +49,18 @@ const REQUEST_MS = 60_000;
 const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})/([A-Za-z0-9_-]{1,100})/?$`);
 
 /**
- * Completion by HTTP (H7): `POST <base>/callbacks/<batch>/<token>` with `{"results": [...]}` or `{"status": "expired" | "failed", ...}`. 200 when
- * it is committed, or was before by the same; problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409 over
- * otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS is a proxy's. No URL is ever logged.
+ * Completion by HTTP (H7): `POST <base>/callbacks/<batch>/<token>` with `{"results": [...]}` or
+ * `{"status": "expired" | "failed", ...}`. 200 when it is committed, or was before by the same;
+ * problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409
+ * over otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS
+ * is a proxy's. No URL is ever logged.
  */
 export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
   const receiver = new Receiver(options);
-  const server = createServer({ requestTimeout: REQUEST_MS }, (request, response) => void receiver.take(request, response)); // prettier-ignore
+  const server = createServer(
+    { requestTimeout: REQUEST_MS },
+    (request, response) => void receiver.take(request, response),
+  );
   await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;
   let stopped: Promise<void> | null = null;
@@ -105,7 +116,13 @@ class Receiver {
     if (deps === null) return busyNow('The worker is starting.');
     const batchId = Number(id);
     if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, batchId, token))
-      return problem(401, 'unauthorized', 'The token is not that of this batch.', {}, { 'www-authenticate': 'Callback' }); // prettier-ignore
+      return problem(
+        401,
+        'unauthorized',
+        'The token is not that of this batch.',
+        {},
+        { 'www-authenticate': 'Callback' },
+      );
     const { maxBytes } = options;
     const bytes = Math.min(maxBytes, Number(request.headers['content-length'] ?? maxBytes));
     if (this.held + bytes > MOST_AT_ONCE * maxBytes) return busyNow('Too many callbacks at once.');
@@ -137,7 +154,15 @@ class Receiver {
       );
     }
     const answer = answerOf(end, batchId);
-    this.options.log.info({ batch: batchId, handler: name, status: answer.status, ...(end.kind === 'completed' ? { repeated: end.repeated } : { refused: end.kind }) }, 'callback'); // prettier-ignore
+    this.options.log.info(
+      {
+        batch: batchId,
+        handler: name,
+        status: answer.status,
+        ...(end.kind === 'completed' ? { repeated: end.repeated } : { refused: end.kind }),
+      },
+      'callback',
+    );
     return answer;
   }
 

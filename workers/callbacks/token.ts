@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Who may complete a batch by HTTP (H7): whoever was given its URL. The token in it is a MAC of the batch's number under the installation's secret. */
+/**
+ * Who may complete a batch by HTTP (H7): whoever was given its URL. The token in it is a MAC of the
+ * batch's number under the installation's secret.
+ */
 export interface CallbackKey {
   /** The same in every worker that makes calls or listens. */
   secret: string;
@@ -20,6 +23,9 @@ export const isCallbackToken = (key: CallbackKey, batchId: number, token: string
   return expected.length === given.length && timingSafeEqual(expected, given);
 };
 
-/** Never log it: whoever has it may complete the batch. `base` is the address under which downstreams reach a worker. */
+/**
+ * Never log it: whoever has it may complete the batch. `base` is the address under which
+ * downstreams reach a worker.
+ */
 export const callbackUrl = (base: string, key: CallbackKey, batchId: number): string =>
   `${base.replace(/\/+$/, '')}${CALLBACK_PATH}/${batchId}/${callbackToken(key, batchId)}`;

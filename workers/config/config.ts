@@ -24,7 +24,10 @@ import * as schemas from './settingsSchema';
 import type { TemporalPlugs } from '../temporal/plugs';
 import type { LogLevel } from './settingsSchema';
 
-/** The only reader of `process.env`. What counts: flag, then environment, then config file, then a `muster dev` of this folder, then the default. */
+/**
+ * The only reader of `process.env`. What counts: flag, then environment, then config file, then a
+ * `muster dev` of this folder, then the default.
+ */
 
 export interface Flags {
   config?: string | undefined;
@@ -168,7 +171,10 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
 };
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 
-/** Reads one setting from its flag, else from its environment variable; a wrong one is named by where it stood. */
+/**
+ * Reads one setting from its flag, else from its environment variable; a wrong one is named by
+ * where it stood.
+ */
 const reader =
   (flags: Flags, env: Env, problems: Problem[]) =>
   (flag: keyof Flags | null, variable: string, schema: z.ZodType<string>): string | undefined => {
@@ -209,7 +215,8 @@ const temporalOf = (
       dataConverter: fromFile.dataConverter,
       interceptors: fromFile.interceptors,
     },
-    // A profile in the home directory names somebody's usual server; it does not stand against a dev server started here.
+    // A profile in the home directory names somebody's usual server; it does not stand against a
+    // dev server started here.
     isNamed: fromFlag !== undefined || fromFile.address !== undefined,
   };
 };

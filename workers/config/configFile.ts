@@ -34,8 +34,8 @@ export const findConfig = (cwd: string, problems: Problem[]): string | null => {
 };
 
 /**
- * Loads a config file: TypeScript or JavaScript through jiti, or JSON. Answers its problems rather than throwing, so that those of other
- * settings can be told with them.
+ * Loads a config file: TypeScript or JavaScript through jiti, or JSON. Answers its problems rather
+ * than throwing, so that those of other settings can be told with them.
  */
 export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> => {
   const nothing = { path: file, handlers: [], functions: [], settings: {} };
@@ -66,12 +66,14 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
 };
 
 /**
- * `import 'muster'` in the file means this very program, wherever the file lies and whatever is installed beside it. zod is the folder's own,
- * or ours where it has none: a config needs nothing installed to begin with.
+ * `import 'muster'` in the file means this very program, wherever the file lies and whatever is
+ * installed beside it. zod is the folder's own, or ours where it has none: a config needs nothing
+ * installed to begin with.
  */
 const importConfig = async (file: string): Promise<unknown> => {
   const jiti = createJiti(__filename, {
-    // Ours, not the folder for temporary files, where anyone on the machine may write what we would then run.
+    // Ours, not the folder for temporary files, where anyone on the machine may write what we would
+    // then run.
     fsCache: path.join(cacheDirectory(), 'jiti'),
     virtualModules: { muster, ...(hasOwn(file, 'zod') ? {} : { zod }) },
   });
@@ -111,7 +113,10 @@ const functionsIn = (exported: unknown, name: string, problems: Problem[]): Regi
   }
 };
 
-/** Settings beside the handlers: top-level exports, or fields of the default export or of the JSON object. */
+/**
+ * Settings beside the handlers: top-level exports, or fields of the default export or of the JSON
+ * object.
+ */
 const settingsIn = (
   exported: unknown,
   options: { json: boolean; env: Env; folder: string },
@@ -125,7 +130,8 @@ const settingsIn = (
     const value = top[setting] ?? inner[setting];
     if (value !== undefined) given[setting] = value;
   }
-  // Named exports of a module may be anything; an object that holds the settings holds nothing else, so a typo is found.
+  // Named exports of a module may be anything; an object that holds the settings holds nothing
+  // else, so a typo is found.
   const closed =
     options.json && !Array.isArray(exported)
       ? top

@@ -5,7 +5,10 @@ import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { RegisteredFunction } from '../../handlers/functions';
 import { show } from '../../handlers/text';
 
-/** `executions` of the config file: what an operator says of executions on the nodes that read it. Times in milliseconds. */
+/**
+ * `executions` of the config file: what an operator says of executions on the nodes that read it.
+ * Times in milliseconds.
+ */
 
 const whole = (min: number, max: number) =>
   z.custom<number>((value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max, {
@@ -31,9 +34,11 @@ export const executionShape = {
   stdoutBytes: whole(0, 16 * 1_048_576).optional(),
   stderrBytes: whole(0, 16 * 1_048_576).optional(),
   memoryBytes: whole(65_536, 4 * 1_073_741_824).optional(),
-  functionStore: z.custom<string>((value) => typeof value === 'string' && value !== '', {
-    error: (issue) => `expected a folder, relative to the config file, got ${show(issue.input)}`,
-  }).optional(), // prettier-ignore
+  functionStore: z
+    .custom<string>((value) => typeof value === 'string' && value !== '', {
+      error: (issue) => `expected a folder, relative to the config file, got ${show(issue.input)}`,
+    })
+    .optional(),
 };
 
 export interface ExecutionFileSettings {

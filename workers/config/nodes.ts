@@ -5,7 +5,10 @@ import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import type { Problem } from '../../handlers';
 import { settingsProblems } from '../../workflows/planning/nodes/settings';
 
-/** `nodes` of the config file: how partitions are spread over the nodes that read it (B4, B13, B17). Times in milliseconds. */
+/**
+ * `nodes` of the config file: how partitions are spread over the nodes that read it (B4, B13, B17).
+ * Times in milliseconds.
+ */
 
 const whole = (min: number, max: number) =>
   z.custom<number>((value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max, {
@@ -17,7 +20,9 @@ export const NODE_NAME = '1-128 characters of a-z, A-Z, 0-9, _, - and .';
 export const isNodeName = (name: unknown): name is string => typeof name === 'string' && /^[\w.-]{1,128}$/.test(name);
 
 export const nodeShape = {
-  name: z.custom<string>(isNodeName, { error: (issue) => `expected ${NODE_NAME}, got ${show(issue.input)}` }).optional(), // prettier-ignore
+  name: z
+    .custom<string>(isNodeName, { error: (issue) => `expected ${NODE_NAME}, got ${show(issue.input)}` })
+    .optional(),
   attributes: z
     .record(z.string(), z.string(), {
       error: (issue) => `expected texts by name, such as {"zone": "eu"}, got ${show(issue.input)}`,
@@ -29,9 +34,11 @@ export const nodeShape = {
   minimumHoldMs: whole(0, HOUR_MS).optional(),
   restartGraceMs: whole(0, HOUR_MS).optional(),
   movesPerRound: whole(1, 100_000).optional(),
-  by: z.custom<'count' | 'load'>((value) => value === 'count' || value === 'load', {
-    error: (issue) => `expected 'count' or 'load', got ${show(issue.input)}`,
-  }).optional(), // prettier-ignore
+  by: z
+    .custom<'count' | 'load'>((value) => value === 'count' || value === 'load', {
+      error: (issue) => `expected 'count' or 'load', got ${show(issue.input)}`,
+    })
+    .optional(),
 };
 
 export type NodeFileSettings = { [K in keyof typeof nodeShape]?: z.infer<(typeof nodeShape)[K]> | undefined };
@@ -45,7 +52,14 @@ export const nodeSettings = (file: NodeFileSettings, name: string | undefined): 
 /** Relations between the times (B4). */
 export const nodeProblems = (settings: NodeSettings): Problem[] => {
   const { leaseMs, maxLeaseMs, shutdownLimitMs, minimumHoldMs, restartGraceMs } = settings;
-  const times = { leaseMs, maxLeaseMs, shutdownLimitMs, minimumHoldMs, restartGraceMs, renewEveryMs: Math.floor(leaseMs / 3) }; // prettier-ignore
+  const times = {
+    leaseMs,
+    maxLeaseMs,
+    shutdownLimitMs,
+    minimumHoldMs,
+    restartGraceMs,
+    renewEveryMs: Math.floor(leaseMs / 3),
+  };
   return settingsProblems(times).map((text) => {
     const [field, ...rest] = text.split(': ');
     return { path: `nodes.${field}`, message: rest.join(': ') };

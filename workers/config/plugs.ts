@@ -8,7 +8,10 @@ import { z } from 'zod';
 import { show } from '../../handlers/text';
 import { checked, strict } from './checked';
 
-/** `temporal.dataConverter` and `temporal.interceptors` of the config file. Paths are from its folder. */
+/**
+ * `temporal.dataConverter` and `temporal.interceptors` of the config file. Paths are from its
+ * folder.
+ */
 
 const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   typeof value === 'object' &&
@@ -24,7 +27,10 @@ const codecs = list<PayloadCodec>(
 );
 const clientInterceptors = list<WorkflowClientInterceptor>(
   'interceptors of a workflow client',
-  checked('an object with the methods of a WorkflowClientInterceptor', (value) => typeof value === 'object' && value !== null), // prettier-ignore
+  checked(
+    'an object with the methods of a WorkflowClientInterceptor',
+    (value) => typeof value === 'object' && value !== null,
+  ),
 );
 const activityInterceptors = list<ActivityInterceptorsFactory>(
   'factories of activity interceptors',

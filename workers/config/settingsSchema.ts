@@ -9,7 +9,9 @@ import { checked, strict, text } from './checked';
 import { isNodeName, NODE_NAME, nodeShape } from './nodes';
 import { plugsShape } from './plugs';
 
-/** What each setting must be, wherever it comes from. Messages say what came, except of a secret. */
+/**
+ * What each setting must be, wherever it comes from. Messages say what came, except of a secret.
+ */
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -30,7 +32,9 @@ export const logLevel = checked<LogLevel>(
 );
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-/** `{env: NAME}`, or the text itself where a file is code: no secret stands in a JSON file (H10). */
+/**
+ * `{env: NAME}`, or the text itself where a file is code: no secret stands in a JSON file (H10).
+ */
 const secret = ({ json, env }: { json: boolean; env: Env }, inner: z.ZodType<string>): z.ZodType<string> =>
   z.unknown().transform((value, context): string => {
     const name = (value as { env?: unknown } | null)?.env;
@@ -59,7 +63,11 @@ const webhookSecret = text(
   masked,
 );
 /** Short ones can be guessed from one URL. */
-export const callbackSecret = text('at least 32 characters, such as `openssl rand -base64 32` gives', (value) => value.length >= 32, masked); // prettier-ignore
+export const callbackSecret = text(
+  'at least 32 characters, such as `openssl rand -base64 32` gives',
+  (value) => value.length >= 32,
+  masked,
+);
 export const callbackUrl = text(
   'an http:// or https:// URL without query, user or password',
   (value) => {
@@ -99,7 +107,9 @@ const limit = (what: string, least: number, most: number) =>
     (value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
   );
 
-/** Settings that may stand beside the handlers in the config file; paths in it are from its folder. */
+/**
+ * Settings that may stand beside the handlers in the config file; paths in it are from its folder.
+ */
 export const fileSchema = (options: { json: boolean; env: Env; folder: string }) =>
   strict({
     // A database URL may be without a password, so it may be plain; with {env} it need not be.

@@ -3,7 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CallbackSettings } from '../config/callbacks';
 
-/** `muster dev` listens for callbacks with nothing set: on this machine, with a secret that stays with the data, so that URLs outlive a restart. */
+/**
+ * `muster dev` listens for callbacks with nothing set: on this machine, with a secret that stays
+ * with the data, so that URLs outlive a restart.
+ */
 export const devCallback = (dataDir: string, settings: CallbackSettings): CallbackSettings => ({
   ...settings,
   ...(settings.port === null ? { port: USUAL_PORT, elsewhere: true } : {}),

@@ -35,8 +35,9 @@ export interface DevOptions {
 const USUAL = { temporalPort: 7233, uiPort: 8233, databasePort: 5433 };
 
 /**
- * Everything on this machine: Postgres, Temporal with its Web UI, the tables, and a worker with the config's handlers. Runs until Ctrl-C or
- * SIGTERM, then drains and stops all; the data stays for the next start. Rejects if something cannot start or ends by itself.
+ * Everything on this machine: Postgres, Temporal with its Web UI, the tables, and a worker with the
+ * config's handlers. Runs until Ctrl-C or SIGTERM, then drains and stops all; the data stays for
+ * the next start. Rejects if something cannot start or ends by itself.
  */
 export const runDev = async (settings: Settings, options: DevOptions): Promise<void> => {
   const { cwd, dataDir, say } = options;
@@ -57,7 +58,8 @@ export const runDev = async (settings: Settings, options: DevOptions): Promise<v
         log: log.logger,
         shutdownGraceMs: options.shutdownGraceMs,
         signal: stop.signal,
-        // After an upgrade of Muster, leaders that still wait in the kept data begin anew with today's code.
+        // After an upgrade of Muster, leaders that still wait in the kept data begin anew with
+        // today's code.
         versioning: { deploymentName: servers.prefix, buildId: null },
         setCurrent: true,
       },
@@ -148,7 +150,10 @@ const serversOf = ({ postgres, temporal }: Running, settings: Settings): DevServ
   config: settings.configNamed ? settings.config : null,
 });
 
-/** Never the servers that the config file or the environment names: what is tried out here must not reach them. */
+/**
+ * Never the servers that the config file or the environment names: what is tried out here must not
+ * reach them.
+ */
 const withServers = (settings: Settings, servers: DevServers): Settings => ({
   ...settings,
   databaseUrl: servers.databaseUrl,

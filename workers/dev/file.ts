@@ -19,7 +19,10 @@ export type DevServers = z.infer<typeof devFile>;
 export const DEV_DIRECTORY = '.muster';
 const fileIn = (cwd: string): string => path.join(cwd, DEV_DIRECTORY, 'dev.json');
 
-/** Made with a `.gitignore` in it: data and passwords of a development server belong in no repository. */
+/**
+ * Made with a `.gitignore` in it: data and passwords of a development server belong in no
+ * repository.
+ */
 export const makeDevDirectory = (directory: string): void => {
   mkdirSync(directory, { recursive: true });
   try {
@@ -39,7 +42,10 @@ export const writeDevFile = (cwd: string, servers: DevServers): void => {
 
 export const removeDevFile = (cwd: string): void => rmSync(fileIn(cwd), { force: true });
 
-/** The servers of a `muster dev` that runs in this folder; null: there is none, or what it left is not of a live process. */
+/**
+ * The servers of a `muster dev` that runs in this folder; null: there is none, or what it left is
+ * not of a live process.
+ */
 export const readDevFile = (cwd: string): DevServers | null => {
   let text: string;
   try {

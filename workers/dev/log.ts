@@ -26,7 +26,10 @@ export interface DevLog {
   close(): void;
 }
 
-/** All of it as JSON into a file, begun anew at each start; warnings and worse also told to the person at the terminal, a line each. */
+/**
+ * All of it as JSON into a file, begun anew at each start; warnings and worse also told to the
+ * person at the terminal, a line each.
+ */
 export const openDevLog = (file: string, level: LogLevel, say: (line: string) => void): DevLog => {
   const fd = openSync(file, 'w', 0o600);
   let open = true;

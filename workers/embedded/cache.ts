@@ -6,9 +6,10 @@ const STALE_MS = 60 * 60_000;
 const WORK_PREFIX = '.install-';
 
 /**
- * Puts a file or directory into the cache under `name` and returns its path. `build` makes it in a directory of its own and returns where
- * it lies; one rename publishes it, so that another process sees all of it or nothing, and two that install at once both end with a whole one.
- * `broken`: what `identityOf` returned for the directory there that is to be replaced.
+ * Puts a file or directory into the cache under `name` and returns its path. `build` makes it in a
+ * directory of its own and returns where it lies; one rename publishes it, so that another process
+ * sees all of it or nothing, and two that install at once both end with a whole one. `broken`: what
+ * `identityOf` returned for the directory there that is to be replaced.
  */
 export async function install(
   cacheDir: string,
@@ -32,7 +33,10 @@ export async function install(
   }
 }
 
-/** Makes the cache directory, which all may read whatever the umask is. Refuses one that `isTrusted` does not trust. */
+/**
+ * Makes the cache directory, which all may read whatever the umask is. Refuses one that `isTrusted`
+ * does not trust.
+ */
 export function makeCache(cacheDir: string): void {
   const firstMade = mkdirSync(cacheDir, { recursive: true });
   if (firstMade !== undefined || cacheDir === MACHINE_CACHE) {
@@ -56,7 +60,10 @@ function openToAll(directory: string): void {
   }
 }
 
-/** Returns the first directory in which something can be installed; throws with the reason of each if there is none. */
+/**
+ * Returns the first directory in which something can be installed; throws with the reason of each
+ * if there is none.
+ */
 export function writableCache(cacheDirs: string[]): string {
   const refused: string[] = [];
   for (const cacheDir of cacheDirs) {
@@ -71,7 +78,10 @@ export function writableCache(cacheDirs: string[]): string {
   throw new Error(refused.join('; '));
 }
 
-/** Returns whether programs of this directory may be run: in the temporary directory anybody can make one under our name. */
+/**
+ * Returns whether programs of this directory may be run: in the temporary directory anybody can
+ * make one under our name.
+ */
 export function isTrusted(cacheDir: string): boolean {
   if (cacheDir !== temporaryCache()) {
     return true;
@@ -86,7 +96,10 @@ export function identityOf(path: string): string | undefined {
   return found && `${found.dev}:${found.ino}`;
 }
 
-/** Moves `target` away if it still is the one that was found broken, and not the whole one of a process that was faster. */
+/**
+ * Moves `target` away if it still is the one that was found broken, and not the whole one of a
+ * process that was faster.
+ */
 function setAside(target: string, aside: string, broken: string): void {
   if (identityOf(target) !== broken) {
     return;
@@ -104,7 +117,10 @@ function setAside(target: string, aside: string, broken: string): void {
   }
 }
 
-/** Renames `built` to `target`; where another process was first with a directory, the first one stays. True if ours was put there. */
+/**
+ * Renames `built` to `target`; where another process was first with a directory, the first one
+ * stays. True if ours was put there.
+ */
 export function publish(built: string, target: string): boolean {
   try {
     renameSync(built, target);
@@ -118,8 +134,9 @@ export function publish(built: string, target: string): boolean {
 }
 
 /**
- * Removes what a process left behind that was killed: directories `prefix`* in `parent`, over an hour old, so that nobody works in them. What
- * cannot be removed, such as another user's, stays: it is in nobody's way.
+ * Removes what a process left behind that was killed: directories `prefix`* in `parent`, over an
+ * hour old, so that nobody works in them. What cannot be removed, such as another user's, stays: it
+ * is in nobody's way.
  */
 export function removeStale(parent: string, prefix: string): void {
   for (const name of readdirSync(parent).filter((entry) => entry.startsWith(prefix))) {

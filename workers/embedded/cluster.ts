@@ -17,7 +17,9 @@ export interface Cluster {
 
 export interface ClusterOptions {
   dataDir: string;
-  /** False for a cluster that does not outlive this run: nothing to make durable at its creation. */
+  /**
+   * False for a cluster that does not outlive this run: nothing to make durable at its creation.
+   */
   durable: boolean;
   guard: Guard;
   user?: User;
@@ -29,8 +31,9 @@ export function clusterPath(dataDir: string): string {
 }
 
 /**
- * The cluster in `dataDir`, made if there is none. It is made aside and put in place by one rename, with its password in it, so that a
- * start that was killed, or two at once, leave a whole cluster or none.
+ * The cluster in `dataDir`, made if there is none. It is made aside and put in place by one rename,
+ * with its password in it, so that a start that was killed, or two at once, leave a whole cluster
+ * or none.
  */
 export async function ensureCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir } = options;
@@ -67,7 +70,10 @@ async function makeCluster(options: ClusterOptions, path: string): Promise<void>
   rmSync(aside, { recursive: true });
 }
 
-/** Makes the cluster in `aside`, which its user owns and so reaches wherever it lies, with the password beside it; returns its path. */
+/**
+ * Makes the cluster in `aside`, which its user owns and so reaches wherever it lies, with the
+ * password beside it; returns its path.
+ */
 async function initialise(options: ClusterOptions, aside: string, password: string): Promise<string> {
   const { durable, guard, user, binaries } = options;
   const fresh = join(aside, 'cluster');

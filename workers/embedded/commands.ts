@@ -23,7 +23,9 @@ export interface CommandOptions {
   cwd?: string;
 }
 
-/** Runs a command to its end. A failure, even "no such program", is an answer and not an exception. */
+/**
+ * Runs a command to its end. A failure, even "no such program", is an answer and not an exception.
+ */
 export function runCommand(file: string, args: string[], options: CommandOptions): Promise<CommandResult> {
   const { timeoutMs: timeout, user, cwd } = options;
   const ids = user === undefined ? {} : { uid: user.uid, gid: user.gid };
@@ -44,7 +46,8 @@ function reasonOf(error: Error & { killed?: boolean }, stderr: string, timeoutMs
     return `gave up after ${timeoutMs / 1000} s`;
   }
   const lines = stderr.split('\n').filter((line) => line.trim() !== '');
-  // Tools end with a hint or a notice about themselves; the cause is the last line that calls itself an error.
+  // Tools end with a hint or a notice about themselves; the cause is the last line that calls
+  // itself an error.
   const told = lines.findLast((line) => /^\s*error/i.test(line)) ?? lines.at(-1) ?? error.message;
   return told.trim().slice(0, 300);
 }

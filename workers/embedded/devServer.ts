@@ -18,8 +18,9 @@ export interface TemporalDev extends ServerHandle {
 }
 
 /**
- * Starts the real Temporal dev server of the Temporal CLI and waits until its namespace answers. Rejects if the CLI can neither be found
- * nor fetched, or if the server does not answer within 30 s (with the server's last lines).
+ * Starts the real Temporal dev server of the Temporal CLI and waits until its namespace answers.
+ * Rejects if the CLI can neither be found nor fetched, or if the server does not answer within 30 s
+ * (with the server's last lines).
  */
 export async function startTemporalDev(options: TemporalDevOptions = {}): Promise<TemporalDev> {
   const { namespace = 'default', dbFilename, log } = options;
@@ -34,7 +35,8 @@ export async function startTemporalDev(options: TemporalDevOptions = {}): Promis
   try {
     const { handle, details: ports } = await startServer(guard, () => attempt(binary, options), {
       what: 'The Temporal dev server',
-      // A panic while it is built: its ports were taken between our look and its own; the trace has pushed the reason out.
+      // A panic while it is built: its ports were taken between our look and its own; the trace has
+      // pushed the reason out.
       passing: /address already in use|database is locked|devserver\.\(\*StartOptions\)\.buildServer/i,
       remedy:
         'give other ports or leave them out, stop what uses them or the dbFilename, or give the address of a running server',
@@ -75,7 +77,8 @@ async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Att
 }
 
 async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDevOptions): Promise<boolean> {
-  // The server says so once it holds its port. That somebody answers there is no proof: it may be another server that was faster.
+  // The server says so once it holds its port. That somebody answers there is no proof: it may be
+  // another server that was faster.
   if (!server.hasSaid(new RegExp(`Server:.*:${ports.port}\\b`))) {
     return false;
   }

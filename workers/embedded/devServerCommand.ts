@@ -3,11 +3,17 @@ import { LOOPBACK } from './ports';
 import type { BinaryOptions } from './tool';
 
 export interface TemporalDevOptions {
-  /** SQLite file that keeps the workflows; left out, they live in memory. Its directory is made if need be. */
+  /**
+   * SQLite file that keeps the workflows; left out, they live in memory. Its directory is made if
+   * need be.
+   */
   dbFilename?: string;
   /** Serve the Web UI too. */
   ui?: boolean;
-  /** Each port: left out, the usual one or, without one or if it is taken, a free one. All listen on 127.0.0.1 only. */
+  /**
+   * Each port: left out, the usual one or, without one or if it is taken, a free one. All listen on
+   * 127.0.0.1 only.
+   */
   port?: number;
   uiPort?: number;
   metricsPort?: number;
@@ -31,10 +37,16 @@ export interface Ports {
   metricsPort: number;
 }
 
-/** Above anything one machine can do: the default limits would throttle a load test, and their refusals read like a fault of ours. */
+/**
+ * Above anything one machine can do: the default limits would throttle a load test, and their
+ * refusals read like a fault of ours.
+ */
 const UNLIMITED = 1_000_000;
 
-/** What the dev server needs to behave as Muster assumes. `system.enableActivityEagerExecution` is left as the server has it. */
+/**
+ * What the dev server needs to behave as Muster assumes. `system.enableActivityEagerExecution` is
+ * left as the server has it.
+ */
 const DYNAMIC_CONFIG: Record<string, string | number | boolean> = {
   // Without it a timer under 1 s fires at about 1 s; with it, 15-41 ms late.
   'history.timerProcessorMaxTimeShift': '10ms',
@@ -67,7 +79,8 @@ export function serverArguments(options: TemporalDevOptions, ports: Ports): stri
       '--dynamic-config-value',
       config.map(([key, value]) => [key, JSON.stringify(value)]),
     ),
-    // The file survives a crash of the server (write-ahead log); only a crash of the machine may cost its last moments.
+    // The file survives a crash of the server (write-ahead log); only a crash of the machine may
+    // cost its last moments.
     ...(dbFilename === undefined ? [] : ['--db-filename', resolve(dbFilename)]),
     ...(dbFilename === undefined
       ? []

@@ -8,19 +8,26 @@ import { z } from 'zod';
 import { runCommand } from './commands';
 import type { Tool } from './tool';
 
-/** The service that the Temporal SDKs download their servers from, and the SDK version that it chooses them by. */
+/**
+ * The service that the Temporal SDKs download their servers from, and the SDK version that it
+ * chooses them by.
+ */
 export const DOWNLOAD_BASE = 'https://temporal.download';
 export const SDK_VERSION = version;
 
-/** Without a network the next source must have its turn soon; an archive is some 50 MB and may come over a slow line. */
+/**
+ * Without a network the next source must have its turn soon; an archive is some 50 MB and may come
+ * over a slow line.
+ */
 const LOOKUP_TIMEOUT_MS = 4_000;
 const ARCHIVE_TIMEOUT_MS = 300_000;
 
 const lookupSchema = z.object({ archiveUrl: z.url(), fileToExtract: z.string().min(1) });
 
 /**
- * Downloads `tool` as the SDK does (same address, same two steps) and returns the path of the executable in `workDir`. The service names
- * no checksum, so the transport is what is trusted: an archive must come by https wherever the lookup did.
+ * Downloads `tool` as the SDK does (same address, same two steps) and returns the path of the
+ * executable in `workDir`. The service names no checksum, so the transport is what is trusted: an
+ * archive must come by https wherever the lookup did.
  */
 export async function downloadTool(tool: Tool, base: string, workDir: string, log?: (line: string) => void) {
   const { archiveUrl, fileToExtract } = await lookUp(tool, base);

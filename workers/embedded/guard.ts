@@ -16,9 +16,10 @@ export interface GuardedCommand {
 }
 
 /**
- * Keeps one process at a time, under a guardian process (`guardSource.ts`), so that nothing stays behind when this process ends: by return,
- * by exit, by Ctrl-C, by SIGTERM or by SIGKILL. The guardian has a session of its own, so Ctrl-C in the terminal reaches neither it nor the
- * server. A guard keeps this process alive until `release`, so that a start can be awaited.
+ * Keeps one process at a time, under a guardian process (`guardSource.ts`), so that nothing stays
+ * behind when this process ends: by return, by exit, by Ctrl-C, by SIGTERM or by SIGKILL. The
+ * guardian has a session of its own, so Ctrl-C in the terminal reaches neither it nor the server. A
+ * guard keeps this process alive until `release`, so that a start can be awaited.
  */
 export class Guard {
   private readonly guardian: ChildProcess;
@@ -61,12 +62,17 @@ export class Guard {
     return guarded;
   }
 
-  /** From now on this process may end without having stopped the server; the guardian then does it. */
+  /**
+   * From now on this process may end without having stopped the server; the guardian then does it.
+   */
   release(): void {
     this.keepAlive(false);
   }
 
-  /** Stops what runs, removes what is to be removed, and resolves when the guardian itself is gone. May be called again. */
+  /**
+   * Stops what runs, removes what is to be removed, and resolves when the guardian itself is gone.
+   * May be called again.
+   */
   async stop(): Promise<void> {
     this.keepAlive(true);
     this.send({ end: true });

@@ -1,11 +1,14 @@
 /**
- * The guardian's program, for `node -e`: a string, so that it runs the same from dist/ and from TypeScript under jest.
+ * The guardian's program, for `node -e`: a string, so that it runs the same from dist/ and from
+ * TypeScript under jest.
  *
- * It owns one server at a time and outlives its parent. When the parent says so, or is gone in any way (the IPC channel closes even at
- * SIGKILL), it stops the server, with SIGKILL after the grace, removes the temporary directories and exits.
+ * It owns one server at a time and outlives its parent. When the parent says so, or is gone in any
+ * way (the IPC channel closes even at SIGKILL), it stops the server, with SIGKILL after the grace,
+ * removes the temporary directories and exits.
  *
- * It reads the server's output all the time, and drops what the parent does not take: a server must never block on a log line because
- * its parent is paused, nor die of a broken pipe when it should shut down in order.
+ * It reads the server's output all the time, and drops what the parent does not take: a server must
+ * never block on a log line because its parent is paused, nor die of a broken pipe when it should
+ * shut down in order.
  */
 export const GUARD_SOURCE = `
 const { spawn } = require('node:child_process');

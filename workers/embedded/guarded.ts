@@ -1,4 +1,7 @@
-/** How a guarded process ended: its code, or the signal that ended it, or why it could not be started. */
+/**
+ * How a guarded process ended: its code, or the signal that ended it, or why it could not be
+ * started.
+ */
 export interface Exit {
   code?: number | null;
   signal?: NodeJS.Signals | null;
@@ -62,7 +65,10 @@ export class GuardedProcess {
     }
   }
 
-  /** The guardian is gone. It stops its server first, unless it was killed itself: then the server is ours to end. */
+  /**
+   * The guardian is gone. It stops its server first, unless it was killed itself: then the server
+   * is ours to end.
+   */
   guardianGone(): void {
     this.kill();
     this.ended({ error: 'its guardian process ended' });

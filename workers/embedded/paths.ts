@@ -1,4 +1,7 @@
-/** Where programs are found and where ours are kept: the only file of this folder that reads the environment. */
+/**
+ * Where programs are found and where ours are kept: the only file of this folder that reads the
+ * environment.
+ */
 import { accessSync, constants, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -6,14 +9,18 @@ import { delimiter, isAbsolute, join } from 'node:path';
 /** For root: a cache in root's home is closed to the user that Postgres runs as. */
 export const MACHINE_CACHE = '/var/cache/muster';
 
-/** The directory that Muster keeps fetched servers in, if it can be used: the first of `cacheDirectories`. */
+/**
+ * The directory that Muster keeps fetched servers in, if it can be used: the first of
+ * `cacheDirectories`.
+ */
 export function cacheDirectory(): string {
   return cacheDirectories()[0] as string;
 }
 
 /**
- * Returns the directories that may hold fetched servers, best first: `given` alone, or `$XDG_CACHE_HOME/muster` or `~/.cache/muster`, for root
- * that of the machine, and, for a home that is missing or read-only, one in the temporary directory.
+ * Returns the directories that may hold fetched servers, best first: `given` alone, or
+ * `$XDG_CACHE_HOME/muster` or `~/.cache/muster`, for root that of the machine, and, for a home that
+ * is missing or read-only, one in the temporary directory.
  */
 export function cacheDirectories(given?: string): string[] {
   if (given !== undefined) {
@@ -37,7 +44,8 @@ function homeDirectory(): string | undefined {
   try {
     return homedir();
   } catch {
-    // Neither HOME nor an entry in the list of users, as in a container that was started with a user id of its own.
+    // Neither HOME nor an entry in the list of users, as in a container that was started with a
+    // user id of its own.
     return undefined;
   }
 }
@@ -47,7 +55,10 @@ export function temporaryCache(): string {
   return join(tmpdir(), `muster-cache-${process.getuid?.() ?? 'user'}`);
 }
 
-/** Full path of the first executable file called `name` in `searchPath` (default: PATH), or undefined. */
+/**
+ * Full path of the first executable file called `name` in `searchPath` (default: PATH), or
+ * undefined.
+ */
 export function findOnPath(name: string, searchPath: string = process.env.PATH ?? ''): string | undefined {
   const directories = searchPath.split(delimiter).filter((directory) => isAbsolute(directory));
   return directories.map((directory) => join(directory, name)).find(isExecutableFile);
@@ -63,8 +74,9 @@ export function isExecutableFile(path: string): boolean {
 }
 
 /**
- * The environment of the servers we start. Settings meant for this process or for a client must not reach them: NODE_OPTIONS would load
- * a debugger into the guardian, PG* and TEMPORAL_* name other servers and carry their credentials.
+ * The environment of the servers we start. Settings meant for this process or for a client must not
+ * reach them: NODE_OPTIONS would load a debugger into the guardian, PG* and TEMPORAL_* name other
+ * servers and carry their credentials.
  */
 export function serverEnvironment(): Record<string, string> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(NODE_OPTIONS$|PG|TEMPORAL_)/.test(name));

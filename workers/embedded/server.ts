@@ -3,15 +3,24 @@ import type { Guard, GuardedCommand } from './guard';
 import { accepts } from './ports';
 import type { Exit, GuardedProcess } from './guarded';
 
-/** From the first start to the first answer. Both servers need well under a second; a busy machine gets thirty. */
+/**
+ * From the first start to the first answer. Both servers need well under a second; a busy machine
+ * gets thirty.
+ */
 const READY_DEADLINE_MS = 30_000;
-/** How long to try again when the last owner of a port or of a directory is still letting go of it: an ordered stop takes about a second. */
+/**
+ * How long to try again when the last owner of a port or of a directory is still letting go of it:
+ * an ordered stop takes about a second.
+ */
 const RETRY_MS = 3_000;
 const POLL_MS = 20;
 
 export interface Attempt<T> {
   command: GuardedCommand;
-  /** Whether it is this process that answers by now, not another that took the port first. Must not throw. */
+  /**
+   * Whether it is this process that answers by now, not another that took the port first. Must not
+   * throw.
+   */
   ready(server: GuardedProcess): Promise<boolean>;
   /** The ports that it was told to listen on. */
   ports: readonly number[];
@@ -30,15 +39,19 @@ export interface ServerHandle {
   pid: number;
   /** Resolves when the server is gone, whoever ended it. */
   exited: Promise<Exit>;
-  /** Stops it in order, removes its temporary files; resolves when all is gone. May be called again, also after `kill`. */
+  /**
+   * Stops it in order, removes its temporary files; resolves when all is gone. May be called again,
+   * also after `kill`.
+   */
   stop(): Promise<void>;
   /** SIGKILL at once, as a crash: nothing is flushed. Temporary files are removed afterwards. */
   kill(): void;
 }
 
 /**
- * Starts a server and waits until it answers. `plan` is asked anew for every try, so that it can choose other ports. Rejects with the server's
- * last lines if it ends before it answers, or does not answer in 30 s.
+ * Starts a server and waits until it answers. `plan` is asked anew for every try, so that it can
+ * choose other ports. Rejects with the server's last lines if it ends before it answers, or does
+ * not answer in 30 s.
  */
 export async function startServer<T>(guard: Guard, plan: () => Promise<Attempt<T>>, options: StartOptions) {
   const { what, passing, remedy } = options;
@@ -53,7 +66,8 @@ export async function startServer<T>(guard: Guard, plan: () => Promise<Attempt<T
     }
     const output = server.recentLines().join('\n');
     const mayPass = server.exit !== undefined && passing.test(output) && Date.now() < begun + RETRY_MS;
-    // Whatever it said last (a stack trace has pushed the reason out): another start was faster, the next try finds the port taken.
+    // Whatever it said last (a stack trace has pushed the reason out): another start was faster,
+    // the next try finds the port taken.
     const lostPort =
       server.exit !== undefined && Date.now() < begun + READY_DEADLINE_MS && (await anyAccepts(attempt.ports));
     if (!mayPass && !lostPort) {

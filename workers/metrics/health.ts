@@ -5,12 +5,18 @@ import { DATABASE_SILENT_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../../wor
 import type { PollWatch } from './pollWatch';
 import { SinceError } from './pollWatch';
 
-/** Whether this process is of use, part by part. A short hiccup of a server is none; what stands still is not called healthy. */
+/**
+ * Whether this process is of use, part by part. A short hiccup of a server is none; what stands
+ * still is not called healthy.
+ */
 
 export interface PartHealth {
   part: 'database' | 'temporal' | 'workers' | 'polls' | 'turns';
   healthy: boolean;
-  /** ISO; null: nothing is wrong with it. Within its patience a part may be healthy although it fails. */
+  /**
+   * ISO; null: nothing is wrong with it. Within its patience a part may be healthy although it
+   * fails.
+   */
   failingSince: string | null;
   error: string | null;
 }
@@ -22,7 +28,10 @@ export interface HealthReport {
 
 export interface HealthOptions {
   pool: Pool;
-  /** A cheap question to Temporal over the connection of the workers; rejects if there is no answer in time. Left out: none is used. */
+  /**
+   * A cheap question to Temporal over the connection of the workers; rejects if there is no answer
+   * in time. Left out: none is used.
+   */
   askTemporal?: () => Promise<unknown>;
   /** What becomes of the workers' polls. */
   polls?: PollWatch | undefined;
@@ -36,7 +45,10 @@ const EVERY_MS = 5_000;
 /** A question is given up after this. */
 const MOST_MS = 2_000;
 
-/** Asked every 5 s, so that the age of the last answer is known, and again when somebody wants to know. */
+/**
+ * Asked every 5 s, so that the age of the last answer is known, and again when somebody wants to
+ * know.
+ */
 export class Health {
   private readonly parts: Part[];
   private readonly timer: NodeJS.Timeout;
@@ -46,7 +58,8 @@ export class Health {
     const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () =>
       pool.query({ name: 'is-alive', text: 'select 1' }),
     );
-    // The patience with a wake is in the question. A database that does not answer is another part's fault.
+    // The patience with a wake is in the question. A database that does not answer is another
+    // part's fault.
     const turns = new Part('turns', 0, async () => {
       const what = await whatStandsStill(pool).catch(() => null);
       if (what !== null) throw new Error(`${what}; muster status names all`);

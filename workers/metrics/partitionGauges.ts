@@ -5,7 +5,10 @@ import type { Client } from '../../postgres/pool';
 
 const STATES = ['held', 'revoked', 'free'] as const;
 
-/** Partitions as metrics of a registry: the store's, the same from every process, and how many this process holds, its own. */
+/**
+ * Partitions as metrics of a registry: the store's, the same from every process, and how many this
+ * process holds, its own.
+ */
 export class PartitionGauges {
   private readonly partitions: Gauge<'handler' | 'state'>;
   private readonly moves: Gauge<'handler'>;
@@ -13,11 +16,27 @@ export class PartitionGauges {
   /** `held`: of this process; undefined: it is no node. */
   constructor(registry: Registry, held: { readonly size: number } | undefined) {
     const registers = [registry];
-    this.partitions = new Gauge({ name: 'muster_partitions', help: 'Partitions of handlers with affinity, by state: held, revoked (held, and asked back), free', labelNames: ['handler', 'state'], registers }); // prettier-ignore
-    this.moves = new Gauge({ name: 'muster_partition_moves', help: 'How often a partition was given to a node so far', labelNames: ['handler'], registers }); // prettier-ignore
+    this.partitions = new Gauge({
+      name: 'muster_partitions',
+      help: 'Partitions of handlers with affinity, by state: held, revoked (held, and asked back), free',
+      labelNames: ['handler', 'state'],
+      registers,
+    });
+    this.moves = new Gauge({
+      name: 'muster_partition_moves',
+      help: 'How often a partition was given to a node so far',
+      labelNames: ['handler'],
+      registers,
+    });
     if (held !== undefined)
-      new Gauge({ name: 'muster_partitions_held', help: 'Partitions that this process holds', registers,
-        collect() { this.set(held.size); } }); // prettier-ignore
+      new Gauge({
+        name: 'muster_partitions_held',
+        help: 'Partitions that this process holds',
+        registers,
+        collect() {
+          this.set(held.size);
+        },
+      });
   }
 
   async read(client: Client): Promise<void> {

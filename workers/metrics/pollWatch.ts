@@ -12,13 +12,18 @@ export class SinceError extends Error {
   }
 }
 
-/** Watches the polls of this process through the SDK's Prometheus endpoint, which is on this machine. */
+/**
+ * Watches the polls of this process through the SDK's Prometheus endpoint, which is on this
+ * machine.
+ */
 export class PollWatch {
   private readonly states = new Map<string, PollState>();
 
   constructor(private readonly url: string) {}
 
-  /** Reads the counters; throws `SinceError` if some polls do not come back, or bring only failures. */
+  /**
+   * Reads the counters; throws `SinceError` if some polls do not come back, or bring only failures.
+   */
   async check(): Promise<void> {
     const text = await fetch(this.url, { signal: AbortSignal.timeout(1_500) }).then((answer) => answer.text());
     const now = performance.now();

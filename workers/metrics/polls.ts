@@ -1,6 +1,9 @@
 import { POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
 
-/** Whether the polls of a worker come back, decided from the SDK's own counters. Pure: readings and clocks are handed in. */
+/**
+ * Whether the polls of a worker come back, decided from the SDK's own counters. Pure: readings and
+ * clocks are handed in.
+ */
 
 export type PollKind = 'workflow' | 'activities';
 
@@ -21,8 +24,9 @@ export interface PollCounts {
 type Counter = Exclude<keyof PollCounts, 'queue' | 'kind'>;
 
 /**
- * What counts is the answers: the SDK counts a poll that a server refuses by its limits as one that came back, and not as a failure, and
- * `Worker.getStatus()` says POLLING while the server is stopped or gone.
+ * What counts is the answers: the SDK counts a poll that a server refuses by its limits as one that
+ * came back, and not as a failure, and `Worker.getStatus()` says POLLING while the server is
+ * stopped or gone.
  */
 const COUNTERS: readonly [RegExp, Counter, PollKind | null][] = [
   [/^temporal_long_request(_total)?$/, 'started', null],
@@ -47,7 +51,15 @@ export const readPollCounts = (text: string): PollCounts[] => {
     const kind = counter[2] ?? KIND_OF[/(?:^|,)operation="(\w+)"/.exec(labels!)?.[1] ?? ''];
     if (kind === undefined) continue;
     const key = `${kind} ${queue}`;
-    const counts = found.get(key) ?? { queue, kind, started: 0, returned: 0, answered: 0, tasksFailed: 0, tasksEnded: 0 }; // prettier-ignore
+    const counts = found.get(key) ?? {
+      queue,
+      kind,
+      started: 0,
+      returned: 0,
+      answered: 0,
+      tasksFailed: 0,
+      tasksEnded: 0,
+    };
     counts[counter[1]] += Number(value);
     found.set(key, counts);
   }
@@ -108,11 +120,20 @@ export class PollState {
   trouble(now: number): PollTrouble | null {
     const what = `polls of ${this.kind === 'workflow' ? 'workflow tasks' : 'activities'} on task queue ${this.queue}`;
     if (this.refusedAt !== null && !this.isOpen() && now - this.refusedAt >= POLL_REFUSED_MS)
-      return { sinceMs: this.refusedAt, text: `${what} are refused, or find no server: none was answered for ${seconds(now - this.answeredAt)}` }; // prettier-ignore
+      return {
+        sinceMs: this.refusedAt,
+        text: `${what} are refused, or find no server: none was answered for ${seconds(now - this.answeredAt)}`,
+      };
     if (this.isOpen() && now - this.answeredAt >= POLL_HANGS_MS)
-      return { sinceMs: this.answeredAt, text: `${what} hang: none was answered for ${seconds(now - this.answeredAt)}, and a server answers each within a minute` }; // prettier-ignore
+      return {
+        sinceMs: this.answeredAt,
+        text: `${what} hang: none was answered for ${seconds(now - this.answeredAt)}, and a server answers each within a minute`,
+      };
     if (this.failingAt !== null && now - this.failingAt >= POLL_REFUSED_MS)
-      return { sinceMs: this.failingAt, text: `every workflow task from task queue ${this.queue} has failed for ${seconds(now - this.failingAt)}` }; // prettier-ignore
+      return {
+        sinceMs: this.failingAt,
+        text: `every workflow task from task queue ${this.queue} has failed for ${seconds(now - this.failingAt)}`,
+      };
     return null;
   }
 

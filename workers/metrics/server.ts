@@ -24,7 +24,10 @@ export interface MetricsOptions {
   meters?: ExecutionMeters;
   /** `node.deps.partitions`, where a worker runs in this process. */
   partitions?: { readonly size: number };
-  /** How this process asks Temporal, and whether its workers run; where a worker runs in this process. */
+  /**
+   * How this process asks Temporal, and whether its workers run; where a worker runs in this
+   * process.
+   */
   health?: Omit<HealthOptions, 'pool'>;
   log?: Logger;
 }
@@ -34,10 +37,10 @@ export interface MetricsServer {
 }
 
 /**
- * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz`: 200, or 503 while a part of this process is of no use (`Health`); the
- * answer says which, and since when. All values but
- * the sweeper's, those of item runs, of chunks given back and of partitions held are the store's and so the same from every process: aggregate with `max`, not
- * with `sum`.
+ * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz`: 200, or 503 while a
+ * part of this process is of no use (`Health`); the answer says which, and since when. All values
+ * but the sweeper's, those of item runs, of chunks given back and of partitions held are the
+ * store's and so the same from every process: aggregate with `max`, not with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
   const registry = new Registry();
@@ -83,16 +86,37 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
 const registerHealth = (registry: Registry, health: Health): void => {
   const registers = [registry];
   const labelNames = ['part'] as const;
-  new Gauge({ name: 'muster_healthy', help: '1: this part of the process is of use, as /healthz says', labelNames, registers,
-    collect() { for (const { part, healthy } of health.silence()) this.set({ part }, healthy ? 1 : 0); } }); // prettier-ignore
-  new Gauge({ name: 'muster_silent_seconds', help: 'Since the last good answer of this part; 0: it answers', labelNames, registers,
-    collect() { for (const { part, seconds } of health.silence()) this.set({ part }, seconds); } }); // prettier-ignore
+  new Gauge({
+    name: 'muster_healthy',
+    help: '1: this part of the process is of use, as /healthz says',
+    labelNames,
+    registers,
+    collect() {
+      for (const { part, healthy } of health.silence()) this.set({ part }, healthy ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'muster_silent_seconds',
+    help: 'Since the last good answer of this part; 0: it answers',
+    labelNames,
+    registers,
+    collect() {
+      for (const { part, seconds } of health.silence()) this.set({ part }, seconds);
+    },
+  });
 };
 
 /** Of this process: an idle one stays below a minute, which a server lets a poll wait for work. */
 const registerPolls = (registry: Registry, polls: PollWatch): void => {
-  new Gauge({ name: 'muster_poll_age_seconds', help: 'Since a poll of this kind was last answered, with or without work; 0: none is open, all slots are taken', labelNames: ['kind'], registers: [registry],
-    collect() { for (const { kind, seconds } of polls.ages()) this.set({ kind }, seconds); } }); // prettier-ignore
+  new Gauge({
+    name: 'muster_poll_age_seconds',
+    help: 'Since a poll of this kind was last answered, with or without work; 0: none is open, all slots are taken',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      for (const { kind, seconds } of polls.ages()) this.set({ kind }, seconds);
+    },
+  });
 };
 
 const send = (response: ServerResponse, status: number, type: string, body: string): void => {

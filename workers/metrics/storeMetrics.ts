@@ -16,9 +16,15 @@ import type { SweepCounts } from '../sweeper/counts';
 
 /** Scrapes that come together share one reading. */
 const CACHE_MS = 1_000;
-/** Counting a very long queue may take longer: then the values stay what they were, and `muster_scrape_failures_total` says so. */
+/**
+ * Counting a very long queue may take longer: then the values stay what they were, and
+ * `muster_scrape_failures_total` says so.
+ */
 const STATEMENT_TIMEOUT_MS = 2_000;
-/** A batch's id is drawn before its transaction commits: those of the last seconds are counted later, or some would be missed. */
+/**
+ * A batch's id is drawn before its transaction commits: those of the last seconds are counted
+ * later, or some would be missed.
+ */
 const SETTLED_AFTER_MS = 5_000;
 const ALIVE_MS = 30_000;
 
@@ -45,7 +51,9 @@ const OF_LANES = {
   grants: ['muster_grants', 'Batches granted so far'],
 } as const;
 
-/** The store's numbers as metrics of a registry; labels are handlers, flush reasons and states only. */
+/**
+ * The store's numbers as metrics of a registry; labels are handlers, flush reasons and states only.
+ */
 export class StoreMetrics {
   private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
   private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
@@ -118,7 +126,12 @@ export class StoreMetrics {
       labelNames: ['handler', 'state'],
       registers,
     });
-    this.batches = new Counter({ name: 'muster_batches_total', help: 'Batches formed since this process started, by flush reason', labelNames: ['handler', 'reason'], registers }); // prettier-ignore
+    this.batches = new Counter({
+      name: 'muster_batches_total',
+      help: 'Batches formed since this process started, by flush reason',
+      labelNames: ['handler', 'reason'],
+      registers,
+    });
     this.failures = new Counter({
       name: 'muster_scrape_failures_total',
       help: 'Readings of the store that failed or took too long',
@@ -126,11 +139,21 @@ export class StoreMetrics {
     });
     const { sweepCounts } = options;
     if (sweepCounts !== undefined)
-      new Gauge({ name: 'muster_sweeper', help: 'What this process’s sweeper found since its start', labelNames: ['found'], registers,
-        collect() { for (const [found, n] of Object.entries(sweepCounts)) this.set({ found }, n); } }); // prettier-ignore
+      new Gauge({
+        name: 'muster_sweeper',
+        help: 'What this process’s sweeper found since its start',
+        labelNames: ['found'],
+        registers,
+        collect() {
+          for (const [found, n] of Object.entries(sweepCounts)) this.set({ found }, n);
+        },
+      });
   }
 
-  /** Reads the store, unless that was done within the last second. Never rejects: old values are better than none. */
+  /**
+   * Reads the store, unless that was done within the last second. Never rejects: old values are
+   * better than none.
+   */
   async refresh(): Promise<void> {
     if (performance.now() - this.readAt < CACHE_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));

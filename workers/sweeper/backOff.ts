@@ -7,8 +7,9 @@ const FIRST_MS = 10_000;
 const LONGEST_MS = 300_000;
 
 /**
- * How often something that stays due is woken: at once, then less and less. A workflow that cannot get on (its activity has no worker)
- * would otherwise gather a signal a round until its history is full.
+ * How often something that stays due is woken: at once, then less and less. A workflow that cannot
+ * get on (its activity has no worker) would otherwise gather a signal a round until its history is
+ * full.
  */
 export class Patience {
   private readonly tries = new Map<string, { notBefore: number; waitMs: number }>();
@@ -34,13 +35,17 @@ export class Patience {
   }
 }
 
-/** First repeat of a wake that brought no turn, and the longest wait: whatever kept it from its turn may be over at any time. */
+/**
+ * First repeat of a wake that brought no turn, and the longest wait: whatever kept it from its turn
+ * may be over at any time.
+ */
 const FIRST_WAKE_MS = 10_000;
 const LONGEST_WAKE_MS = 60_000;
 
 /**
- * How often a leader or queuer is woken that takes no turn: at once, then less and less. While workers are starved of time each signal
- * makes the server offer a workflow task at once that nobody had the time for, instead of waiting longer each time.
+ * How often a leader or queuer is woken that takes no turn: at once, then less and less. While
+ * workers are starved of time each signal makes the server offer a workflow task at once that
+ * nobody had the time for, instead of waiting longer each time.
  */
 export class Silence<T extends LastTurn> {
   private readonly tries = new Map<number, { after: string; notBefore: number; waitMs: number }>();
@@ -50,7 +55,9 @@ export class Silence<T extends LastTurn> {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** True: wake it now. One that has taken a turn since the last time got on, and is woken at once. */
+  /**
+   * True: wake it now. One that has taken a turn since the last time got on, and is woken at once.
+   */
   mayWake(one: T): boolean {
     const after = `${one.epoch}/${one.turn}`;
     const last = this.tries.get(this.idOf(one));
@@ -73,9 +80,10 @@ const LONGEST_CYCLE_MS = 4_000;
 const SHORTEST_PAUSE_MS = 500;
 
 /**
- * How fast the sweeper goes round the targets that have queued tasks: a cycle from start to start takes 2 s, or four times what its
- * reading takes, but 4 s at most, so that a forgotten target is found within 5 s (G14) and reading costs a quarter of the time at most,
- * up to about 150,000 such targets (6.5 microseconds each). Beyond that cycles grow longer, slowly.
+ * How fast the sweeper goes round the targets that have queued tasks: a cycle from start to start
+ * takes 2 s, or four times what its reading takes, but 4 s at most, so that a forgotten target is
+ * found within 5 s (G14) and reading costs a quarter of the time at most, up to about 150,000 such
+ * targets (6.5 microseconds each). Beyond that cycles grow longer, slowly.
  */
 export class Pace {
   private startedAt = 0;
@@ -92,7 +100,9 @@ export class Pace {
     this.startedAt = this.now();
     this.readMs = 0;
   }
-  /** Longest that one round may read: half a cycle, so that other steps have their turn in between. */
+  /**
+   * Longest that one round may read: half a cycle, so that other steps have their turn in between.
+   */
   budgetMs(): number {
     return Math.min(LONGEST_BUDGET_MS, Math.max(BUDGET_MS, this.lastReadMs / 2));
   }

@@ -13,14 +13,20 @@ const AGAIN_MS = 1_000;
 /** The others find out by themselves, only later. */
 const LAST_WORD_MS = 2_000;
 
-/** This node's part in the spreading of partitions: it keeps what it is given, and tells the balancer of what it sees. */
+/**
+ * This node's part in the spreading of partitions: it keeps what it is given, and tells the
+ * balancer of what it sees.
+ */
 export class Balancing {
   private readonly stopped = new AbortController();
 
   /** `deps` is being made when this is: it is read later. */
   constructor(private readonly deps: () => Deps) {}
 
-  /** The node is there, and may have partitions; after its first sign of life. Tells the balancer until that has heard it. */
+  /**
+   * The node is there, and may have partitions; after its first sign of life. Tells the balancer
+   * until that has heard it.
+   */
   start(): void {
     const { heartbeat, partitions, nodes } = this.deps();
     heartbeat.partitions(nodes, {
@@ -52,8 +58,9 @@ export class Balancing {
   }
 
   /**
-   * What many nodes see at the same time; one of them runs a round itself. The balancer's workflow may be slow to do so: a process that was
-   * stopped keeps its polls open at the Temporal server, and takes with it whatever task is given to them.
+   * What many nodes see at the same time; one of them runs a round itself. The balancer's workflow
+   * may be slow to do so: a process that was stopped keeps its polls open at the Temporal server,
+   * and takes with it whatever task is given to them.
    */
   private async tellOnce(): Promise<void> {
     const { pool, node, log } = this.deps();

@@ -1,4 +1,7 @@
-/** What this process's sweeper found since its start; `strandedHalves` is the last look's number and should stay 0. */
+/**
+ * What this process's sweeper found since its start; `strandedHalves` is the last look's number and
+ * should stay 0.
+ */
 export interface SweepCounts {
   rounds: number;
   failures: number;

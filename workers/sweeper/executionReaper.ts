@@ -2,7 +2,10 @@ import { reapExecutions } from '../../postgres/executions/reap';
 import type { Pool } from '../../postgres/pool';
 import type { SweepCounts } from './counts';
 
-/** What is days old can wait for the next look; one that found something goes on with the next round. */
+/**
+ * What is days old can wait for the next look; one that found something goes on with the next
+ * round.
+ */
 const EVERY_MS = 60_000;
 /** Of one round of the sweeper, in steps of milliseconds; at least one step. */
 const BUDGET_MS = 250;

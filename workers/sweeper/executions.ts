@@ -10,7 +10,10 @@ type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 /** Woken at once by a node that comes; the others find it at their next roll call. */
 const MOST_WAITING = 1_000;
 
-/** This node has come: executions that found none, or too few, look again. Never throws: their requeue interval is the net (E8). */
+/**
+ * This node has come: executions that found none, or too few, look again. Never throws: their
+ * requeue interval is the net (E8).
+ */
 export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Deps): Promise<void> => {
   try {
     const failure = await wakeExecutions(temporal, prefix, await executionsWantingNodes(pool, MOST_WAITING));
@@ -32,8 +35,9 @@ interface ExecutionSweepSettings {
 }
 
 /**
- * The sweeper's part: executions whose workflow did not look when it should have, which after a restart of everything are all that are open
- * (E7). They are resumed some at a time, and only after the start-up delay, so that nodes can come back first.
+ * The sweeper's part: executions whose workflow did not look when it should have, which after a
+ * restart of everything are all that are open (E7). They are resumed some at a time, and only after
+ * the start-up delay, so that nodes can come back first.
  */
 export class ExecutionSweep {
   private readonly startedAt = performance.now();

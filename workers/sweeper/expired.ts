@@ -20,7 +20,10 @@ interface ExpiredOptions {
 
 const MOST_LEADERS = 200;
 
-/** Wakes leaders and queuers that were silent past their lease; those that take no turn then, less and less often. */
+/**
+ * Wakes leaders and queuers that were silent past their lease; those that take no turn then, less
+ * and less often.
+ */
 export class Expired {
   private readonly silentLeaders = new Silence<LastTurn & { leaderId: number }>(({ leaderId }) => leaderId);
   private readonly silentQueuers = new Silence<LastTurn & { queuerId: number }>(({ queuerId }) => queuerId);

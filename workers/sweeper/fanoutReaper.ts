@@ -5,16 +5,25 @@ import type { SweepCounts } from './counts';
 
 const DAY_MS = 86_400_000;
 
-/** Two intervals (D14): an open one is forgotten by its producer, a sealed one may still wait for slow consumers. */
+/**
+ * Two intervals (D14): an open one is forgotten by its producer, a sealed one may still wait for
+ * slow consumers.
+ */
 export const DEFAULT_REAP: ReapIntervals = {
   openIdleMs: 7 * DAY_MS,
   sealedIdleMs: 30 * DAY_MS,
   keepEndedMs: 7 * DAY_MS,
 };
-/** What is days old can wait for the next look; one that found something goes on with the next round. */
+/**
+ * What is days old can wait for the next look; one that found something goes on with the next
+ * round.
+ */
 const EVERY_MS = 60_000;
 
-/** The sweeper's step for fan-outs: bounded work a round. Messages that it writes are found by the notifications' step. */
+/**
+ * The sweeper's step for fan-outs: bounded work a round. Messages that it writes are found by the
+ * notifications' step.
+ */
 export class FanoutReaper {
   private nextAt = 0;
 

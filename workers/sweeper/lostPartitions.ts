@@ -13,7 +13,10 @@ type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {
   nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
 };
 
-/** The sweeper's part in balancing: partitions that somebody could have and nobody holds, or that were to be given up long ago. */
+/**
+ * The sweeper's part in balancing: partitions that somebody could have and nobody holds, or that
+ * were to be given up long ago.
+ */
 export class LostPartitions {
   private readonly patience = new Patience();
 

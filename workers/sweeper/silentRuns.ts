@@ -33,13 +33,17 @@ const MOST = 200;
 
 interface Overdue extends Who {
   since: number;
-  /** What the store says of its last sign of life; another one than before, and its silence begins anew. */
+  /**
+   * What the store says of its last sign of life; another one than before, and its silence begins
+   * anew.
+   */
   mark: string | null;
 }
 
 /**
- * The workflows that owe a sign of life, one kind beside the other. Leaders and queuers: the store keeps since when. Of the others it says that
- * work is overdue; since when, this process remembers. A test goes through the list of workflow types: each has its way in here.
+ * The workflows that owe a sign of life, one kind beside the other. Leaders and queuers: the store
+ * keeps since when. Of the others it says that work is overdue; since when, this process remembers.
+ * A test goes through the list of workflow types: each has its way in here.
  */
 export class SilentRuns {
   private readonly overdue = new Map<string, Overdue>();
@@ -53,7 +57,18 @@ export class SilentRuns {
   /** What the sweeper found in this round; who of a kind is not named any more has moved on. */
   noteNotifier(isOverdue: boolean): void {
     const { temporal, prefix } = this.deps;
-    this.note('notifier', isOverdue ? [{ ...who('notifier', notifierWorkflowId(prefix)), takesTurns: false, wake: () => wakeNotifier(temporal, prefix) }] : []); // prettier-ignore
+    this.note(
+      'notifier',
+      isOverdue
+        ? [
+            {
+              ...who('notifier', notifierWorkflowId(prefix)),
+              takesTurns: false,
+              wake: () => wakeNotifier(temporal, prefix),
+            },
+          ]
+        : [],
+    );
   }
 
   noteMonitors(handlers: readonly string[]): void {
@@ -75,17 +90,30 @@ export class SilentRuns {
     this.note('balancer', isOverdue ? [one] : []);
   }
 
-  /** `due`: found in this round. One stays until it took a turn: the store gives each that was found a while. */
+  /**
+   * `due`: found in this round. One stays until it took a turn: the store gives each that was found
+   * a while.
+   */
   async noteExecutions(due: readonly string[]): Promise<void> {
     const { pool, temporal, prefix } = this.deps;
-    const known = [...this.overdue.values()].filter(({ type }) => type === 'execution').map(({ workflowId }) => workflowId.slice(executionWorkflowId(prefix, '').length)); // prettier-ignore
+    const known = [...this.overdue.values()]
+      .filter(({ type }) => type === 'execution')
+      .map(({ workflowId }) => workflowId.slice(executionWorkflowId(prefix, '').length));
     const ids = [...new Set([...known, ...due])].slice(0, MOST);
     const turns = ids.length === 0 ? [] : await executionTurns(pool, ids);
     const stay = turns.filter(({ id, turn }) => {
       const before = this.overdue.get(executionWorkflowId(prefix, id));
       return due.includes(id) || before?.mark === turn;
     });
-    this.note('execution', stay.map(({ id, turn }) => ({ ...who('execution', executionWorkflowId(prefix, id)), mark: turn, wake: () => wakeExecutions(temporal, prefix, [id]) })), this.startupDelayMs); // prettier-ignore
+    this.note(
+      'execution',
+      stay.map(({ id, turn }) => ({
+        ...who('execution', executionWorkflowId(prefix, id)),
+        mark: turn,
+        wake: () => wakeExecutions(temporal, prefix, [id]),
+      })),
+      this.startupDelayMs,
+    );
   }
 
   async list(): Promise<SilentRun[]> {

@@ -1,34 +1,50 @@
 /** What the server and the store say of an open run that was to do something. */
 export interface RunFacts {
-  /** Woken, or overdue, and nothing was heard of it since; of this run: one that has just begun is not silent yet. */
+  /**
+   * Woken, or overdue, and nothing was heard of it since; of this run: one that has just begun is
+   * not silent yet.
+   */
   silentMs: number;
   /** Nobody has taken up its pending workflow task for so long. */
   untakenMs: number;
   /** Pinned to a version that is not the current one. */
   isOfOtherVersion: boolean;
-  /** Its pending workflow task; null: it waits for something. `attempt`: 1 for one that has neither failed nor timed out. */
+  /**
+   * Its pending workflow task; null: it waits for something. `attempt`: 1 for one that has neither
+   * failed nor timed out.
+   */
   task: { isStarted: boolean; attempt: number } | null;
   /** Its activities in flight, and how many of them no worker has ever taken up. */
   activities: number;
   untaken: number;
-  /** It answers a wake with a turn whatever its activities do (leader, queuer); others wait for theirs. */
+  /**
+   * It answers a wake with a turn whatever its activities do (leader, queuer); others wait for
+   * theirs.
+   */
   takesTurns: boolean;
 }
 
 export interface StuckLimits {
-  /** A run of a living version takes up its task long before: a dead worker's sticky queue costs 2 s. */
+  /**
+   * A run of a living version takes up its task long before: a dead worker's sticky queue costs 2
+   * s.
+   */
   versionMs: number;
   /** A run is expected to be heard of within this. */
   silentMs: number;
-  /** A workflow task that failed or timed out so often: its history does not replay, or is too long for the time. One less is bad luck. */
+  /**
+   * A workflow task that failed or timed out so often: its history does not replay, or is too long
+   * for the time. One less is bad luck.
+   */
   attempts: number;
 }
 
 export const STUCK_LIMITS: StuckLimits = { versionMs: 4_000, silentMs: 60_000, attempts: 5 };
 
 /**
- * Says why a run will not get on by itself; null: it may. A run whose workers are only slow must stay: its task waits to be taken up (nobody
- * polls, and nobody would poll for the next run either), or has timed out once.
+ * Says why a run will not get on by itself; null: it may. A run whose workers are only slow must
+ * stay: its task waits to be taken up (nobody polls, and nobody would poll for the next run
+ * either), or has timed out once.
  */
 export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;

@@ -30,11 +30,17 @@ export interface SilentRun {
 /** Between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
-/** A workflow begun anew is left alone for this long, doubled each time up to the last; who was well for that long begins at the first again. */
+/**
+ * A workflow begun anew is left alone for this long, doubled each time up to the last; who was well
+ * for that long begins at the first again.
+ */
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
 const PARALLEL = 8;
-/** `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED, PENDING_ACTIVITY_STATE_SCHEDULED. */
+/**
+ * `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED,
+ * PENDING_ACTIVITY_STATE_SCHEDULED.
+ */
 const PINNED = 1;
 const STARTED = 2;
 const SCHEDULED = 1;
@@ -59,10 +65,11 @@ interface Memory {
 }
 
 /**
- * The heal of runs that do not get on: a history that does not replay, a version without workers, a signal that nobody can read, a bug.
- * Nothing of a run is worth keeping (every fact is in the store, and the next run's first turn adopts what it finds), so it is terminated and
- * begun anew, with today's code and without a replay. What a submission of it has in flight ends by itself, and its true answer counts.
- * A mistake costs a run.
+ * The heal of runs that do not get on: a history that does not replay, a version without workers, a
+ * signal that nobody can read, a bug. Nothing of a run is worth keeping (every fact is in the
+ * store, and the next run's first turn adopts what it finds), so it is terminated and begun anew,
+ * with today's code and without a replay. What a submission of it has in flight ends by itself, and
+ * its true answer counts. A mistake costs a run.
  */
 export class StuckRuns {
   private readonly memories = new Map<string, Memory>();
@@ -131,7 +138,8 @@ export class StuckRuns {
     memory.lookAt = now + (memory.isOfOtherVersion ? LOOK_AT_VERSION_MS : LOOK_MS);
     if (run === null) return false;
     memory.untakenSince = run.task?.isStarted === false ? (memory.untakenSince ?? now) : null;
-    // The version reaches the queues some time after it became the current one: a look before that changed nothing.
+    // The version reaches the queues some time after it became the current one: a look before that
+    // changed nothing.
     if (run.isOfOtherVersion && run.task === null) await silent.wake();
     const silentMs = Math.min(silent.silentMs, now - memory.since);
     const untakenMs = memory.untakenSince === null ? 0 : now - memory.untakenSince;
@@ -151,7 +159,17 @@ export class StuckRuns {
         if (!(error instanceof WorkflowNotFoundError)) throw error; // it has ended by itself
       });
     const { runId, buildId } = run;
-    this.options.log.warn({ type, workflowId, runId, reason, silentMs: Math.round(silentMs), ...(buildId === '' ? {} : { version: buildId }) }, 'a run was stuck: terminated, and begun anew'); // prettier-ignore
+    this.options.log.warn(
+      {
+        type,
+        workflowId,
+        runId,
+        reason,
+        silentMs: Math.round(silentMs),
+        ...(buildId === '' ? {} : { version: buildId }),
+      },
+      'a run was stuck: terminated, and begun anew',
+    );
     await wake();
   }
 
@@ -211,7 +229,10 @@ export class StuckRuns {
 
 interface Run {
   runId: string;
-  /** By the clocks of server and process, which may differ: an upper bound for how long it can have been silent. */
+  /**
+   * By the clocks of server and process, which may differ: an upper bound for how long it can have
+   * been silent.
+   */
   ageMs: number;
   /** Of the version that it is pinned to; empty: of none. */
   buildId: string;

@@ -26,11 +26,14 @@ import { StuckRuns } from './stuckRuns';
 import { noCounts } from './counts';
 
 /**
- * The net under the ring protocol (store.md section 1): finds what a lost ring, a dead client or a dead leader left behind, and rings it.
+ * The net under the ring protocol (store.md section 1): finds what a lost ring, a dead client or a
+ * dead leader left behind, and rings it.
  *
- * A timer loop in every worker, one at a time working under a lease; not a workflow: a workflow that waits for ever and looks every two
- * seconds costs two Temporal actions a round for ever, grows a history, and keeps a time-skipping server from skipping. It needs no
- * fencing either: all it does is lower due times, wake and delete what is over, which two may do at once (store.md section 3).
+ * A timer loop in every worker, one at a time working under a lease; not a workflow: a workflow
+ * that waits for ever and looks every two seconds costs two Temporal actions a round for ever,
+ * grows a history, and keeps a time-skipping server from skipping. It needs no fencing either: all
+ * it does is lower due times, wake and delete what is over, which two may do at once (store.md
+ * section 3).
  */
 export interface SweeperOptions {
   pool: Pool;
@@ -55,15 +58,26 @@ export interface SweeperOptions {
 
 const RESOURCE = 'sweeper';
 const ROUND_MS = 2_000;
-/** A dead sweeper's successor begins after this. A longer round would only let two sweep at once, which is harmless. */
+/**
+ * A dead sweeper's successor begins after this. A longer round would only let two sweep at once,
+ * which is harmless.
+ */
 const LEASE_MS = 8_000;
 const PAGE = 5_000;
-/** Newest tasks looked at in a round, and how far back: longer than a transaction is usually open. */
+/**
+ * Newest tasks looked at in a round, and how far back: longer than a transaction is usually open.
+ */
 const RECENT = 10_000;
 const RECENT_MS = 20_000;
-/** Longest that one round reads open batches, leaders, delayed tasks; the next round goes on where it stopped. Queued ones: `Pace`. */
+/**
+ * Longest that one round reads open batches, leaders, delayed tasks; the next round goes on where
+ * it stopped. Queued ones: `Pace`.
+ */
 const OTHER_BUDGET_MS = 50;
-/** Targets in one ring, and targets due later that are rung in a round to see whether they filled up. */
+/**
+ * Targets in one ring, and targets due later that are rung in a round to see whether they filled
+ * up.
+ */
 const RING = 500;
 const SAMPLE = 200;
 const EXPIRED_TASKS = 20_000;
@@ -180,7 +194,9 @@ export class Sweeper {
     this.options.log.info({ leaders: leaders.length }, 'sweeper: woke leaders whose lease had passed');
   }
 
-  /** The newest tasks, with those of the last rounds once more: transactions commit out of order. */
+  /**
+   * The newest tasks, with those of the last rounds once more: transactions commit out of order.
+   */
   private async sweepRecent(): Promise<void> {
     const page = await sweep.sweepRecent(this.options.pool, this.recent[0]?.newestSeq ?? 0, RECENT);
     this.recent.push({ newestSeq: page.newestSeq, at: performance.now() });
@@ -200,7 +216,8 @@ export class Sweeper {
       return page.next !== null;
     });
     this.pace.took(performance.now() - startedAt, this.queued === 0);
-    // Not forgotten, but full since, maybe: a sample of them, or a backlog with a long linger would cost a ring a target and round.
+    // Not forgotten, but full since, maybe: a sample of them, or a backlog with a long linger would
+    // cost a ring a target and round.
     await this.ring(sampleOf(later, SAMPLE));
   }
 
@@ -261,7 +278,10 @@ export class Sweeper {
     this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
   }
 
-  /** Where no live worker serves the handler, the monitor could only wait, and each wake would grow its history. */
+  /**
+   * Where no live worker serves the handler, the monitor could only wait, and each wake would grow
+   * its history.
+   */
   private async wakeMonitors(): Promise<void> {
     const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
     const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, NODE_LIVE_MS);

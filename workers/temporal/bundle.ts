@@ -2,7 +2,9 @@ import path from 'node:path';
 import type { BundleOptions } from '@temporalio/worker';
 import type { TemporalPlugs } from './plugs';
 
-/** Built by `npm run build`, so that a worker starts without a bundler (and a container needs none). */
+/**
+ * Built by `npm run build`, so that a worker starts without a bundler (and a container needs none).
+ */
 export const BUNDLE_FILE = path.join(__dirname, '..', 'workflow-bundle.js');
 export const WORKFLOWS_PATH = path.join(__dirname, '..', '..', 'workflows');
 
@@ -25,7 +27,10 @@ export const changesWorkflows = ({ dataConverter, interceptors }: TemporalPlugs)
   dataConverter?.failureConverterPath !== undefined ||
   (interceptors?.workflowModules ?? []).length > 0;
 
-/** A user's modules get our copy of the SDK: with two, cancellation scopes and errors of one are strangers to the other. */
+/**
+ * A user's modules get our copy of the SDK: with two, cancellation scopes and errors of one are
+ * strangers to the other.
+ */
 const withOneSdk: NonNullable<BundleOptions['webpackConfigHook']> = (config) => ({
   ...config,
   resolve: {

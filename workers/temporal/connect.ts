@@ -7,7 +7,10 @@ import { checkSchema } from '../../postgres/migrating/migrate';
 import type { Pool } from '../../postgres/pool';
 import type { TemporalSettings } from '../config/config';
 
-/** How a start waits for servers that come up later, as they do when a machine or a compose project starts. */
+/**
+ * How a start waits for servers that come up later, as they do when a machine or a compose project
+ * starts.
+ */
 export interface Patience {
   log: Logger;
   /** From the first try, for each server. */
@@ -19,7 +22,10 @@ export interface Patience {
 const PAUSE_MS = 1_000;
 const SAY_EVERY_MS = 10_000;
 
-/** Waits until the database answers and has tables that this program can run on. Those that are too new for it are never waited for. */
+/**
+ * Waits until the database answers and has tables that this program can run on. Those that are too
+ * new for it are never waited for.
+ */
 export const awaitStore = async (pool: Pool, patience: Patience): Promise<void> => {
   const newer = await retried(
     () => checkSchema(pool),

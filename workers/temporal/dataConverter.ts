@@ -4,7 +4,10 @@ import { PAYLOAD_CONVERTER_PATH } from './bundle';
 import { LastResortCodec } from './lastResortCodec';
 import type { PluggedDataConverter } from './plugs';
 
-/** The data converter of a worker: the user's, and whatever that cannot read becomes a marker in place of an error. */
+/**
+ * The data converter of a worker: the user's, and whatever that cannot read becomes a marker in
+ * place of an error.
+ */
 export const workerDataConverter = (given: PluggedDataConverter | undefined): DataConverter => {
   const ours = { payloadConverterPath: PAYLOAD_CONVERTER_PATH }; // it has a last resort of its own
   if (given === undefined) return ours;

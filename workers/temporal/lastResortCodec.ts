@@ -4,14 +4,18 @@ import { unreadablePayload } from '../../workflows/unreadablePayload';
 import type { Unreadable } from '../../workflows/planning/unreadable';
 
 /**
- * A user's codecs, with a last resort: a payload that they, or the user's own payload converter, throw over becomes a marker. The SDK decodes
- * all that came for a run together, and the server repeats a workflow task that fails: one completion of a client without the codec, or one
- * that is garbled, would stop its run for ever.
+ * A user's codecs, with a last resort: a payload that they, or the user's own payload converter,
+ * throw over becomes a marker. The SDK decodes all that came for a run together, and the server
+ * repeats a workflow task that fails: one completion of a client without the codec, or one that is
+ * garbled, would stop its run for ever.
  *
  * What they throw on the way out is left as it is: that work is repeated.
  */
 export class LastResortCodec implements PayloadCodec {
-  /** `converter`: the user's own; null: ours, which does the same within the workflow sandbox, without reading twice. */
+  /**
+   * `converter`: the user's own; null: ours, which does the same within the workflow sandbox,
+   * without reading twice.
+   */
   constructor(
     private readonly codecs: readonly PayloadCodec[],
     private readonly converter: PayloadConverter | null,

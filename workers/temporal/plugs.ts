@@ -5,8 +5,9 @@ import type { ActivityInterceptorsFactory, WorkerInterceptors } from '@temporali
 /** What users plug into our use of Temporal. The names are the SDK's. */
 export interface TemporalPlugs {
   /**
-   * How arguments and results are written and read, such as with a codec that encrypts. Every process of an installation needs the same: workers,
-   * API, command line, clients, and the workers of workflows that use `muster/workflow`.
+   * How arguments and results are written and read, such as with a codec that encrypts. Every
+   * process of an installation needs the same: workers, API, command line, clients, and the workers
+   * of workflows that use `muster/workflow`.
    */
   dataConverter?: PluggedDataConverter | undefined;
   interceptors?: TemporalInterceptors | undefined;
@@ -23,7 +24,10 @@ export interface TemporalInterceptors {
   client?: Pick<ClientInterceptors, 'workflow'> | undefined;
   /** Of the worker's activities, each a factory. */
   activity?: ActivityInterceptorsFactory[] | undefined;
-  /** Modules that export `interceptors`, for the workflows: they are bundled with these when a worker starts. */
+  /**
+   * Modules that export `interceptors`, for the workflows: they are bundled with these when a
+   * worker starts.
+   */
   workflowModules?: string[] | undefined;
 }
 

@@ -5,7 +5,10 @@ import { HANDLER_ATTRIBUTE } from '../../workflows/definitions';
 const DEADLINE_MS = 10_000;
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 
-/** Registers what the leaders are started with. Where a worker may not (Temporal Cloud), it has to be done by hand: leaders start without it until then. */
+/**
+ * Registers what the leaders are started with. Where a worker may not (Temporal Cloud), it has to
+ * be done by hand: leaders start without it until then.
+ */
 export const registerSearchAttributes = async (
   connection: NativeConnection,
   namespace: string,

@@ -10,18 +10,25 @@ export interface TimerProbeOptions {
   log: Logger;
 }
 
-/** The timer that is measured, and what is late for it: servers look at their timers every 10 ms, or every second. */
+/**
+ * The timer that is measured, and what is late for it: servers look at their timers every 10 ms, or
+ * every second.
+ */
 const DELAY_MS = 100;
 const COARSE_MS = 400;
-/** By chance the first is in time: where the server looks once a second, it looks just then. The others begin right after such a look. */
+/**
+ * By chance the first is in time: where the server looks once a second, it looks just then. The
+ * others begin right after such a look.
+ */
 const TIMES = 3;
 const DEADLINE_MS = 10_000;
 const LOOK_MS = 25;
 
 /**
- * Measures once, at the start of a worker, how late the server fires a short timer, and warns where lingers and quiet periods under a second
- * cannot be kept. It starts a workflow that no worker serves with a delay, reads from its history when the delay ended, and terminates it: two
- * actions, three where the server is late. Never throws.
+ * Measures once, at the start of a worker, how late the server fires a short timer, and warns where
+ * lingers and quiet periods under a second cannot be kept. It starts a workflow that no worker
+ * serves with a delay, reads from its history when the delay ended, and terminates it: two actions,
+ * three where the server is late. Never throws.
  */
 export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<void> => {
   const { log } = options;
@@ -41,7 +48,10 @@ export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<vo
   }
 };
 
-/** How long the server took for a delay of `DELAY_MS`, by its own clock; null: another worker measures just now. */
+/**
+ * How long the server took for a delay of `DELAY_MS`, by its own clock; null: another worker
+ * measures just now.
+ */
 const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions): Promise<number | null> => {
   const temporal = new Client({ connection, namespace });
   const inTime = <T>(work: () => Promise<T>): Promise<T> => temporal.withDeadline(Date.now() + DEADLINE_MS, work);

@@ -4,7 +4,10 @@ import path from 'node:path';
 import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker';
 import { BUNDLE_FILE } from './bundle';
 
-/** Two versions of the worker side by side (DESIGN section 4, versions): leaders stay on the one they began with until they continue as new. */
+/**
+ * Two versions of the worker side by side (DESIGN section 4, versions): leaders stay on the one
+ * they began with until they continue as new.
+ */
 export interface Versioning {
   deploymentName: string;
   buildId: string;
@@ -18,7 +21,10 @@ export const packageVersion = (): string => {
   }
 };
 
-/** Changes with the workflow code, a user's converters and interceptors in it included, and with nothing else: `0.1.0-4f2a91c0d3e7`. */
+/**
+ * Changes with the workflow code, a user's converters and interceptors in it included, and with
+ * nothing else: `0.1.0-4f2a91c0d3e7`.
+ */
 export const defaultBuildId = (bundle: WorkflowBundleOption = { codePath: BUNDLE_FILE }): string => {
   const version = packageVersion();
   if ('codePath' in bundle && !existsSync(bundle.codePath)) return version;
@@ -26,7 +32,10 @@ export const defaultBuildId = (bundle: WorkflowBundleOption = { codePath: BUNDLE
   return `${version}-${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 };
 
-/** New workflow runs go to this version from now on. The server knows it only once a worker of it has polled: tried again meanwhile. */
+/**
+ * New workflow runs go to this version from now on. The server knows it only once a worker of it
+ * has polled: tried again meanwhile.
+ */
 export const setCurrentVersion = async (
   connection: NativeConnection,
   namespace: string,

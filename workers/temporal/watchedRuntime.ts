@@ -15,8 +15,9 @@ export interface WatchedRuntimeOptions {
 }
 
 /**
- * Installs the SDK's runtime; where health is served, its counters are read: at the address given, else at a free port of this machine.
- * Returns undefined where they cannot be: the process's own runtime serves its metrics where this one does not know.
+ * Installs the SDK's runtime; where health is served, its counters are read: at the address given,
+ * else at a free port of this machine. Returns undefined where they cannot be: the process's own
+ * runtime serves its metrics where this one does not know.
  */
 export const installWatchedRuntime = async (options: WatchedRuntimeOptions): Promise<PollWatch | undefined> => {
   const { log, sdkMetricsAddress, servesHealth, sharesRuntime: shared = false, onPoisoned } = options;

@@ -7,8 +7,9 @@ import { BUNDLE_FILE, bundleSource, changesWorkflows } from './bundle';
 import type { TemporalPlugs } from './plugs';
 
 /**
- * The workflows of a worker: the prebuilt bundle where there is one, unless the user plugs code into them; then (and when running from TypeScript
- * in tests) they are bundled now, which takes some seconds. Throws a `MusterError` where that fails.
+ * The workflows of a worker: the prebuilt bundle where there is one, unless the user plugs code
+ * into them; then (and when running from TypeScript in tests) they are bundled now, which takes
+ * some seconds. Throws a `MusterError` where that fails.
  */
 export const workflowBundle = async (plugs: TemporalPlugs, log: Logger): Promise<WorkflowBundleOption> => {
   const isOwn = changesWorkflows(plugs);

@@ -1,8 +1,9 @@
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
- * A bug in a workflow's code, and a history that today's code cannot replay, cost a run and not the installation: everything is in the store, and
- * the sweeper begins the next run. By default their workflow task is tried again for ever. Of every type: a new one is no exception.
+ * A bug in a workflow's code, and a history that today's code cannot replay, cost a run and not the
+ * installation: everything is in the store, and the sweeper begins the next run. By default their
+ * workflow task is tried again for ever. Of every type: a new one is no exception.
  */
 export const WORKFLOW_FAILURES: Pick<WorkerOptions, 'workflowFailureErrorTypes'> = {
   workflowFailureErrorTypes: { '*': ['Error'] },

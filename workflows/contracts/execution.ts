@@ -4,7 +4,9 @@ import { count, plainName, time } from './words';
 /** The request as its users write it (E1): snake_case, as the result document (E13) is. */
 
 const names = (max: number) => plainName(max);
-const uuid = z.string().regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'expected a UUID'); // prettier-ignore
+const uuid = z
+  .string()
+  .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, 'expected a UUID');
 export const executionId = uuid.describe('The request_id of its acceptance');
 
 const config = z.strictObject({

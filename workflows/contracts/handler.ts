@@ -16,7 +16,9 @@ export const leaderView = z
   .meta({ id: 'Leader' });
 export type LeaderView = z.infer<typeof leaderView>;
 
-/** A workflow that was woken, or whose work is overdue, long ago, and that has done nothing since. */
+/**
+ * A workflow that was woken, or whose work is overdue, long ago, and that has done nothing since.
+ */
 export const standing = z
   .object({
     kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution']),
@@ -31,7 +33,9 @@ export type Standing = z.infer<typeof standing>;
 const stateCounts = z.object(
   Object.fromEntries(Object.keys(TASK_STATES).map((state) => [state, count])) as Record<TaskState, typeof count>,
 );
-const reasonCounts = z.custom<Partial<Record<FlushReason, number>>>().meta({ type: 'object', additionalProperties: { type: 'integer' } }); // prettier-ignore
+const reasonCounts = z
+  .custom<Partial<Record<FlushReason, number>>>()
+  .meta({ type: 'object', additionalProperties: { type: 'integer' } });
 
 export const handlerStatus = z
   .object({

@@ -91,7 +91,9 @@ export const queuerSettings = z
 /** What becomes of the batch that halts a lane (C19). */
 export const laneFix = z
   .union([
-    z.strictObject({ as: z.enum(['applied', 'again']).describe('Of unknown outcome: it was applied; or send it again') }), // prettier-ignore
+    z.strictObject({
+      as: z.enum(['applied', 'again']).describe('Of unknown outcome: it was applied; or send it again'),
+    }),
     z.strictObject({ items: z.array(taskInput).min(1).max(10_000).describe('In place of those of an invalid one') }),
   ])
   .meta({ id: 'LaneFix' });

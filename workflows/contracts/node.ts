@@ -12,17 +12,21 @@ export const nodeView = z
     batch: z.boolean().describe('Answers roll calls of executions (E3)'),
     functions: z.array(z.string()).describe('What it can run'),
     version: z.string(),
-    alive: z.boolean().describe('Seen within the last 30 s. Its leases do not wait so long: they end by their own times'),
+    alive: z
+      .boolean()
+      .describe('Seen within the last 30 s. Its leases do not wait so long: they end by their own times'),
     seenMs: ms.describe('Since its last sign of life'),
     startedAt: time,
     draining: z.boolean().describe('Its process is stopping'),
     drained: z.boolean().describe('By an operator: it is to have no partitions'),
     partitions: count.describe('How many it holds: leases that have not passed'),
     load: count.describe('Batches that ended in the last minute and whose last call it made'),
-    inFlight: count.describe('Calls that it began and that may still be under way (B5); one that was killed keeps them until their deadline, or until they are taken over'),
+    inFlight: count.describe(
+      'Calls that it began and that may still be under way (B5); one that was killed keeps them until their deadline, or until they are taken over',
+    ),
     processing: count.describe('Partitions that those calls belong to, held by it or not (B5)'),
   })
-  .meta({ id: 'Node' }); // prettier-ignore
+  .meta({ id: 'Node' });
 export type NodeView = z.infer<typeof nodeView>;
 
 export const PARTITION_STATES = ['held', 'revoked', 'kept', 'expired', 'free'] as const;

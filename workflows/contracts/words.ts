@@ -14,19 +14,30 @@ export const batchId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).desc
 /** NUL cannot be stored. */
 const STORABLE = '^[^\\u0000]*$';
 export const name = (max: number) => z.string().min(1).max(max);
-export const plainName = (max: number) => z.string().min(1).max(max).regex(new RegExp(STORABLE), 'expected text without NUL'); // prettier-ignore
+export const plainName = (max: number) =>
+  z.string().min(1).max(max).regex(new RegExp(STORABLE), 'expected text without NUL');
 
 export const handlerName = plainName(64).describe('A handler of the config file');
 export const taskId = plainName(256).describe('Yours, unique: the same id with the same content is the same task');
 export const targetKey = plainName(512).describe('Batch key, computed by the handler from the payload');
 export const service = plainName(512).describe('What is ordered; its queue is a lane');
 export const reason = z.string().max(1_000).describe('Shown by status, targets and explain');
-export const pageLimit = (fallback: number, max = 1_000) => z.number().int().min(1).max(max).default(fallback).describe(`Entries of a page, at most ${max}`); // prettier-ignore
+export const pageLimit = (fallback: number, max = 1_000) =>
+  z.number().int().min(1).max(max).default(fallback).describe(`Entries of a page, at most ${max}`);
 
-/** Who is told: a webhook (signed, `callbacks.allow` of the workers permitting) or a workflow's signal. */
+/**
+ * Who is told: a webhook (signed, `callbacks.allow` of the workers permitting) or a workflow's
+ * signal.
+ */
 export const callback = z
   .union([
-    z.strictObject({ url: z.string().max(2_000).regex(/^https?:\/\//).describe('Gets a signed POST') }), // prettier-ignore
+    z.strictObject({
+      url: z
+        .string()
+        .max(2_000)
+        .regex(/^https?:\/\//)
+        .describe('Gets a signed POST'),
+    }),
     z.strictObject({
       workflowId: plainName(1_000),
       runId: plainName(1_000).optional(),

@@ -1,4 +1,7 @@
-/** What a JSON text must be so that it can be stored and read again without loss; the same for the library, the command line and HTTP. Pure. */
+/**
+ * What a JSON text must be so that it can be stored and read again without loss; the same for the
+ * library, the command line and HTTP. Pure.
+ */
 
 /** Deepest nesting of arrays and objects in a payload. */
 export const MAX_JSON_DEPTH = 100;
@@ -8,7 +11,10 @@ const BACKSLASH = 92;
 const OPENING: ReadonlySet<number> = new Set([91, 123]);
 const CLOSING: ReadonlySet<number> = new Set([93, 125]);
 
-/** Returns the deepest nesting of arrays and objects, read without parsing; stops early above `limit`. */
+/**
+ * Returns the deepest nesting of arrays and objects, read without parsing; stops early above
+ * `limit`.
+ */
 export const depthOf = (text: string, limit = MAX_JSON_DEPTH): number => {
   if (text.length <= limit) return 0; // too short to be any deeper: what is asked is whether the limit holds
   let depth = 0;
@@ -33,14 +39,18 @@ export interface LossyNumber {
   number: string;
 }
 
-/** A text without any of this holds no number that could lose digits: most texts need no second look. */
+/**
+ * A text without any of this holds no number that could lose digits: most texts need no second
+ * look.
+ */
 const SUSPECT = /\d{16}|[eE]\+?\d{2}/;
 /** Texts, numbers, and the characters that give a value its place. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},:]/gs;
 
 /**
- * Returns the first number of a valid JSON text that would be another one once it is read: a whole number above 2^53 that no double holds, or
- * one too large for any. Fractions are rounded as everywhere.
+ * Returns the first number of a valid JSON text that would be another one once it is read: a whole
+ * number above 2^53 that no double holds, or one too large for any. Fractions are rounded as
+ * everywhere.
  */
 export const lossyNumber = (text: string): LossyNumber | null => {
   if (!SUSPECT.test(text)) return null;

@@ -1,21 +1,42 @@
-/** From when on what does not move is said to stand still: by `verify`, `status`, `explain`, `/healthz` and the metrics alike. */
+/**
+ * From when on what does not move is said to stand still: by `verify`, `status`, `explain`,
+ * `/healthz` and the metrics alike.
+ */
 
-/** A wake is answered by a turn within a second, after a lost worker within some; the sweeper repeats it every few seconds. */
+/**
+ * A wake is answered by a turn within a second, after a lost worker within some; the sweeper
+ * repeats it every few seconds.
+ */
 export const UNANSWERED_MS = 30_000;
 
-/** A call ends at its deadline; what a lost process left is taken over after its heartbeats have stopped. */
+/**
+ * A call ends at its deadline; what a lost process left is taken over after its heartbeats have
+ * stopped.
+ */
 export const OVERDUE_CALL_MS = 45_000;
 
-/** Due work that a monitor, the notifier, the balancer or an execution has left alone for so long, without any other sign of it, stands still. */
+/**
+ * Due work that a monitor, the notifier, the balancer or an execution has left alone for so long,
+ * without any other sign of it, stands still.
+ */
 export const STANDING_MS = 60_000;
 
-/** A long poll comes back within a minute, with work or without. An open one without an answer for this much longer hangs. */
+/**
+ * A long poll comes back within a minute, with work or without. An open one without an answer for
+ * this much longer hangs.
+ */
 export const POLL_HANGS_MS = 75_000;
 
-/** Polls that were refused, or workflow tasks that failed, for so long, and none in between that went well. */
+/**
+ * Polls that were refused, or workflow tasks that failed, for so long, and none in between that
+ * went well.
+ */
 export const POLL_REFUSED_MS = 30_000;
 
-/** A worker process without an answer of Temporal for so long is of no use, whatever its own state. A restart of a server takes less. */
+/**
+ * A worker process without an answer of Temporal for so long is of no use, whatever its own state.
+ * A restart of a server takes less.
+ */
 export const TEMPORAL_SILENT_MS = 30_000;
 
 /** The same of the database: above a failover of a few seconds. */

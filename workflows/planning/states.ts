@@ -1,12 +1,14 @@
 /**
- * The states of a task and of a batch, and why a batch closed. One place; SQL stores the numbers (`postgres/migrations`), people see the names.
+ * The states of a task and of a batch, and why a batch closed. One place; SQL stores the numbers
+ * (`postgres/migrations`), people see the names.
  *
  *     created ──claim──▶ batched ──mark──▶ in-progress ──settle──▶ succeeded · failed · dead
  *        ▲                  │                  │  ├──────────────▶ unknown ──resolve──▶ succeeded · failed · created
  *        │                  └── handed back ───┘  └── retry, refused handler: created again
  *        └── redrive of failed, dead, unknown          cancel of created ▶ cancelled
  *
- * `batched` and `in-progress` are one stored number: a batch is in progress when an attempt was marked (attempt > 0).
+ * `batched` and `in-progress` are one stored number: a batch is in progress when an attempt was
+ * marked (attempt > 0).
  */
 export const TASK_STATES = {
   created: 0,
@@ -20,7 +22,9 @@ export const TASK_STATES = {
 } as const;
 export type TaskState = keyof typeof TASK_STATES;
 
-/** `dissolved` (stored 7): every member went elsewhere: put back, or into the halves of a bisect. */
+/**
+ * `dissolved` (stored 7): every member went elsewhere: put back, or into the halves of a bisect.
+ */
 export const BATCH_STATES = { open: 1, unknown: 3, succeeded: 4, failed: 5, dead: 6, dissolved: 7 } as const;
 export type BatchState = keyof typeof BATCH_STATES;
 
@@ -59,6 +63,9 @@ export const batchStateName = (code: number): BatchState => nameIn(batchStateNam
 export const flushReasonName = (code: number): FlushReason => nameIn(flushReasonNames, 'flush reason', code);
 export const leaderStateName = (code: number): LeaderState => nameIn(leaderStateNames, 'leader state', code);
 
-/** A terminal task never changes again except by redrive (H9). `unknown` is not terminal: it waits for `resolve`. */
+/**
+ * A terminal task never changes again except by redrive (H9). `unknown` is not terminal: it waits
+ * for `resolve`.
+ */
 export const isTerminal = (state: TaskState): boolean =>
   state === 'succeeded' || state === 'failed' || state === 'dead' || state === 'cancelled';

@@ -1,4 +1,7 @@
-/** Stands for a value from outside that this worker cannot read. Plain data, so that it can be handed on like any other value. */
+/**
+ * Stands for a value from outside that this worker cannot read. Plain data, so that it can be
+ * handed on like any other value.
+ */
 export interface Unreadable {
   musterUnreadable: string;
   /** How its payload says that it is encoded. */

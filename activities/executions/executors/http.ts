@@ -8,9 +8,11 @@ import { nodeFailure } from './types';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Calls a URL per item: the function `http`, its method the verb, the first argument the URL, the second the body, the others headers
- * (`name: value`). Standard output is the body of the answer; exit code 0 for 2xx, else the status with it on stderr. Only hosts that the operator
- * allows, redirects are not followed. The item's idempotency key goes with each call, the same one at every attempt.
+ * Calls a URL per item: the function `http`, its method the verb, the first argument the URL, the
+ * second the body, the others headers (`name: value`). Standard output is the body of the answer;
+ * exit code 0 for 2xx, else the status with it on stderr. Only hosts that the operator allows,
+ * redirects are not followed. The item's idempotency key goes with each call, the same one at every
+ * attempt.
  */
 export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
   const verb = method.toUpperCase();
@@ -23,10 +25,18 @@ export const httpExecutor = (allow: readonly string[], { method, limits }: MakeE
       if (url === null || !['http:', 'https:'].includes(url.protocol))
         return nodeFailure(`arguments[0]: expected an http or https URL, got ${target ?? 'nothing'}`);
       if (!isAllowedHost(allow, url))
-        return nodeFailure(`the host ${url.host} is not allowed here: executions.httpAllow of the node's config names ${allow.join(', ')}`); // prettier-ignore
+        return nodeFailure(
+          `the host ${url.host} is not allowed here: executions.httpAllow of the node's config names ${allow.join(', ')}`,
+        );
       const headers = { ...headersOf(rest), 'idempotency-key': `${executionId}/${position}` };
       try {
-        const answer = await request(url, { method: verb as 'GET', body: body ?? null, headers, signal, dispatcher: agent }); // prettier-ignore
+        const answer = await request(url, {
+          method: verb as 'GET',
+          body: body ?? null,
+          headers,
+          signal,
+          dispatcher: agent,
+        });
         return await outcomeOf(answer.statusCode, answer.body, limits.stdoutBytes);
       } catch (error) {
         return { exitCode: 1, stdout: '', stderr: describeThrown(error) };

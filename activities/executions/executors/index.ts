@@ -18,11 +18,17 @@ export interface ExecutorSource {
   functionStore: string | null;
   /** Memory that one run of a module may grow to. */
   memoryBytes: number;
-  /** Hosts that the function `http` may call, as `callbacks.allow`; empty: none, and no such function. */
+  /**
+   * Hosts that the function `http` may call, as `callbacks.allow`; empty: none, and no such
+   * function.
+   */
   httpAllow: readonly string[];
 }
 
-/** The executor of a template on this node. A function that it does not have fails item by item, so that each keeps its reason (E6). */
+/**
+ * The executor of a template on this node. A function that it does not have fails item by item, so
+ * that each keeps its reason (E6).
+ */
 export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): Promise<Executor> => {
   const { functionId } = make;
   const registered = source.functions.get(functionId);

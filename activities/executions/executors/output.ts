@@ -1,4 +1,7 @@
-/** Storable text of at most `bytes` UTF-8 bytes: NUL becomes U+FFFD, and what is cut off is said. `total`: bytes there were, if more. */
+/**
+ * Storable text of at most `bytes` UTF-8 bytes: NUL becomes U+FFFD, and what is cut off is said.
+ * `total`: bytes there were, if more.
+ */
 export const cutOutput = (text: string, bytes: number, total = 0): string => {
   const buffer = Buffer.from(text.replaceAll('\0', '\ufffd'));
   if (buffer.length <= bytes) return buffer.toString();

@@ -9,7 +9,10 @@ export interface RunOutcome {
   /** Bytes that it wrote in all, where not all of them were kept. */
   stdoutBytes?: number;
   stderrBytes?: number;
-  /** The node could not run it as it should: no such function, the start failed, a limit ended it. The exit code says nothing then. */
+  /**
+   * The node could not run it as it should: no such function, the start failed, a limit ended it.
+   * The exit code says nothing then.
+   */
   nodeError?: string;
 }
 

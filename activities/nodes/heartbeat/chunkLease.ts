@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChunkMemory } from './shared';
 
 /**
- * The lease of a chunk, as its node holds it: renewed by the heartbeat thread at a third of its time, whatever the items do. The node takes itself
- * for out when its own monotonic clock passes the expiry, counted from before the statement was sent: so a process that was stopped and wakes
+ * The lease of a chunk, as its node holds it: renewed by the heartbeat thread at a third of its
+ * time, whatever the items do. The node takes itself for out when its own monotonic clock passes
+ * the expiry, counted from before the statement was sent: so a process that was stopped and wakes
  * starts nothing before it has been renewed.
  */
 export class ChunkLease {
@@ -28,7 +29,10 @@ export class ChunkLease {
     return !this.memory.isLost() && !signal.aborted;
   }
 
-  /** A lane begins an item, and ends it: what the heartbeat thread must know should the item never come back. */
+  /**
+   * A lane begins an item, and ends it: what the heartbeat thread must know should the item never
+   * come back.
+   */
   begin(lane: number, position: number): void {
     this.signOfLife();
     this.memory.begin(lane, position);

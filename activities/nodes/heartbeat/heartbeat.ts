@@ -15,7 +15,10 @@ const SIGN_MS = 200;
 const RESTART_MS = 1_000;
 /** Its last writes may take this long at a stop. */
 const STOP_MS = 5_000;
-/** Client-side: a connection that answers nothing any more is given up while there is still some lease left. */
+/**
+ * Client-side: a connection that answers nothing any more is given up while there is still some
+ * lease left.
+ */
 const QUERY_MS = 4_000;
 /** One line so often while Postgres is away. */
 const SAY_MS = 30_000;
@@ -35,8 +38,9 @@ export interface PartitionHearer {
 }
 
 /**
- * What proves that this process lives and holds its chunks, from a thread of its own that no function can block. The thread dies and stops
- * with the process, and gives up what the process holds when its main thread has given no sign of life for longer than an item may take.
+ * What proves that this process lives and holds its chunks, from a thread of its own that no
+ * function can block. The thread dies and stops with the process, and gives up what the process
+ * holds when its main thread has given no sign of life for longer than an item may take.
  */
 export class Heartbeat {
   private readonly signOfLife = new SignOfLife();
@@ -51,19 +55,26 @@ export class Heartbeat {
 
   constructor(private readonly options: HeartbeatOptions) {}
 
-  /** The node's sign of life, from now on every `everyMs`; called again to say something new of it. */
+  /**
+   * The node's sign of life, from now on every `everyMs`; called again to say something new of it.
+   */
   beat(row: NodeRow, everyMs: number, silenceMs: number): void {
     this.beating = { kind: 'beat', beat: { row, everyMs, silenceMs } };
     this.post(this.beating);
   }
 
-  /** Keeps the partitions that the node is given, and tells what they are; after the first `beat`. */
+  /**
+   * Keeps the partitions that the node is given, and tells what they are; after the first `beat`.
+   */
   partitions(terms: PartitionTerms, hear: PartitionHearer): void {
     this.keeping = { message: { kind: 'partitions', terms }, hear };
     this.post(this.keeping.message);
   }
 
-  /** Keeps a chunk that was asked for at `takenAtNs`, until its lease is ended. `lanes`: items at once. */
+  /**
+   * Keeps a chunk that was asked for at `takenAtNs`, until its lease is ended. `lanes`: items at
+   * once.
+   */
   hold(hold: Hold, lanes: number, takenAtNs: bigint): ChunkLease {
     const key = ++this.keys;
     const memory = ChunkMemory.create(lanes, takenAtNs + toNs(hold.leaseMs));

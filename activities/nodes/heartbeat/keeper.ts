@@ -6,7 +6,10 @@ import { recordResults } from '../../../postgres/executions/workItem';
 import type { Beat, FromThread, Hold, PartitionTerms } from './messages';
 import { ChunkMemory, nowNs, toNs } from './shared';
 
-/** Something that is written again and again: one write at a time, the next one `everyMs` after the last began. */
+/**
+ * Something that is written again and again: one write at a time, the next one `everyMs` after the
+ * last began.
+ */
 interface Due {
   nextAt: number;
   writing: boolean;
@@ -22,7 +25,10 @@ const ASKED_PART = 12;
 /** Behind the end of a silence: it is certain then, and not all nodes look at once. */
 const silenceLookMs = (): number => 50 + Math.random() * 300;
 
-/** The work of the heartbeat thread: keeps what this process holds for as long as its main thread may be busy, and no longer. */
+/**
+ * The work of the heartbeat thread: keeps what this process holds for as long as its main thread
+ * may be busy, and no longer.
+ */
 export class Keeper {
   private beat: (Beat & Due) | null = null;
   private readonly held = new Map<number, Held>();
@@ -35,7 +41,10 @@ export class Keeper {
     private readonly tell: (message: FromThread) => void,
   ) {}
 
-  /** The first sign of life is the main thread's; from here on they come from here. A later call says something new, and is written at once. */
+  /**
+   * The first sign of life is the main thread's; from here on they come from here. A later call
+   * says something new, and is written at once.
+   */
   setBeat(beat: Beat): void {
     // The same object: a write that is under way ends on it.
     this.beat = Object.assign(this.beat ?? { writing: false }, beat, { nextAt: 0 });
@@ -44,13 +53,20 @@ export class Keeper {
     this.partitions = { ...terms, nextAt: 0, writing: false, known: [], keptAt: null, askedAt: -Infinity };
   }
   hold(key: number, hold: Hold, memory: SharedArrayBuffer): void {
-    this.held.set(key, { ...hold, memory: new ChunkMemory(memory), nextAt: performance.now() + hold.leaseMs / 3, writing: false }); // prettier-ignore
+    this.held.set(key, {
+      ...hold,
+      memory: new ChunkMemory(memory),
+      nextAt: performance.now() + hold.leaseMs / 3,
+      writing: false,
+    });
   }
   drop(key: number): void {
     this.held.delete(key);
   }
 
-  /** Starts the writes that are due. `silentMs`: how long the main thread has given no sign of life. */
+  /**
+   * Starts the writes that are due. `silentMs`: how long the main thread has given no sign of life.
+   */
   look(silentMs: number): void {
     const { beat } = this;
     // A node whose main thread hangs is no node: it goes silent, and no roll call counts on it.
@@ -84,7 +100,10 @@ export class Keeper {
     return this.partitions === null ? everyMs : Math.min(everyMs, this.partitions.leaseMs / 3);
   }
 
-  /** Renews what it knows that it holds, then looks what it holds; and who else gives no sign of life. */
+  /**
+   * Renews what it knows that it holds, then looks what it holds; and who else gives no sign of
+   * life.
+   */
   private async keepPartitions(partitions: NonNullable<typeof this.partitions>): Promise<void> {
     const { leaseMs, known, keptAt } = partitions;
     if (this.beat === null) return;
@@ -98,7 +117,8 @@ export class Keeper {
     if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
     const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
     this.tell({ kind: 'partitions', seen, atNs: asked });
-    // Where something is asked back more may follow, a round at a time: the whole move is to end within a lease (B14).
+    // Where something is asked back more may follow, a round at a time: the whole move is to end
+    // within a lease (B14).
     if (held.some(({ revoked }) => revoked)) partitions.askedAt = now;
     if (now - partitions.askedAt < leaseMs) partitions.nextAt = Math.min(partitions.nextAt, now + leaseMs / ASKED_PART);
     const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
@@ -108,7 +128,10 @@ export class Keeper {
     partitions.nextAt = Math.min(partitions.nextAt, lookAt);
   }
 
-  /** For a lease nothing was written: it was stopped, or hung, and is perhaps taken for dead. Alive in the store first, then it says so (B14). */
+  /**
+   * For a lease nothing was written: it was stopped, or hung, and is perhaps taken for dead. Alive
+   * in the store first, then it says so (B14).
+   */
   private async comeBack(beat: Beat): Promise<void> {
     await touchNode(this.pool, beat.row);
     this.tell({ kind: 'back' });
@@ -121,8 +144,9 @@ export class Keeper {
   }
 
   /**
-   * The main thread hangs: whatever runs of this chunk has had more than its time, so it has failed (E6), which counts an attempt and so comes
-   * to an end; the lease is left to pass, and the rest goes to other nodes without one.
+   * The main thread hangs: whatever runs of this chunk has had more than its time, so it has failed
+   * (E6), which counts an attempt and so comes to an end; the lease is left to pass, and the rest
+   * goes to other nodes without one.
    */
   private async give(key: number, { chunk, itemMs, memory }: Held): Promise<void> {
     const stderr = `no answer within ${itemMs} ms, and its node hangs: the function blocks the process`;
@@ -138,5 +162,8 @@ export class Keeper {
   }
 }
 
-/** An item may block the main thread for all of its time; a lease on top, so that the main thread's own timer says so where it can. */
+/**
+ * An item may block the main thread for all of its time; a lease on top, so that the main thread's
+ * own timer says so where it can.
+ */
 const boundOf = ({ itemMs, leaseMs }: Hold): number => itemMs + leaseMs;

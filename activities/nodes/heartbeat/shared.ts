@@ -1,6 +1,7 @@
 /**
- * What a process's main thread and its heartbeat thread tell each other through shared memory, since a main thread that is blocked neither reads
- * nor sends a message. Times are of `process.hrtime`: the one monotonic clock that all threads have in common.
+ * What a process's main thread and its heartbeat thread tell each other through shared memory,
+ * since a main thread that is blocked neither reads nor sends a message. Times are of
+ * `process.hrtime`: the one monotonic clock that all threads have in common.
  */
 
 export const nowNs = (): bigint => process.hrtime.bigint();
@@ -23,7 +24,10 @@ export class SignOfLife {
 const LOST = 0n;
 const IDLE = -1;
 
-/** One chunk: until when its lease holds for certain, written by the heartbeat thread, and the items that run, written by the main thread. */
+/**
+ * One chunk: until when its lease holds for certain, written by the heartbeat thread, and the items
+ * that run, written by the main thread.
+ */
 export class ChunkMemory {
   private readonly lease: BigInt64Array;
   private readonly lanes: Int32Array;

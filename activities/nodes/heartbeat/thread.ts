@@ -5,7 +5,10 @@ import type { ThreadData, ToThread } from './messages';
 import { SignOfLife } from './shared';
 import { Silence } from './silence';
 
-/** The heartbeat thread of a worker process: its own event loop and its own connection, so that no work can block it. */
+/**
+ * The heartbeat thread of a worker process: its own event loop and its own connection, so that no
+ * work can block it.
+ */
 
 const LOOK_MS = 100;
 

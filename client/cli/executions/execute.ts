@@ -49,7 +49,7 @@ export const executeCommand = (): Command =>
       '--max-attempts <n>',
       "runs of an item at most (default and upper limit: the operator's, 10)",
       wholeOption(0, 1_000_000),
-    ) // prettier-ignore
+    )
     .option('--attribute <name=value>', 'only nodes that have it; may be repeated', collected)
     .option('--env <name=value>', 'variable of the function; may be repeated', collected)
     .option('--concurrency <n>', 'items that a node runs at once', wholeOption(1, 1_000))

@@ -67,7 +67,14 @@ const latest = async ({ options, out }: Session<Options>, client: Client): Promi
   out.answer(views, () =>
     table(
       ['execution', 'runs', 'state', 'done', 'of', 'message'],
-      views.map((view) => [view.id, `${view.functionId}/${view.method}`, view.state, view.counts.done + view.counts.permanentlyFailed, view.items, view.message ?? '']), // prettier-ignore
+      views.map((view) => [
+        view.id,
+        `${view.functionId}/${view.method}`,
+        view.state,
+        view.counts.done + view.counts.permanentlyFailed,
+        view.items,
+        view.message ?? '',
+      ]),
     ),
   );
 };

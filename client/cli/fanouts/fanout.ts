@@ -13,7 +13,13 @@ export const fanoutCommand = (): Command => {
   const fanout = command(
     'fanout',
     'Track a growing set of items: open, add, seal, ack; it is complete exactly once, when it is sealed and all are acked.',
-    ['muster fanout open --user-key import-17', 'muster fanout add $ID 1000000 --ids > ids.txt', 'muster fanout seal $ID', 'muster fanout ack --file ids.txt', 'muster fanout watch $ID'], // prettier-ignore
+    [
+      'muster fanout open --user-key import-17',
+      'muster fanout add $ID 1000000 --ids > ids.txt',
+      'muster fanout seal $ID',
+      'muster fanout ack --file ids.txt',
+      'muster fanout watch $ID',
+    ],
     'An item is fanoutId:segment:index, a bit in the store. Give the ids to your messages; whoever is done with one acks it.',
   );
   for (const make of [open, addCommand, seal, ackCommand, get, watchCommand]) fanout.addCommand(make());
@@ -29,20 +35,30 @@ interface OpenOptions {
   signal?: string;
 }
 const open = (): Command =>
-  command('open', 'Open a fan-out and print its id.', ['ID=$(muster fanout open)', 'muster fanout open --user-key import-17 --notify-url https://hooks.example.com/imports --json'], 'With --json: as "fanout get".') // prettier-ignore
+  command(
+    'open',
+    'Open a fan-out and print its id.',
+    [
+      'ID=$(muster fanout open)',
+      'muster fanout open --user-key import-17 --notify-url https://hooks.example.com/imports --json',
+    ],
+    'With --json: as "fanout get".',
+  )
     .option('--user-key <text>', 'your own name for it; comes back with its completion')
     .option('--segment-size <n>', 'items a segment holds; default 512', wholeOption(1, 8_000))
     .option('--id <uuid>', 'an id of your own: opening again with the same is the same fan-out')
     .addOption(
       new Option('--notify-url <url>', 'a signed webhook when it is complete, or given up').conflicts('notifyWorkflow'),
-    ) // prettier-ignore
+    )
     .option('--notify-workflow <id>', 'a signal to this workflow')
     .option('--signal <name>', 'with --notify-workflow: in place of musterFanoutEnded')
     .action(
       runs(async (session: Session<OpenOptions>) => {
         const { userKey, segmentSize, id } = session.options;
         const notify = notifyOf(session.options);
-        const found = await (await session.client()).openFanout({ ...given({ userKey, segmentSize, id }), ...(notify === null ? {} : { notify }) }); // prettier-ignore
+        const found = await (
+          await session.client()
+        ).openFanout({ ...given({ userKey, segmentSize, id }), ...(notify === null ? {} : { notify }) });
         session.out.answer(found, () => found.id);
       }),
     );
@@ -56,7 +72,12 @@ const given = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 
 const seal = (): Command =>
-  command('seal', 'Seal a fan-out: nothing can be added after this.', ['muster fanout seal $ID'], 'With --json: {"fanout", "state", "items", "completed"}; completed: this call completed it.') // prettier-ignore
+  command(
+    'seal',
+    'Seal a fan-out: nothing can be added after this.',
+    ['muster fanout seal $ID'],
+    'With --json: {"fanout", "state", "items", "completed"}; completed: this call completed it.',
+  )
     .argument('<fanout>')
     .action(
       runs(async (session: Session, fanout: string) => {
@@ -66,7 +87,12 @@ const seal = (): Command =>
     );
 
 const get = (): Command =>
-  command('get', 'Show a fan-out.', ['muster fanout get $ID', 'muster fanout get $ID --exact --json'], 'Exit code 1 if there is none.') // prettier-ignore
+  command(
+    'get',
+    'Show a fan-out.',
+    ['muster fanout get $ID', 'muster fanout get $ID --exact --json'],
+    'Exit code 1 if there is none.',
+  )
     .argument('<fanout>')
     .option('--exact', 'count the open items also of a very large one (more than 10 MB of bits)')
     .action(

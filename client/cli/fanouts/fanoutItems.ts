@@ -24,7 +24,11 @@ export const addCommand = (): Command =>
   command(
     'add',
     'Add items to an open fan-out.',
-    ['muster fanout add $ID 1000', 'muster fanout add $ID 1000000 --ids > ids.txt', 'muster fanout add $ID 50 --key part-3'], // prettier-ignore
+    [
+      'muster fanout add $ID 1000',
+      'muster fanout add $ID 1000000 --ids > ids.txt',
+      'muster fanout add $ID 50 --key part-3',
+    ],
     'With --json: {"fanout", "items", "ranges"}; with --ids --json the ids come first, a JSON text a line.\n--key: the same command again adds nothing more, and prints the same.',
   )
     .argument('<fanout>')
@@ -48,7 +52,8 @@ async function add(session: Session<AddOptions>, fanout: string, n: number): Pro
   } finally {
     bar.stop();
   }
-  if (ids !== true || session.out.json) session.out.answer({ fanout, items, ranges }, () => `added ${plural(items, 'item')} to ${fanout}`); // prettier-ignore
+  if (ids !== true || session.out.json)
+    session.out.answer({ fanout, items, ranges }, () => `added ${plural(items, 'item')} to ${fanout}`);
 }
 
 /** Waits for a slow reader, so that memory stays bounded. */
@@ -91,7 +96,10 @@ async function ack(session: Session<AckOptions>, given: string[] = []): Promise<
   session.out.answer(answer, () =>
     [
       `acked ${plural(answer.acked, 'item')}${answer.acked < answer.items ? `, ${answer.items - answer.acked} were acked before` : ''}`,
-      ...answer.completed.map(({ id, userKey, items }) => `fan-out ${id}${userKey === null ? '' : ` (${userKey})`} is complete, ${plural(items, 'item')}`), // prettier-ignore
+      ...answer.completed.map(
+        ({ id, userKey, items }) =>
+          `fan-out ${id}${userKey === null ? '' : ` (${userKey})`} is complete, ${plural(items, 'item')}`,
+      ),
     ].join('\n'),
   );
 }
@@ -122,12 +130,17 @@ async function watch(session: Session<{ timeout?: number }>, fanout: string): Pr
       ...(timeout === undefined ? {} : { timeoutMs: timeout }),
       onProgress: ({ items, open, openSegments, segments }) => {
         // Of a very large one, segments are counted in place of bits.
-        const acked = open === null ? Math.floor((items * (segments - openSegments)) / Math.max(1, segments)) : items - open; // prettier-ignore
+        const acked =
+          open === null ? Math.floor((items * (segments - openSegments)) / Math.max(1, segments)) : items - open;
         bar.update(acked, Math.max(1, items));
       },
     });
     bar.stop();
-    session.out.answer(done, () => `fan-out ${fanout}${done.userKey === null ? '' : ` (${done.userKey})`} is complete, ${plural(done.items, 'item')}`); // prettier-ignore
+    session.out.answer(
+      done,
+      () =>
+        `fan-out ${fanout}${done.userKey === null ? '' : ` (${done.userKey})`} is complete, ${plural(done.items, 'item')}`,
+    );
   } catch (error) {
     bar.stop();
     if (error instanceof FanoutTimeoutError) session.out.note('It goes on; watch it again.');

@@ -13,7 +13,12 @@ export const laneCommand = (): Command => {
   const lane = command(
     'lane',
     'One lane: its state, its first batches and what each waits for; and what an operator does about it.',
-    ['muster lane po-17', 'muster lane pause po-17 --reason "stock-taking"', 'muster lane skip po-17', 'muster lane weight po-17 3'], // prettier-ignore
+    [
+      'muster lane po-17',
+      'muster lane pause po-17 --reason "stock-taking"',
+      'muster lane skip po-17',
+      'muster lane weight po-17 3',
+    ],
   )
     .argument('<service>')
     .option('--batches <n>', 'show so many of its batches', wholeOption(0, 1_000), 20)
@@ -31,7 +36,9 @@ const line = ({ batch, n, attempts, explanation }: LaneBatchView): string =>
   `batch ${batch} (${n} ${n === 1 ? 'item' : 'items'}, ${attempts} counted ${attempts === 1 ? 'attempt' : 'attempts'}): ${explanation}`;
 
 const pause = (): Command =>
-  command('pause', 'Send nothing more of a service; what is in flight ends.', ['muster lane pause po-17 --reason "stock-taking"']) // prettier-ignore
+  command('pause', 'Send nothing more of a service; what is in flight ends.', [
+    'muster lane pause po-17 --reason "stock-taking"',
+  ])
     .argument('<service>')
     .option('--reason <text>', 'shown by lanes and explain')
     .action(
@@ -77,7 +84,11 @@ const fix = (): Command =>
   command(
     'fix',
     'Decide about the batch that halts a lane; then it goes on.',
-    ['muster lane fix po-17 --applied', 'muster lane fix po-17 --again', 'muster lane fix po-17 --file corrected.ndjson'], // prettier-ignore
+    [
+      'muster lane fix po-17 --applied',
+      'muster lane fix po-17 --again',
+      'muster lane fix po-17 --file corrected.ndjson',
+    ],
     'Of unknown outcome: look downstream, then --applied or --again. Invalid: --file with corrected items (lines {"id", "payload"}, new ids) in its place.',
   )
     .argument('<service>')
@@ -104,7 +115,10 @@ const readFix = async ({ applied, again, file }: FixOptions): Promise<Fix> => {
       try {
         return JSON.parse(text) as TaskInput;
       } catch (error) {
-        throw new MusterError('INVALID_INPUT', `${file}, line ${i + 1}: expected JSON {"id", "payload"}: ${(error as Error).message}`); // prettier-ignore
+        throw new MusterError(
+          'INVALID_INPUT',
+          `${file}, line ${i + 1}: expected JSON {"id", "payload"}: ${(error as Error).message}`,
+        );
       }
     }),
   };

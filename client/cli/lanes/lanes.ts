@@ -32,11 +32,23 @@ async function lanes(session: Session<Options>): Promise<void> {
 
 const show = (list: readonly LaneView[], limit: number): string => {
   if (list.length === 0) return 'No lanes: the first batch of a service makes one.';
-  const more = list.length === limit ? `\nThe first ${limit}; the next: --after ${JSON.stringify(list.at(-1)!.service)}` : ''; // prettier-ignore
+  const more =
+    list.length === limit ? `\nThe first ${limit}; the next: --after ${JSON.stringify(list.at(-1)!.service)}` : '';
   return `${table(LANE_HEAD, list.map(laneRow))}${more}`;
 };
 
-export const LANE_HEAD = ['service', 'state', 'batches', 'unbatched tasks', 'oldest', 'in flight', 'weight', 'share', 'approach', 'why']; // prettier-ignore
+export const LANE_HEAD = [
+  'service',
+  'state',
+  'batches',
+  'unbatched tasks',
+  'oldest',
+  'in flight',
+  'weight',
+  'share',
+  'approach',
+  'why',
+];
 export const laneRow = (lane: LaneView): (string | number)[] => [
   lane.service,
   lane.state,
@@ -47,5 +59,7 @@ export const laneRow = (lane: LaneView): (string | number)[] => [
   lane.weight,
   `${(lane.share * 100).toFixed(1)} %`,
   lane.kind === 'guaranteed' ? `${lane.approach}, guaranteed` : lane.approach,
-  [lane.reason, lane.callsAllowed === null ? null : `back pressure: ${plural(lane.callsAllowed, 'call')} at once`].filter((why) => why !== null).join('; '), // prettier-ignore
+  [lane.reason, lane.callsAllowed === null ? null : `back pressure: ${plural(lane.callsAllowed, 'call')} at once`]
+    .filter((why) => why !== null)
+    .join('; '),
 ];

@@ -13,15 +13,16 @@ interface Options extends QueuerSettings {
 }
 
 export const queuerCommand = (): Command =>
-  command(
-    'queuer',
-    'Who is granted the submitters: slots, grants, strategy; with options, sets them first.',
-    ['muster queuer', 'muster queuer --slots 32 --strategy per-service', 'muster queuer --pause "the ledger moves"', 'muster queuer --resume'], // prettier-ignore
-  )
+  command('queuer', 'Who is granted the submitters: slots, grants, strategy; with options, sets them first.', [
+    'muster queuer',
+    'muster queuer --slots 32 --strategy per-service',
+    'muster queuer --pause "the ledger moves"',
+    'muster queuer --resume',
+  ])
     .option('--slots <n>', 'submitters: batches sent at once', wholeOption(1, 1_000))
     .addOption(
       new Option('--strategy <name>', 'who is next').choices(['single', 'per-service', 'one-round', 'multi-round']),
-    ) // prettier-ignore
+    )
     .option('--depth <n>', 'rounds at a time of multi-round', wholeOption(1, 1_000))
     .option('--pause [reason]', 'send nothing of any lane')
     .option('--resume', 'go on')

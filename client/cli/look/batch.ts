@@ -19,11 +19,29 @@ async function batch(session: Session<{ receipts?: boolean }>, id: string): Prom
   const client = await session.client();
   if (session.options.receipts === true) {
     const receipts = await client.receipts(Number(id));
-    session.out.answer(receipts, () => table(['item', 'receipt', 'state', 'message', 'data'], receipts.map((one) => [one.id, one.receipt ?? '-', one.state, one.message ?? '', one.data === undefined ? '' : JSON.stringify(one.data)]))); // prettier-ignore
+    session.out.answer(receipts, () =>
+      table(
+        ['item', 'receipt', 'state', 'message', 'data'],
+        receipts.map((one) => [
+          one.id,
+          one.receipt ?? '-',
+          one.state,
+          one.message ?? '',
+          one.data === undefined ? '' : JSON.stringify(one.data),
+        ]),
+      ),
+    );
     return;
   }
   const found = await client.batch(Number(id));
   if (found === null) throw new NotFoundError('batch', id, 'It never was, or it ended and its retention is over.');
   const { members, ...rest } = found;
-  session.out.answer(found, () => `${fields(Object.entries(rest))}\n${table(['member', 'state'], members.map((member) => [member.id, member.state]))}`); // prettier-ignore
+  session.out.answer(
+    found,
+    () =>
+      `${fields(Object.entries(rest))}\n${table(
+        ['member', 'state'],
+        members.map((member) => [member.id, member.state]),
+      )}`,
+  );
 }

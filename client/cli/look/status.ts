@@ -85,7 +85,12 @@ const one = (status: HandlerStatus): string => {
     ...Object.entries(counts).map(([state, n]) => [`  ${state}`, n] as const),
     ['oldest waits', oldestQueuedMs === null ? null : duration(oldestQueuedMs)],
     ['calls in flight', inFlightCalls],
-    ['closed by', Object.entries(flushReasons).map(([reason, n]) => `${reason} ${n}`).join(', ')], // prettier-ignore
+    [
+      'closed by',
+      Object.entries(flushReasons)
+        .map(([reason, n]) => `${reason} ${n}`)
+        .join(', '),
+    ],
     ['partitions held', status.partitions === null ? null : `${status.partitions.held} of ${status.partitions.n}`],
     ['note', remark(status)],
   ]);

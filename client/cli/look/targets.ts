@@ -53,7 +53,11 @@ const remark = ({ paused, busy, holdInMs, overrides }: TargetStatus): string =>
     paused === null ? '' : `paused: ${paused.reason ?? 'no reason given'}`,
     busy ? 'busy: its calls in flight are at the limit' : '',
     holdInMs === null ? '' : `held for ${duration(holdInMs)}`,
-    overrides === null ? '' : Object.entries(overrides).map(([name, value]) => `${name} ${value}`).join(', '), // prettier-ignore
+    overrides === null
+      ? ''
+      : Object.entries(overrides)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(', '),
   ]
     .filter((text) => text !== '')
     .join('; ');

@@ -5,7 +5,10 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 export const nodeCommand = (): Command => {
-  const node = command('node', 'What an operator does about one node.', ['muster node drain host-4711-0a1b2c3d', 'muster node drain blue-1 --undo']); // prettier-ignore
+  const node = command('node', 'What an operator does about one node.', [
+    'muster node drain host-4711-0a1b2c3d',
+    'muster node drain blue-1 --undo',
+  ]);
   node.addCommand(drainCommand());
   return node;
 };

@@ -21,7 +21,10 @@ async function nodes(session: Session): Promise<void> {
 
 const show = (list: readonly NodeView[]): string => {
   if (list.length === 0) return 'No nodes: start one with `muster worker` (or `muster dev`).';
-  return table(['node', 'name', 'state', 'seen', 'holds', 'calls', 'load', 'handlers', 'attributes', 'version'], list.map(row)); // prettier-ignore
+  return table(
+    ['node', 'name', 'state', 'seen', 'holds', 'calls', 'load', 'handlers', 'attributes', 'version'],
+    list.map(row),
+  );
 };
 
 const row = (node: NodeView): (string | number)[] => [
@@ -33,7 +36,9 @@ const row = (node: NodeView): (string | number)[] => [
   node.processing === 0 ? node.inFlight : `${node.inFlight} (${node.processing} partitions)`,
   `${node.load}/min`,
   node.handlers.join(', ') || '-',
-  Object.entries(node.attributes).map(([key, value]) => `${key}=${value}`).join(', ') || '-', // prettier-ignore
+  Object.entries(node.attributes)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(', ') || '-',
   node.version,
 ];
 

@@ -9,7 +9,11 @@ export const partitionsCommand = (): Command =>
   command(
     'partitions',
     'List the partitions of handlers with affinity: who holds each, under which epoch, since when; who processes it; why it moved last.',
-    ['muster partitions', 'muster partitions orders', 'muster partitions --json | jq "map(select(.state != \\"held\\"))"'], // prettier-ignore
+    [
+      'muster partitions',
+      'muster partitions orders',
+      'muster partitions --json | jq "map(select(.state != \\"held\\"))"',
+    ],
     'With --json: an array, one object a partition. "processing" are the nodes that have calls of it under way, which may be others than its holder.',
   )
     .argument('[handler]', 'only its partitions')
@@ -22,8 +26,12 @@ async function partitions(session: Session, handler?: string): Promise<void> {
 }
 
 const show = (list: readonly PartitionView[]): string => {
-  if (list.length === 0) return "No partitions: give a handler `affinity: 'partition'` in the config file and start a worker with it."; // prettier-ignore
-  return table(['partition', 'holder', 'state', 'epoch', 'for', 'lease left', 'load', 'processing', 'last move', 'why'], list.map(row)); // prettier-ignore
+  if (list.length === 0)
+    return "No partitions: give a handler `affinity: 'partition'` in the config file and start a worker with it.";
+  return table(
+    ['partition', 'holder', 'state', 'epoch', 'for', 'lease left', 'load', 'processing', 'last move', 'why'],
+    list.map(row),
+  );
 };
 
 const row = (one: PartitionView): (string | number)[] => [
@@ -41,7 +49,8 @@ const row = (one: PartitionView): (string | number)[] => [
 
 const stateOf = (one: PartitionView): string => {
   const words = [one.state as string];
-  if (one.state === 'revoked') words.push(`for ${duration(one.revokedMs!)}, wanted by ${one.wantedByName ?? one.wantedBy ?? 'nobody'}`); // prettier-ignore
+  if (one.state === 'revoked')
+    words.push(`for ${duration(one.revokedMs!)}, wanted by ${one.wantedByName ?? one.wantedBy ?? 'nobody'}`);
   if (one.state === 'kept') words.push(`for ${one.keptFor}, ${duration(one.keptLeftMs!)} more`);
   if (one.pinnedTo !== null) words.push(`pinned to ${one.pinnedTo}`);
   return words.join('; ').replace('revoked; for', 'revoked for').replace('kept; for', 'kept for');

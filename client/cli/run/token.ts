@@ -13,7 +13,8 @@ Only a hash is stored: a token is shown once, when it is made. A revoked one is 
 const scopesOption = (text: string): Scope[] => {
   const scopes = text.split(',').map((scope) => scope.trim());
   const wrong = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
-  if (wrong !== undefined) throw new InvalidArgumentError(`Expected ${SCOPES.join(', ')} with commas between them, got "${wrong}".`); // prettier-ignore
+  if (wrong !== undefined)
+    throw new InvalidArgumentError(`Expected ${SCOPES.join(', ')} with commas between them, got "${wrong}".`);
   return [...new Set(scopes)] as Scope[];
 };
 const nameOption = (text: string): string => {
@@ -73,10 +74,11 @@ async function list(session: Session): Promise<void> {
   const client = await session.client();
   await client.ready();
   const tokens = (await readTokens(client.pool)).map(viewOf);
-  session.out.answer(
-    tokens,
-    () =>
-    table(['id', 'name', 'scopes', 'made', 'revoked'], tokens.map((one) => [one.id, one.name, one.scopes.join(', '), one.createdAt, one.revokedAt])), // prettier-ignore
+  session.out.answer(tokens, () =>
+    table(
+      ['id', 'name', 'scopes', 'made', 'revoked'],
+      tokens.map((one) => [one.id, one.name, one.scopes.join(', '), one.createdAt, one.revokedAt]),
+    ),
   );
 }
 

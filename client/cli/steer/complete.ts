@@ -58,7 +58,9 @@ async function complete(session: Session<Options>, handler: string): Promise<voi
   });
   session.out.answer(answer, () => {
     const { results, state, repeated } = answer;
-    const counts = Object.entries(results ?? {}).filter(([, n]) => n > 0).map(([name, n]) => `${n} ${name}`); // prettier-ignore
+    const counts = Object.entries(results ?? {})
+      .filter(([, n]) => n > 0)
+      .map(([name, n]) => `${n} ${name}`);
     const total = Object.values(results ?? {}).reduce((sum, n) => sum + n, 0);
     const what = results === null ? '' : `: ${plural(total, 'task')} (${counts.join(', ')})`;
     return `batch ${answer.batch} ${repeated ? 'was completed before by the same' : 'completed'}, it is ${state}${what}`;
@@ -81,7 +83,9 @@ const parsed = (file: string, { number, text }: { number: number; text: string |
   try {
     return JSON.parse(text) as ItemResult;
   } catch (error) {
-    throw usage(`${file}, line ${number}: expected JSON, got ${JSON.stringify(text.slice(0, 80))}: ${(error as Error).message}`); // prettier-ignore
+    throw usage(
+      `${file}, line ${number}: expected JSON, got ${JSON.stringify(text.slice(0, 80))}: ${(error as Error).message}`,
+    );
   }
 };
 

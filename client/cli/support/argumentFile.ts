@@ -6,7 +6,10 @@ import type { Staged } from './spool';
 /** A line is one argument list. */
 const MAX_LINE_BYTES = 1_048_576;
 
-/** The argument lists of a file of JSON lines, each an array of texts; throws with the line on the first that is not one. */
+/**
+ * The argument lists of a file of JSON lines, each an array of texts; throws with the line on the
+ * first that is not one.
+ */
 export async function* argumentLists(file: Staged): AsyncGenerator<readonly string[]> {
   const bar = progressBar('accepting', file.bytes, 'bytes');
   try {
@@ -21,7 +24,10 @@ export async function* argumentLists(file: Staged): AsyncGenerator<readonly stri
 
 const listOf = (name: string, number: number, text: string | null): readonly string[] => {
   const refuse = (expected: string, got: string): never => {
-    throw new MusterError('INVALID_LINES', `${name}, line ${number}: expected ${expected}, got ${got}. Nothing was accepted.`); // prettier-ignore
+    throw new MusterError(
+      'INVALID_LINES',
+      `${name}, line ${number}: expected ${expected}, got ${got}. Nothing was accepted.`,
+    );
   };
   if (text === null) return refuse(`at most ${MAX_LINE_BYTES} bytes`, 'more');
   if (text === INVALID_UTF8) return refuse('UTF-8 text', 'other bytes');

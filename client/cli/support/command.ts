@@ -28,13 +28,18 @@ export const durationOption = (text: string): number => {
   return ms;
 };
 
-/** Both limits are allowed values. Without `max` only what a number cannot hold exactly is too large. */
+/**
+ * Both limits are allowed values. Without `max` only what a number cannot hold exactly is too
+ * large.
+ */
 export const wholeOption =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
   (text: string): number => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`Expected a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}.`); // prettier-ignore
+      throw new InvalidArgumentError(
+        `Expected a whole number ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}.`,
+      );
     return value;
   };
 

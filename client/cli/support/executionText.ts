@@ -65,7 +65,10 @@ export const waitForExecution = async (
     });
     bar.stop();
     out.answer(view, () => describeExecution(view, []));
-    if (view.counts.permanentlyFailed > 0) out.note(`${plural(view.counts.permanentlyFailed, 'item')} failed permanently: muster execution ${view.id} --items failed`); // prettier-ignore
+    if (view.counts.permanentlyFailed > 0)
+      out.note(
+        `${plural(view.counts.permanentlyFailed, 'item')} failed permanently: muster execution ${view.id} --items failed`,
+      );
     return view.state === 'done' && view.counts.permanentlyFailed === 0 ? EXIT.ok : EXIT.failed;
   } finally {
     bar.stop();

@@ -1,14 +1,23 @@
 /** Exit codes of every command; `muster --help` lists them. */
 export const EXIT = {
   ok: 0,
-  /** It was done, and the answer is not a good one: a task failed, an invariant is violated, there is no such task. */
+  /**
+   * It was done, and the answer is not a good one: a task failed, an invariant is violated, there
+   * is no such task.
+   */
   failed: 1,
   /** Bad usage, settings, config file or input. */
   usage: 2,
-  /** Postgres or Temporal cannot be used: not reached, refused, tables missing or newer than this program. */
+  /**
+   * Postgres or Temporal cannot be used: not reached, refused, tables missing or newer than this
+   * program.
+   */
   unavailable: 3,
   timeout: 4,
-  /** Refused for now (`maxQueued`, a completion before its acceptance): nothing was done, do it again later. */
+  /**
+   * Refused for now (`maxQueued`, a completion before its acceptance): nothing was done, do it
+   * again later.
+   */
   backlogged: 5,
 } as const;
 

@@ -1,4 +1,6 @@
-/** One line of a file, numbered from 1; `null` text: longer than the limit, its text was dropped. */
+/**
+ * One line of a file, numbered from 1; `null` text: longer than the limit, its text was dropped.
+ */
 export interface Line {
   number: number;
   text: string | null;
@@ -11,8 +13,9 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export const INVALID_UTF8 = '\ufffd\ufffd not UTF-8';
 
 /**
- * The lines of a text that comes in chunks, in groups as they come, in bounded memory: a line above `maxBytes` is dropped while it is read. Empty lines are
- * left out but counted; a byte order mark and carriage returns at line ends are left out.
+ * The lines of a text that comes in chunks, in groups as they come, in bounded memory: a line above
+ * `maxBytes` is dropped while it is read. Empty lines are left out but counted; a byte order mark
+ * and carriage returns at line ends are left out.
  */
 export async function* lineGroups(
   input: AsyncIterable<Buffer>,

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import Table from 'cli-table3';
 
 /**
- * What a command writes. stdout carries the answer and nothing else: with `--json` exactly one JSON document or NDJSON, else text for
- * people. Everything said on the way goes to stderr.
+ * What a command writes. stdout carries the answer and nothing else: with `--json` exactly one JSON
+ * document or NDJSON, else text for people. Everything said on the way goes to stderr.
  */
 export class Output {
   constructor(
@@ -17,7 +17,10 @@ export class Output {
     this.line(this.json ? JSON.stringify(document) : text());
   }
 
-  /** One line of NDJSON or of text; waits where the reader is slower than we are, so that memory stays bounded. */
+  /**
+   * One line of NDJSON or of text; waits where the reader is slower than we are, so that memory
+   * stays bounded.
+   */
   async stream(document: unknown): Promise<void> {
     if (!this.out.write(`${JSON.stringify(document)}\n`)) await once(this.out, 'drain');
   }

@@ -10,7 +10,10 @@ export interface GlobalOptions extends Flags {
   debug?: boolean;
 }
 
-/** What a command works with. Heavy parts are loaded when they are asked for, so that `--help` answers at once. */
+/**
+ * What a command works with. Heavy parts are loaded when they are asked for, so that `--help`
+ * answers at once.
+ */
 export class Session<Options = object> {
   readonly out: Output;
   private opened: Client | null = null;
@@ -63,7 +66,10 @@ let answered: number = EXIT.ok;
 /** What the command that ran answered. */
 export const exitCode = (): number => answered;
 
-/** Joins a command's work to commander: settings of the program and of the command together, closed whatever happens. */
+/**
+ * Joins a command's work to commander: settings of the program and of the command together, closed
+ * whatever happens.
+ */
 export const runs =
   <Options, Args extends unknown[]>(work: Work<Options, Args>) =>
   async (...given: unknown[]): Promise<void> => {

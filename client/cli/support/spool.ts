@@ -58,7 +58,10 @@ const staged = (name: string, handle: FileHandle, bytes: number): Staged => ({
   close: () => handle.close(),
 });
 
-/** By position, so that it can be read again; `null`: to its end, once. No stream: leaving one early closes the file. */
+/**
+ * By position, so that it can be read again; `null`: to its end, once. No stream: leaving one early
+ * closes the file.
+ */
 async function* chunksOf(handle: FileHandle, bytes: number | null): AsyncGenerator<Buffer> {
   for (let at = 0; bytes === null || at < bytes;) {
     const size = Math.min(CHUNK_BYTES, (bytes ?? Infinity) - at);

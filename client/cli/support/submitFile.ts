@@ -27,7 +27,10 @@ export interface Accepted {
 
 /** Kept and told; the rest is counted. */
 const MAX_PROBLEMS = 1_000;
-/** In one statement and one round trip; small enough that a transaction over millions takes little memory. */
+/**
+ * In one statement and one round trip; small enough that a transaction over millions takes little
+ * memory.
+ */
 const CHUNK = 5_000;
 /** Or so much text: payloads may be large. */
 const CHUNK_BYTES = 16 * 1_024 * 1_024;
@@ -64,10 +67,16 @@ export class Problems {
   }
 }
 
-/** Room for a payload of the largest size in any JSON spelling (each byte as \u00xx, and white space). */
+/**
+ * Room for a payload of the largest size in any JSON spelling (each byte as \u00xx, and white
+ * space).
+ */
 export const maxLineBytes = (handler: Handler): number => Math.max(1_048_576, handler.maxPayloadBytes * 8);
 
-/** Reads the whole file and checks every line against the handler; throws with all that is wrong. Stores nothing. */
+/**
+ * Reads the whole file and checks every line against the handler; throws with all that is wrong.
+ * Stores nothing.
+ */
 export const checkFile = async (client: Client, handlerName: string, file: Staged): Promise<void> => {
   const handler = client.handler(handlerName);
   const problems = new Problems();
@@ -89,7 +98,10 @@ export const checkFile = async (client: Client, handlerName: string, file: Stage
   if (problems.count > 0) throw new RefusedFileError(file.name, problems.kept, problems.count);
 };
 
-/** Accepts the file in one transaction, whatever its size; then tells the leaders. `ids` gets the ids that are in the store. */
+/**
+ * Accepts the file in one transaction, whatever its size; then tells the leaders. `ids` gets the
+ * ids that are in the store.
+ */
 export const acceptFile = async (
   client: Client,
   handlerName: string,

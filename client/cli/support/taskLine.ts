@@ -16,7 +16,10 @@ export interface LineProblem {
   message: string;
 }
 
-/** The task of one line, or what is wrong with the line itself. What the handler says of the task comes later (`checkTask`). */
+/**
+ * The task of one line, or what is wrong with the line itself. What the handler says of the task
+ * comes later (`checkTask`).
+ */
 export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): TaskInput | LineProblem => {
   const refuse = (code: string, message: string, id?: unknown, field = 'line'): LineProblem => ({
     line: number,

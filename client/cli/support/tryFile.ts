@@ -7,7 +7,10 @@ import type { Staged } from './spool';
 import { maxLineBytes, Problems, RefusedFileError } from './submitFile';
 import { atLine, isLineProblem, parseTaskLine } from './taskLine';
 
-/** Reads a file as `submit` would and keeps what the planner needs of each task, no payloads; throws with all that is wrong. */
+/**
+ * Reads a file as `submit` would and keeps what the planner needs of each task, no payloads; throws
+ * with all that is wrong.
+ */
 export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<string, WaitingTask[]>> => {
   const byTarget = new Map<string, WaitingTask[]>();
   const seen = new Set<string>();

@@ -29,7 +29,10 @@ export interface WaitOptions {
 
 /** Ids of one statement; with `onTask` each is read with its payload, so it bounds memory. */
 const GROUP = 1_000;
-/** Of very many, each look takes the next ones in turn: what the store pays does not grow with what is waited for. */
+/**
+ * Of very many, each look takes the next ones in turn: what the store pays does not grow with what
+ * is waited for.
+ */
 const PER_LOOK = 20_000;
 const FIRST_MS = 25;
 const LONGEST_MS = 1_000;
@@ -37,7 +40,10 @@ const GROWTH = 1.6;
 const MAX_ID_LINE_BYTES = 4_096;
 const MAX_EXAMPLES = 10;
 
-/** Waits until all tasks have ended, however many: the ids that are still open go round through files, not through memory. */
+/**
+ * Waits until all tasks have ended, however many: the ids that are still open go round through
+ * files, not through memory.
+ */
 export const waitForAll = async (client: Client, ids: LineSpool, options: WaitOptions): Promise<Waited> => {
   const bar = progressBar('waiting  ', ids.count, 'tasks');
   const waiting = new Waiting(client, options, bar);
@@ -117,7 +123,9 @@ class Waiting {
     const { examples } = this.waited;
     const unread = examples.filter((example) => example.error === undefined);
     if (this.options.onTask === undefined) {
-      const errors = new Map((await this.client.getTasks(unread.map(({ id }) => id))).map(({ id, error }) => [id, error])); // prettier-ignore
+      const errors = new Map(
+        (await this.client.getTasks(unread.map(({ id }) => id))).map(({ id, error }) => [id, error]),
+      );
       for (const example of unread) example.error = errors.get(example.id) ?? null;
     } else for (const task of await this.client.getTasks(over)) await this.options.onTask(answerOf(task));
   }
@@ -126,7 +134,10 @@ class Waiting {
     return performance.now() - this.begun >= (this.options.timeoutMs ?? Infinity);
   }
 
-  /** None where everything looked at had ended; else at least as long as the look took, so that waiting never is most of the load. */
+  /**
+   * None where everything looked at had ended; else at least as long as the look took, so that
+   * waiting never is most of the load.
+   */
   private async pause(ended: number, looked: number, tookMs: number): Promise<void> {
     if (ended === looked || this.isTimeUp()) return;
     const leftMs = this.begun + (this.options.timeoutMs ?? Infinity) - performance.now();

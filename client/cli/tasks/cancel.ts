@@ -45,7 +45,9 @@ async function cancel(session: Session<Options>, ids: string[]): Promise<number>
   session.out.answer(answer, () =>
     [
       `cancelled ${plural(answer.cancelled.length, 'task')}`,
-      ...answer.notCancelled.map(({ id, state, why }) => `  not ${printable(id)}: ${state}${why === undefined ? '' : `, ${printable(why)}`}`), // prettier-ignore
+      ...answer.notCancelled.map(
+        ({ id, state, why }) => `  not ${printable(id)}: ${state}${why === undefined ? '' : `, ${printable(why)}`}`,
+      ),
     ].join('\n'),
   );
   return answer.notCancelled.length > 0 ? EXIT.failed : EXIT.ok;

@@ -40,7 +40,11 @@ async function tryHandler(session: Session<Options>, name: string): Promise<numb
   const { file: fileName, send } = session.options;
   const { handlers } = await session.settings({ handlers: true });
   const handler = handlers.find((one) => one.name === name);
-  if (handler === undefined) throw new UnknownHandlerError(name, handlers.map((one) => one.name)); // prettier-ignore
+  if (handler === undefined)
+    throw new UnknownHandlerError(
+      name,
+      handlers.map((one) => one.name),
+    );
   const file = await stage(fileName);
   try {
     const byTarget = await readForPlan(handler, file);

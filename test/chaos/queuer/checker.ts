@@ -1,11 +1,15 @@
 import { Findings, linesOf, readStore } from '../evidence';
 
 /**
- * The judge of the lanes: compares what the clients were promised, what the store says and what the downstream did, batch by batch. Knows
- * the names of the tables and the status numbers, and imports nothing of Muster.
+ * The judge of the lanes: compares what the clients were promised, what the store says and what the
+ * downstream did, batch by batch. Knows the names of the tables and the status numbers, and imports
+ * nothing of Muster.
  */
 
-/** A batch that the downstream applied, in its order. Ids are `<service>-<number>`, and a service's numbers are submitted in their order. */
+/**
+ * A batch that the downstream applied, in its order. Ids are `<service>-<number>`, and a service's
+ * numbers are submitted in their order.
+ */
 export interface Applied {
   service: string;
   key: string;
@@ -20,7 +24,9 @@ export interface LaneCall {
   fence: { id: string; epoch: number } | null;
   /** The downstream had seen a higher epoch. */
   refused: boolean;
-  /** Other batches of the service that the downstream had accepted and not yet applied when it came. */
+  /**
+   * Other batches of the service that the downstream had accepted and not yet applied when it came.
+   */
   beside: number;
 }
 export interface Evidence {
@@ -29,7 +35,10 @@ export interface Evidence {
   stored: readonly { id: string; service: string; status: number }[];
   applied: readonly Applied[];
   calls: readonly LaneCall[];
-  /** Calls that were marked by a process that was frozen before it made them, for longer than any lease. */
+  /**
+   * Calls that were marked by a process that was frozen before it made them, for longer than any
+   * lease.
+   */
   frozen: readonly { batch: number; attempt: number }[];
 }
 
@@ -54,7 +63,10 @@ export interface LaneVerdict {
   staleCalls: number;
   /** Calls that the downstream refused, since another node had taken the partition. */
   refusedCalls: number;
-  /** Calls under an epoch below one that the downstream had seen of that partition, and answered all the same. */
+  /**
+   * Calls under an epoch below one that the downstream had seen of that partition, and answered all
+   * the same.
+   */
   staleAccepted: number;
   /** One epoch of a partition, named by two workers. */
   sharedEpochs: number;
@@ -74,9 +86,25 @@ export const judge = ({ acked, stored, applied, calls, frozen }: Evidence): Lane
   const { find } = findings;
   const known = new Set(stored.map(({ id }) => id));
   const verdict: LaneVerdict = {
-    batches: stored.length, committed: 0, lost: 0, stuck: 0, failed: 0, inversions: 0, doubleEffects: 0, strangers: 0, overlaps: 0,
-    staleCalls: 0, refusedCalls: 0, staleAccepted: 0, sharedEpochs: 0, frozen: frozen.length, thawedSends: 0, calls: calls.length, distinctCalls: new Set(calls.map(({ key }) => key)).size, findings: findings.all,
-  }; // prettier-ignore
+    batches: stored.length,
+    committed: 0,
+    lost: 0,
+    stuck: 0,
+    failed: 0,
+    inversions: 0,
+    doubleEffects: 0,
+    strangers: 0,
+    overlaps: 0,
+    staleCalls: 0,
+    refusedCalls: 0,
+    staleAccepted: 0,
+    sharedEpochs: 0,
+    frozen: frozen.length,
+    thawedSends: 0,
+    calls: calls.length,
+    distinctCalls: new Set(calls.map(({ key }) => key)).size,
+    findings: findings.all,
+  };
   const effects = judgeApplied(applied, known, verdict, find);
   verdict.lost = findings.lost(acked, known);
   for (const { id, status } of stored)

@@ -4,9 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 
 /**
- * The other side of the lanes, which knows nothing of Muster: applies batches, each once by its key, and writes what it applied, in order,
- * into a file of its own. What it accepted to apply later is in memory only: a kill loses it. Every call is written too. Can be told to
- * hold a call before or after its effect, so that the caller can be killed exactly there, and to wait for its own death.
+ * The other side of the lanes, which knows nothing of Muster: applies batches, each once by its
+ * key, and writes what it applied, in order, into a file of its own. What it accepted to apply
+ * later is in memory only: a kill loses it. Every call is written too. Can be told to hold a call
+ * before or after its effect, so that the caller can be killed exactly there, and to wait for its
+ * own death.
  */
 
 interface Call {
@@ -24,10 +26,16 @@ const { runDir, port } = JSON.parse(process.argv[2]!) as { runDir: string; port:
 const APPLIED = path.join(runDir, 'applied.ndjson');
 const CALLS = path.join(runDir, 'calls.ndjson');
 const COMMIT_MS = 10;
-/** The highest epoch of each partition that any call named. A lower one is refused: the downstream's half of the fence. */
+/**
+ * The highest epoch of each partition that any call named. A lower one is refused: the downstream's
+ * half of the fence.
+ */
 const epochs = new Map<string, number>(
-  (existsSync(CALLS) ? readFileSync(CALLS, 'utf8') : '').split('\n').filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Pick<Call, 'fence'>).flatMap(({ fence }) => (fence === null ? [] : [[fence.id, fence.epoch] as const])), // prettier-ignore
+  (existsSync(CALLS) ? readFileSync(CALLS, 'utf8') : '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Pick<Call, 'fence'>)
+    .flatMap(({ fence }) => (fence === null ? [] : [[fence.id, fence.epoch] as const])),
 );
 const isStale = ({ fence }: Call): boolean => {
   if (fence === null) return false;
@@ -36,8 +44,11 @@ const isStale = ({ fence }: Call): boolean => {
   return fence.epoch < highest;
 };
 const applied = new Map<string, string[]>(
-  (existsSync(APPLIED) ? readFileSync(APPLIED, 'utf8') : '').split('\n').filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Call).map(({ key, ids }) => [key, ids]), // prettier-ignore
+  (existsSync(APPLIED) ? readFileSync(APPLIED, 'utf8') : '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Call)
+    .map(({ key, ids }) => [key, ids]),
 );
 /** By reference, which is the key. */
 const accepted = new Map<string, Call>();
@@ -97,7 +108,11 @@ const answer = async (call: Call, worker: number): Promise<unknown> => {
     return { status: 'accepted', reference: key };
   }
   // A call that comes while the same one is in hand waits for its end: one effect.
-  if (!inHand.has(key)) inHand.set(key, sleep(Math.random() * COMMIT_MS).then(() => apply(call))); // prettier-ignore
+  if (!inHand.has(key))
+    inHand.set(
+      key,
+      sleep(Math.random() * COMMIT_MS).then(() => apply(call)),
+    );
   await inHand.get(key);
   inHand.delete(key);
   await hold('after-effect', { worker, live: ids.length });

@@ -9,8 +9,9 @@ const FROZEN_MS = 6_000;
 const BUSY_MS = 3_000;
 
 /**
- * Stops workers that hold partitions past their leases, wherever they are, and lets them go on (B11). One counts only if it held some when it
- * was stopped, and none of those any more when it woke: so others had taken over.
+ * Stops workers that hold partitions past their leases, wherever they are, and lets them go on
+ * (B11). One counts only if it held some when it was stopped, and none of those any more when it
+ * woke: so others had taken over.
  */
 export class Freezer {
   count = 0;
@@ -52,7 +53,9 @@ export class Freezer {
     );
   }
 
-  /** Until it has just marked a call (of 2 s), or for a while: what it wakes with is then too late. */
+  /**
+   * Until it has just marked a call (of 2 s), or for a while: what it wakes with is then too late.
+   */
   private async calls(pid: number): Promise<void> {
     for (const until = performance.now() + BUSY_MS; performance.now() < until; await sleep(20)) {
       const { rowCount } = await this.servers.store.query(

@@ -1,12 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Batch, CallContext, Handler, ItemResult, LaneRules, ReferenceStatus, SubmitAnswer } from '../../../handlers'; // prettier-ignore
+import type {
+  Batch,
+  CallContext,
+  Handler,
+  ItemResult,
+  LaneRules,
+  ReferenceStatus,
+  SubmitAnswer,
+} from '../../../handlers';
 import { defineHandler, LaterError } from '../../../handlers';
 
 const schema = z.object({ service: z.string(), n: z.number().int() });
 type Payload = z.infer<typeof schema>;
 
-/** One that answers with results, one that accepts and is asked. A service belongs to one of them for good. */
+/**
+ * One that answers with results, one that accepts and is asked. A service belongs to one of them
+ * for good.
+ */
 export const ANSWERING = 'chaos-answering';
 export const ACCEPTING = 'chaos-accepting';
 export const serviceOf = (lane: number): string => `${lane % 2 === 0 ? 'answering' : 'accepting'}-${lane}`;
@@ -30,10 +41,18 @@ export const laneHandlers = (downstream: string, worker: number, partitions: num
     ...(partitions === 0 ? {} : { affinity: { partitions } }),
   };
   const submit = async (batch: Batch<Payload>, context: CallContext): Promise<SubmitAnswer> => {
-    // In partitions: marked and not yet sent, and deaf to whoever stops it. One that is frozen there sends when it wakes, and only its epoch says that it is too late.
+    // In partitions: marked and not yet sent, and deaf to whoever stops it. One that is frozen
+    // there sends when it wakes, and only its epoch says that it is too late.
     if (partitions > 0) await sleep(THINKS_MS * Math.random());
     const signal = partitions > 0 ? AbortSignal.timeout(DEAF_MS) : context.signal;
-    const body = { service: batch.target, attempt: batch.attempt, ids: batch.tasks.map(({ id }) => id), accept: batch.handler === ACCEPTING, key: context.idempotencyKey, fence: batch.partition ?? null }; // prettier-ignore
+    const body = {
+      service: batch.target,
+      attempt: batch.attempt,
+      ids: batch.tasks.map(({ id }) => id),
+      accept: batch.handler === ACCEPTING,
+      key: context.idempotencyKey,
+      fence: batch.partition ?? null,
+    };
     return (await post(`${downstream}/batches`, worker, body, signal)) as SubmitAnswer;
   };
   return [
@@ -43,8 +62,10 @@ export const laneHandlers = (downstream: string, worker: number, partitions: num
       name: ACCEPTING,
       submit,
       poll: { everyMs: 50, deadlineMs: 30_000 },
-      status: async (references, { signal }) => (await post(`${downstream}/status`, worker, { references }, signal)) as ReferenceStatus[], // prettier-ignore
-      results: async (reference, { signal }) => (await post(`${downstream}/results`, worker, { reference }, signal)) as ItemResult[], // prettier-ignore
+      status: async (references, { signal }) =>
+        (await post(`${downstream}/status`, worker, { references }, signal)) as ReferenceStatus[],
+      results: async (reference, { signal }) =>
+        (await post(`${downstream}/results`, worker, { reference }, signal)) as ItemResult[],
     }),
   ] as Handler[];
 };
@@ -55,7 +76,8 @@ const post = async (url: string, worker: number, body: object, signal: AbortSign
   try {
     response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body), signal });
   } catch (error) {
-    if (((error as Error).cause as { code?: string } | undefined)?.code === 'ECONNREFUSED') throw new LaterError('the downstream is not there'); // prettier-ignore
+    if (((error as Error).cause as { code?: string } | undefined)?.code === 'ECONNREFUSED')
+      throw new LaterError('the downstream is not there');
     throw error;
   }
   if (response.status === 409) throw new LaterError('another node holds the partition');

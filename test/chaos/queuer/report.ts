@@ -42,9 +42,32 @@ export interface LaneFigures {
 export const outcomeOf = ({ verdict, struck, kills, batches, ...rest }: LaneFigures): LaneOutcome => {
   const killsOf: Record<string, number> = {};
   for (const { kill } of struck) killsOf[kill.point] = (killsOf[kill.point] ?? 0) + 1;
-  const { lost, stuck, failed, inversions, doubleEffects, strangers, overlaps, staleCalls, staleAccepted, sharedEpochs, thawedSends } = verdict; // prettier-ignore
+  const {
+    lost,
+    stuck,
+    failed,
+    inversions,
+    doubleEffects,
+    strangers,
+    overlaps,
+    staleCalls,
+    staleAccepted,
+    sharedEpochs,
+    thawedSends,
+  } = verdict;
   const clean =
-    lost + stuck + failed + inversions + doubleEffects + strangers + overlaps + staleCalls + staleAccepted + sharedEpochs + thawedSends === 0; // prettier-ignore
+    lost +
+      stuck +
+      failed +
+      inversions +
+      doubleEffects +
+      strangers +
+      overlaps +
+      staleCalls +
+      staleAccepted +
+      sharedEpochs +
+      thawedSends ===
+    0;
   const enough =
     struck.length >= kills &&
     (kills < MANY_KILLS || LANE_POINTS.every((point) => (killsOf[point] ?? 0) >= LEAST_A_POINT));

@@ -21,23 +21,30 @@ export interface LaneChaos extends ArenaOptions {
   freezes: number;
 }
 
-/** Above what a stopped process, a lost batch and a mark's deadline may cost together; and in all. */
+/**
+ * Above what a stopped process, a lost batch and a mark's deadline may cost together; and in all.
+ */
 const STILL_MS = 60_000;
 const DRAIN_MS = 600_000;
 const SUBMITTERS = 32;
-/** Submitted and not ended at any time: enough for all lanes to have something behind what is in flight. */
+/**
+ * Submitted and not ended at any time: enough for all lanes to have something behind what is in
+ * flight.
+ */
 const AHEAD_A_LANE = 20;
 /** More come for a last kill that has nobody in hand any more. */
 const MORE_A_KILL = 4;
 
-/** Kills spread over the run: the next one when its share of the batches is committed; one that finds no victim is tried again later. */
+/**
+ * Kills spread over the run: the next one when its share of the batches is committed; one that
+ * finds no victim is tried again later.
+ */
 const rampage = async (
   harness: Harness,
   servers: Servers,
   options: LaneChaos,
   freezer: Freezer,
 ): Promise<{ struck: Struck[]; batches: number }> => {
-  // prettier-ignore
   const { batches, lanes, kills, seed, log } = options;
   const queue = planKills(kills, seed, LANE_POINTS).map((kill) => ({ kill, tries: 0 }));
   const struck: Struck[] = [];
@@ -60,7 +67,9 @@ const rampage = async (
       if (done !== null) struck.push(done);
       else if (++entry.tries < 5) queue.push(entry);
       const { point, variant } = entry.kill;
-      log(`${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${committed} committed`); // prettier-ignore
+      log(
+        `${String(struck.length).padStart(4)} ${done === null ? 'missed' : done.how} ${point}/${variant} live ${done?.live ?? 0}, ${Math.round(performance.now() - armed)} ms; ${committed} committed`,
+      );
     }
     // Work goes on to the last freeze.
     for (; harness.submitted() < goal || !freezer.isOver; await sleep(50))
@@ -80,7 +89,10 @@ const ackedIds = (acked: ReadonlyMap<string, number>, lanes: number): string[] =
   });
 };
 
-/** `npm run test:chaos -- --scenario queuer`: true where nothing was inverted, lost, doubled or stuck, and every kill was made. */
+/**
+ * `npm run test:chaos -- --scenario queuer`: true where nothing was inverted, lost, doubled or
+ * stuck, and every kill was made.
+ */
 export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
   const { lanes, kills, seed, partitions, freezes } = options;
   return inArena(LANES(lanes, partitions), options, async ({ servers, harness, client, runDir }) => {
@@ -93,7 +105,20 @@ export const runLaneChaos = (options: LaneChaos): Promise<boolean> => {
     const frozen = struck.flatMap(({ how, marked }) => (how === 'stop' ? (marked ?? []) : []));
     const verdict = judge({ ...(await gather(servers.databaseUrl, runDir, ackedIds(harness.acked, lanes))), frozen });
     const verified = await client.verify({ full: true });
-    const outcome = outcomeOf({ verdict, struck, verified, drained, batches, kills, lanes, partitions, freezes: freezer.count, seed, crashes: harness.crashes(), seconds }); // prettier-ignore
+    const outcome = outcomeOf({
+      verdict,
+      struck,
+      verified,
+      drained,
+      batches,
+      kills,
+      lanes,
+      partitions,
+      freezes: freezer.count,
+      seed,
+      crashes: harness.crashes(),
+      seconds,
+    });
     return { outcome, table: tableOf(outcome) };
   });
 };

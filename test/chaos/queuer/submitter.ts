@@ -4,14 +4,21 @@ import type { LaneSettings } from '../scenario';
 import { held, openClient, pace, runSubmitter, settings, untilDone } from '../submitterProcess';
 import { handlerOf, laneHandlers, serviceOf } from './handlers';
 
-/** A client process: submits numbered batches to its own half of the lanes, as far as it is told, and says which were accepted. */
+/**
+ * A client process: submits numbered batches to its own half of the lanes, as far as it is told,
+ * and says which were accepted.
+ */
 
 const CALL = 50;
 const { lanes, partitions } = settings.settings as LaneSettings;
 
-/** The n-th batch of this submitter: its lanes in turn, each lane's batches numbered from 0. Those of `a` and `b` lie between each other. */
+/**
+ * The n-th batch of this submitter: its lanes in turn, each lane's batches numbered from 0. Those
+ * of `a` and `b` lie between each other.
+ */
 const batchAt = (i: number) => {
-  const [first, half] = settings.name === 'a' ? [0, Math.ceil(lanes / 2)] : [Math.ceil(lanes / 2), Math.floor(lanes / 2)]; // prettier-ignore
+  const [first, half] =
+    settings.name === 'a' ? [0, Math.ceil(lanes / 2)] : [Math.ceil(lanes / 2), Math.floor(lanes / 2)];
   const lane = first + (i % half);
   const n = Math.floor(i / half);
   const service = serviceOf(lane);

@@ -10,9 +10,10 @@ import { Stack } from './stack';
 import { runToEnd } from '../../helpers/runToEnd';
 
 /**
- * `npm run test:execution -- --items 20000 --kills 40 --seed 1`: an execution under kills of nodes (each also leads executions), of Postgres and
- * of Temporal, and of nodes that are stopped past their lease and wake. Then every item must be 100 or -2, no attempt above the limit or
- * uncounted by a run, and no result may stand under a chunk of another node than the one that ran it.
+ * `npm run test:execution -- --items 20000 --kills 40 --seed 1`: an execution under kills of nodes
+ * (each also leads executions), of Postgres and of Temporal, and of nodes that are stopped past
+ * their lease and wake. Then every item must be 100 or -2, no attempt above the limit or uncounted
+ * by a run, and no result may stand under a chunk of another node than the one that ran it.
  */
 const { items, kills, nodes, seed } = processFlags(
   {
@@ -44,7 +45,11 @@ const kindOf = (i: number): string => (i % 100 === 7 ? 'fails' : i % 10 === 3 ? 
 const main = async (): Promise<boolean> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-execution-chaos-'));
   const stack = await Stack.start(folder, nodes);
-  const client = createClient({ databaseUrl: stack.databaseUrl, prefix: stack.prefix, temporal: { address: stack.address } }); // prettier-ignore
+  const client = createClient({
+    databaseUrl: stack.databaseUrl,
+    prefix: stack.prefix,
+    temporal: { address: stack.address },
+  });
   try {
     const lists = Array.from({ length: items }, (_, i) => [kindOf(i), String(i)]);
     const execution = await client.execute({ functionId: 'work', method: 'run' }, lists, { maxAttempts: MAX_ATTEMPTS });
@@ -55,7 +60,9 @@ const main = async (): Promise<boolean> => {
     await killing;
     const report = await judge(client, execution.id, stack.runs);
     const passed = Object.values(report.wrong).every((one) => one === 0) && (await verified(client));
-    process.stdout.write(`${JSON.stringify({ passed, items, seconds: Math.round((performance.now() - begun) / 1_000), struck, ...report })}\n`); // prettier-ignore
+    process.stdout.write(
+      `${JSON.stringify({ passed, items, seconds: Math.round((performance.now() - begun) / 1_000), struck, ...report })}\n`,
+    );
     return passed;
   } finally {
     await client.close();
@@ -80,7 +87,9 @@ const strike = async (stack: Stack, client: Client, id: string, struck: Record<s
         continue;
       }
       const node = up[Math.floor(random() * up.length)]!;
-      void (what === 'freeze' ? node.freeze(4_000 + random() * 3_000) : node.kill(random() * 1_000)).catch(() => undefined); // prettier-ignore
+      void (what === 'freeze' ? node.freeze(4_000 + random() * 3_000) : node.kill(random() * 1_000)).catch(
+        () => undefined,
+      );
     }
     struck[what]!++;
   }
@@ -105,7 +114,8 @@ const ended = async (client: Client, id: string): Promise<void> => {
     if (share === 1) return;
     if (Math.floor(share * 10) > said) say(`${Math.floor(share * 100)} %: ${JSON.stringify(counts)}`);
     said = Math.floor(share * 10);
-    if (performance.now() > until) throw new Error(`not done: ${JSON.stringify(await patient(() => client.execution(id).status()))}`); // prettier-ignore
+    if (performance.now() > until)
+      throw new Error(`not done: ${JSON.stringify(await patient(() => client.execution(id).status()))}`);
     await sleep(100);
   }
 };
@@ -115,10 +125,18 @@ const judge = async (client: Client, id: string, runsFile: string) => {
   for (const line of readFileSync(runsFile, 'utf8').split('\n')) if (line !== '') ran[Number(line.split(' ')[1])]!++;
   const wrong = { state: 0, attempts: 0, unrun: 0, foreign: 0 };
   let seen = 0;
-  const nodes = new Map((await client.pool.query<{ id: string; node_id: string; state: number }>('select id, node_id, state from chunk where execution_id = $1', [id])).rows.map((row) => [row.id, row])); // prettier-ignore
+  const nodes = new Map(
+    (
+      await client.pool.query<{ id: string; node_id: string; state: number }>(
+        'select id, node_id, state from chunk where execution_id = $1',
+        [id],
+      )
+    ).rows.map((row) => [row.id, row]),
+  );
   for await (const { position, state, attempts, chunk, stdout } of client.execution(id).items(5_000)) {
     const kind = kindOf(position);
-    const expected = kind === 'ok' ? ['done'] : kind === 'fails' ? ['permanently-failed'] : ['done', 'permanently-failed']; // prettier-ignore
+    const expected =
+      kind === 'ok' ? ['done'] : kind === 'fails' ? ['permanently-failed'] : ['done', 'permanently-failed'];
     if (position !== seen++ || !expected.includes(state)) wrong.state++;
     if (attempts > MAX_ATTEMPTS || (state === 'permanently-failed' && attempts !== MAX_ATTEMPTS)) wrong.attempts++;
     if (ran[position]! < attempts) wrong.unrun++;

@@ -8,7 +8,10 @@ import { createNode } from '../../../workers/node';
 import { eventually } from '../../helpers/eventually';
 import { runToEnd } from '../../helpers/runToEnd';
 
-/** A node that is killed and stopped from outside: the product's own, with a function that fails as its argument says. */
+/**
+ * A node that is killed and stopped from outside: the product's own, with a function that fails as
+ * its argument says.
+ */
 
 export interface Settings {
   databaseUrl: string;
@@ -33,7 +36,14 @@ const main = async (): Promise<void> => {
   const pool = createPool({ databaseUrl, max: 8, applicationName: 'execution chaos' });
   const patience = { timeoutMs: 90_000, everyMs: 250, what: 'the servers to be back' };
   const connection = await eventually(() => NativeConnection.connect({ address }).catch(() => null), patience);
-  await eventually(() => pool.query('select 1').then(() => true, () => false), patience); // prettier-ignore
+  await eventually(
+    () =>
+      pool.query('select 1').then(
+        () => true,
+        () => false,
+      ),
+    patience,
+  );
   const node = await createNode({
     pool,
     connection,
@@ -42,7 +52,16 @@ const main = async (): Promise<void> => {
     handlers: [],
     log: pino({ level: 'silent' }),
     callbacks: { allow: [], secret: null },
-    executions: { ...DEFAULT_EXECUTION_SETTINGS, serves: true, functions: new Map([['work', work]]), leaseMs: 3_000, retryBaseMs: 200, requeueMs: 10_000, startupDelayMs: 1_000, rollCallMs: 1_000 }, // prettier-ignore
+    executions: {
+      ...DEFAULT_EXECUTION_SETTINGS,
+      serves: true,
+      functions: new Map([['work', work]]),
+      leaseMs: 3_000,
+      retryBaseMs: 200,
+      requeueMs: 10_000,
+      startupDelayMs: 1_000,
+      rollCallMs: 1_000,
+    },
   });
   process.on('SIGTERM', () => node.shutdown());
   process.stdout.write('{"ready":true}\n');

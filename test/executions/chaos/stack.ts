@@ -19,7 +19,8 @@ class Place {
     this.ready = false;
     const child = this.start(() => (this.ready = true));
     this.child = child;
-    // One that ended by itself, its servers being away, comes back as an installation would bring it back.
+    // One that ended by itself, its servers being away, comes back as an installation would bring
+    // it back.
     void child.exited.then(() => sleep(500)).then(() => this.child === child && !this.busy && this.up());
   }
   isUp(): boolean {
@@ -65,7 +66,10 @@ export class Stack {
     this.runs = path.join(folder, 'runs');
     const script = path.join('..', 'executions', 'chaos', 'node.js');
     const settings = { databaseUrl, address: this.address, prefix: this.prefix, runs: this.runs };
-    this.nodes = Array.from({ length: nodes }, () => new Place((onLine) => new Child(script, [JSON.stringify(settings)], path.join(folder, 'node.log'), onLine))); // prettier-ignore
+    this.nodes = Array.from(
+      { length: nodes },
+      () => new Place((onLine) => new Child(script, [JSON.stringify(settings)], path.join(folder, 'node.log'), onLine)),
+    );
   }
 
   static async start(folder: string, nodes: number): Promise<Stack> {
@@ -93,7 +97,11 @@ export class Stack {
     await this.postgres.exited;
     await this.postgres.stop();
     await sleep(awayMs);
-    this.postgres = await startPostgres({ dataDir: path.join(this.folder, 'postgres'), port, settings: { fsync: 'off' } }); // prettier-ignore
+    this.postgres = await startPostgres({
+      dataDir: path.join(this.folder, 'postgres'),
+      port,
+      settings: { fsync: 'off' },
+    });
   }
 
   async stop(): Promise<void> {

@@ -10,14 +10,16 @@ const NODES = ['a', 'b', 'c', 'd', 'e'];
 const HANDLERS = ['mail', 'sms'];
 
 const anyNode = (id: string) =>
-  fc.record({
-    alive: fc.boolean().map((isDown) => !isDown || id === 'a'),
-    draining: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
-    handlers: fc.subarray(HANDLERS),
-    missingMs: fc.constantFrom(0, 50, 500),
-    successorOf: fc.constantFrom(null, null, 'name'),
-    startedMs: fc.nat(3),
-  }).map((facts) => node(id, facts)); // prettier-ignore
+  fc
+    .record({
+      alive: fc.boolean().map((isDown) => !isDown || id === 'a'),
+      draining: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
+      handlers: fc.subarray(HANDLERS),
+      missingMs: fc.constantFrom(0, 50, 500),
+      successorOf: fc.constantFrom(null, null, 'name'),
+      startedMs: fc.nat(3),
+    })
+    .map((facts) => node(id, facts));
 const anyNodes = fc.subarray(NODES, { minLength: 1 }).chain((ids) => fc.tuple(...ids.map(anyNode)));
 
 const anyPartition = fc.record({
@@ -30,7 +32,9 @@ const anyPartition = fc.record({
   pinned: fc.option(fc.constantFrom(...NODES), { freq: 8 }),
   claimedTwice: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
-const anyPartitions = fc.array(anyPartition, { maxLength: 24 }).map((all) => all.map((facts, i) => partition(`p${i}`, facts.holder, facts))); // prettier-ignore
+const anyPartitions = fc
+  .array(anyPartition, { maxLength: 24 })
+  .map((all) => all.map((facts, i) => partition(`p${i}`, facts.holder, facts)));
 
 const anyLimits: fc.Arbitrary<Limits> = fc.record({
   movesPerRound: fc.constantFrom(1, 2, 5, Infinity),
@@ -78,7 +82,9 @@ describe('assign, for any world', () => {
       expect(revokes.filter(({ from, to }) => gains.has(from) || gains.has(to))).toEqual([]);
       expect(revokes.length).toBeLessThanOrEqual(limits.movesPerRound);
       const isForEvenness = ({ reason }: Move): boolean => reason === 'uneven' || reason === 'load';
-      const young = revokes.filter(isForEvenness).filter((move) => partitions.find(({ id }) => id === move.partition)!.heldMs < limits.minimumHoldMs); // prettier-ignore
+      const young = revokes
+        .filter(isForEvenness)
+        .filter((move) => partitions.find(({ id }) => id === move.partition)!.heldMs < limits.minimumHoldMs);
       expect(young).toEqual([]);
     });
   });
@@ -88,7 +94,9 @@ describe('assign, for any world', () => {
       const given = new Set(assign(partitions, among, limits).map((move) => move.partition));
       const left = partitions.filter((facts) => (facts.holder === null || facts.expired) && !given.has(facts.id));
       for (const facts of left)
-        expect(among.some((one) => canHave(one, facts) && isNewest(one, among)) && !isWaitedFor(facts, among, limits)).toBe(false); // prettier-ignore
+        expect(
+          among.some((one) => canHave(one, facts) && isNewest(one, among)) && !isWaitedFor(facts, among, limits),
+        ).toBe(false);
     });
   });
 
@@ -96,7 +104,10 @@ describe('assign, for any world', () => {
     fc.assert(
       fc.property(anyWorld, fc.infiniteStream(fc.nat()), ([partitions, among, limits], chance) => {
         const shuffled = <T>(all: readonly T[]): T[] =>
-          all.map((one) => ({ one, at: chance.next().value as number })).sort((a, b) => a.at - b.at).map(({ one }) => one); // prettier-ignore
+          all
+            .map((one) => ({ one, at: chance.next().value as number }))
+            .sort((a, b) => a.at - b.at)
+            .map(({ one }) => one);
         const before = JSON.stringify([partitions, among]);
         const moves = assign(partitions, among, limits);
         expect(assign(shuffled(partitions), shuffled(among), limits)).toEqual(moves);
@@ -111,7 +122,11 @@ describe('assign, for any world', () => {
     check(([partitions, among, limits]) => {
       // All that is dead has ended its leases, so that nothing is waited for.
       const alive = new Set(among.filter((one) => one.alive && isNewest(one, among)).map(({ id }) => id));
-      const now = partitions.map((facts) => ({ ...facts, expired: facts.expired || !alive.has(facts.holder ?? ''), heldMs: LONG })); // prettier-ignore
+      const now = partitions.map((facts) => ({
+        ...facts,
+        expired: facts.expired || !alive.has(facts.holder ?? ''),
+        heldMs: LONG,
+      }));
       const { rounds } = settle(now, among, { ...limits, movesPerRound: Infinity });
       expect(rounds.length).toBeLessThanOrEqual(4);
       settle(now, among, limits); // and with a limit at all
@@ -132,7 +147,12 @@ describe('assign, for any world', () => {
 /** Of processes of one name only the last one is the node. */
 const isNewest = (one: NodeFacts, among: readonly NodeFacts[]): boolean =>
   one.successorOf === null ||
-  !among.some((other) => other.successorOf === one.successorOf && other.alive && ((other.startedMs ?? 0) > (one.startedMs ?? 0) || (other.startedMs === one.startedMs && other.id > one.id))); // prettier-ignore
+  !among.some(
+    (other) =>
+      other.successorOf === one.successorOf &&
+      other.alive &&
+      ((other.startedMs ?? 0) > (one.startedMs ?? 0) || (other.startedMs === one.startedMs && other.id > one.id)),
+  );
 
 /** A process of the holder's name may come back within the grace. */
 const isWaitedFor = ({ holder }: PartitionFacts, among: readonly NodeFacts[], { restartGraceMs }: Limits): boolean => {
@@ -145,7 +165,8 @@ describe('by count', () => {
   const counts = fc.array(fc.nat(12), { minLength: 1, maxLength: 12 });
   const build = (all: readonly number[], free: number): [PartitionFacts[], NodeFacts[]] => {
     const among = all.map((_, i) => node(`n${i}`));
-    const of = (count: number, holder: string | null) => Array.from({ length: count }, (_, i) => partition(`${holder}/${i}`, holder)); // prettier-ignore
+    const of = (count: number, holder: string | null) =>
+      Array.from({ length: count }, (_, i) => partition(`${holder}/${i}`, holder));
     return [[...all.flatMap((count, i) => of(count, `n${i}`)), ...of(free, null)], among];
   };
 
@@ -180,7 +201,9 @@ describe('by count', () => {
   test('with abilities: as even as can be, found by trying everything; the moves are near the fewest', () => {
     const ids = ['a', 'b', 'c'];
     const able = fc.tuple(...ids.map((id) => fc.subarray(HANDLERS).map((handlers) => node(id, { handlers }))));
-    const some = fc.array(fc.tuple(fc.option(fc.constantFrom(...ids)), fc.option(fc.constantFrom(...HANDLERS))), { maxLength: 8 }); // prettier-ignore
+    const some = fc.array(fc.tuple(fc.option(fc.constantFrom(...ids)), fc.option(fc.constantFrom(...HANDLERS))), {
+      maxLength: 8,
+    });
     let [moves, fewest] = [0, 0];
     fc.assert(
       fc.property(able, some, (among, all) => {

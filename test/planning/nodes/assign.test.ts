@@ -1,6 +1,23 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import { byCodePoint } from '../../../workflows/planning/nodes/order';
-import { applied, countsOf, dead, expired, held, LONG, limitsOf, moved, node, nodes, numbered, partition, released, settle, short, spread } from './world'; // prettier-ignore
+import {
+  applied,
+  countsOf,
+  dead,
+  expired,
+  held,
+  LONG,
+  limitsOf,
+  moved,
+  node,
+  nodes,
+  numbered,
+  partition,
+  released,
+  settle,
+  short,
+  spread,
+} from './world';
 import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
 
 /** Everything that is no table row: drains, abilities, pins, holds, grace, limits, words. */
@@ -41,24 +58,37 @@ test('lost capability: what the node no longer has the attributes or the handler
   const limits = limitsOf({ minimumHoldMs: 1_000 });
   const moves = assign(now, [node('a', { attributes: { zone: 'y' } }), node('b', able)], limits);
   expect(short(moves)).toEqual(['revoke 0 a>b attributes', 'revoke 1 a>b attributes']);
-  expect(moves.map(({ words }) => words)).toEqual(['0 is to go from a to b: a no longer has zone=x', '1 is to go from a to b: a no longer has handler mail']); // prettier-ignore
+  expect(moves.map(({ words }) => words)).toEqual([
+    '0 is to go from a to b: a no longer has zone=x',
+    '1 is to go from a to b: a no longer has handler mail',
+  ]);
   expect(assign(now, [node('a', able), node('b', able)], limits)).toEqual([]);
 });
 
 describe('pinned', () => {
   test("an admin's move goes at once and stays, whatever the hold and the counts; the rest evens out around it", () => {
-    const now = held({ a: [0, 1], b: [2, 3] }).map((facts) => (facts.id < '2' ? { ...facts, heldMs: 1, pinned: 'b' } : facts)); // prettier-ignore
+    const now = held({ a: [0, 1], b: [2, 3] }).map((facts) =>
+      facts.id < '2' ? { ...facts, heldMs: 1, pinned: 'b' } : facts,
+    );
     const limits = limitsOf({ minimumHoldMs: 1_000 });
     const { partitions } = settle(now, nodes('a', 'b'), limits);
     expect(partitions.map(({ holder }) => holder)).toEqual(['b', 'b', 'a', 'a']);
     const [first] = assign(now, nodes('a', 'b'), limits);
-    expect(first).toMatchObject({ kind: 'revoke', from: 'a', to: 'b', reason: 'pinned', words: '0 is to go from a to b: an admin moved it there' }); // prettier-ignore
+    expect(first).toMatchObject({
+      kind: 'revoke',
+      from: 'a',
+      to: 'b',
+      reason: 'pinned',
+      words: '0 is to go from a to b: an admin moved it there',
+    });
   });
 
   test('by the name of the node too; a node that is dead, draining or not able is as if nobody had asked', () => {
     const pin = (to: string) => [partition('0', 'a', { pinned: to }), partition('1', 'b#1')];
     const b = node('b#1', { successorOf: 'b' });
-    expect(short(assign(pin('b'), [node('a'), b], limitsOf()))).toEqual(['revoke 1 b#1>a uneven', 'revoke 0 a>b#1 pinned'].reverse()); // prettier-ignore
+    expect(short(assign(pin('b'), [node('a'), b], limitsOf()))).toEqual(
+      ['revoke 1 b#1>a uneven', 'revoke 0 a>b#1 pinned'].reverse(),
+    );
     for (const other of [dead('b#1'), node('b#1', { draining: true })])
       expect(assign(pin('b#1'), [node('a'), other], limitsOf()).filter(({ partition: id }) => id === '0')).toEqual([]);
     const unable = pin('b#1').map((facts) => ({ ...facts, handler: facts.id === '0' ? 'mail' : null }));
@@ -107,7 +137,9 @@ describe('B1: each handler by itself, at no move more', () => {
   });
 
   test('what is new stays, though its handler is uneven then; what a node is not able to have does not go to it', () => {
-    const now = fleet(['a'], ['mail', 'sms'], 4).map((facts) => (facts.handler === 'sms' ? { ...facts, heldMs: 1 } : facts)); // prettier-ignore
+    const now = fleet(['a'], ['mail', 'sms'], 4).map((facts) =>
+      facts.handler === 'sms' ? { ...facts, heldMs: 1 } : facts,
+    );
     const young = assign(now, ['a', 'b'].map(able), limitsOf({ minimumHoldMs: 100 }));
     expect(young.map(({ partition: id }) => id.split('/')[0])).toEqual(['mail', 'mail', 'mail', 'mail']);
     const old = fleet(['a'], ['mail', 'sms'], 4);
@@ -126,7 +158,9 @@ describe('B13: minimum hold', () => {
   });
 
   test('of one node the ones go that were there longest; of two as full nodes the one that may give gives', () => {
-    const now = withHold(1_000).map((facts) => (facts.id === '2' ? { ...facts, heldMs: 5_000 } : facts.id === '3' ? { ...facts, heldMs: 10 } : facts)); // prettier-ignore
+    const now = withHold(1_000).map((facts) =>
+      facts.id === '2' ? { ...facts, heldMs: 5_000 } : facts.id === '3' ? { ...facts, heldMs: 10 } : facts,
+    );
     expect(short(assign(now, nodes('a', 'b'), limits))).toEqual(['revoke 2 a>b uneven', 'revoke 1 a>b uneven']);
     const two = [partition('0', 'a', { heldMs: 1 }), partition('1', 'a', { heldMs: 1 }), ...held({ b: [2, 3] })];
     expect(short(assign(two, nodes('a', 'b', 'c'), limits))).toEqual(['revoke 3 b>c uneven']);
@@ -155,7 +189,9 @@ describe('limits of a round', () => {
     const reasons = assign(now, among, limitsOf()).map(({ reason }) => reason);
     expect(reasons).toEqual(['claimed twice', 'pinned', 'attributes', 'drain', 'uneven']);
     for (let movesPerRound = 0; movesPerRound < 5; movesPerRound++)
-      expect(assign(now, among, limitsOf({ movesPerRound })).map(({ reason }) => reason)).toEqual(reasons.slice(0, movesPerRound)); // prettier-ignore
+      expect(assign(now, among, limitsOf({ movesPerRound })).map(({ reason }) => reason)).toEqual(
+        reasons.slice(0, movesPerRound),
+      );
   });
 });
 
@@ -180,13 +216,19 @@ describe('restart grace', () => {
   test('started again under its name it takes its own back, once their leases ended', () => {
     const a = dead('a', { successorOf: 'node-a', missingMs: 2_000 });
     const again = node('a2', { successorOf: 'node-a', startedMs: 5 });
-    expect(short(assign(now, [a, again, ...others], limits))).toEqual(['assign 0 a>a2 expired', 'assign 1 a>a2 expired']); // prettier-ignore
+    expect(short(assign(now, [a, again, ...others], limits))).toEqual([
+      'assign 0 a>a2 expired',
+      'assign 1 a>a2 expired',
+    ]);
     const held5 = held({ a: [0, 1], b: [2, 3], c: [4] });
     expect(assign(held5, [a, again, ...others], limits)).toEqual([]);
     // The old process is not known to be dead yet.
     expect(assign(held5, [node('a', { successorOf: 'node-a' }), again, ...others], limits)).toEqual([]);
     const drained = node('a', { successorOf: 'node-a', draining: true });
-    expect(short(assign(held5, [drained, again, ...others], limits))).toEqual(['revoke 0 a>a2 drain', 'revoke 1 a>a2 drain']); // prettier-ignore
+    expect(short(assign(held5, [drained, again, ...others], limits))).toEqual([
+      'revoke 0 a>a2 drain',
+      'revoke 1 a>a2 drain',
+    ]);
   });
 
   test('what was pinned elsewhere, or revoked for somebody, does not wait for it', () => {
@@ -213,7 +255,11 @@ test('B3: held by a dead node whose lease has not ended: nothing is said, and no
 test('a lease that ended while its node lives goes back to it, if it is still its share', () => {
   const now = [partition('0', 'a', { expired: true }), ...held({ a: [1], b: [2, 3] })];
   const [move] = assign(now, nodes('a', 'b'), limitsOf());
-  expect(move).toMatchObject({ kind: 'assign', to: 'a', words: '0 goes to a: the lease of a ended and it may keep it; a then has 2 partitions' }); // prettier-ignore
+  expect(move).toMatchObject({
+    kind: 'assign',
+    to: 'a',
+    words: '0 goes to a: the lease of a ended and it may keep it; a then has 2 partitions',
+  });
   const full = [partition('0', 'a', { expired: true }), ...held({ a: [1, 4], b: [2] })];
   expect(short(assign(full, nodes('a', 'b'), limitsOf()))).toEqual(['assign 0 a>b expired']);
 });
@@ -250,7 +296,13 @@ test('with attributes: room is made for what only some nodes may have, by a chai
   expect([...countsOf(partitions, among)].sort()).toEqual([1, 2, 2, 2]);
   expect(moved(now, partitions)).toBe(3);
   expect(rounds.length).toBeLessThanOrEqual(4);
-  const chain = [partition('0', 'x', mail), partition('1', 'x', mail), partition('2', 'y', { handler: 'mail' }), partition('3', 'y'), partition('4', null, mail)]; // prettier-ignore
+  const chain = [
+    partition('0', 'x', mail),
+    partition('1', 'x', mail),
+    partition('2', 'y', { handler: 'mail' }),
+    partition('3', 'y'),
+    partition('4', null, mail),
+  ];
   const both = [node('x', { handlers: ['mail'] }), node('y', { handlers: ['mail'] }), node('z')];
   const after = settle(chain, both, limitsOf());
   expect([...countsOf(after.partitions, both)].sort()).toEqual([1, 2, 2]);
@@ -264,7 +316,9 @@ test('words say the figures', () => {
 });
 
 test('an id that is there twice is refused, by name', () => {
-  expect(() => assign(held({ a: [0], b: [0] }), nodes('a', 'b'), limitsOf())).toThrow('partitions: expected each id once, got "0" twice'); // prettier-ignore
+  expect(() => assign(held({ a: [0], b: [0] }), nodes('a', 'b'), limitsOf())).toThrow(
+    'partitions: expected each id once, got "0" twice',
+  );
   expect(() => assign([], nodes('a', 'a'), limitsOf())).toThrow('nodes: expected each id once, got "a" twice');
 });
 

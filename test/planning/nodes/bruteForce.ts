@@ -1,10 +1,13 @@
 import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
 
-/** What is best, found without the planner's ideas: by counting where all nodes are alike, by trying everything where they are not. */
+/**
+ * What is best, found without the planner's ideas: by counting where all nodes are alike, by trying
+ * everything where they are not.
+ */
 
 /**
- * Fewest held partitions that must go where every node may have everything: those above the ceiling of the share go, and those that free
- * ones cannot fill below its floor come.
+ * Fewest held partitions that must go where every node may have everything: those above the ceiling
+ * of the share go, and those that free ones cannot fill below its floor come.
  */
 export const fewestMoves = (counts: readonly number[], free: number): number => {
   const all = counts.reduce((sum, each) => sum + each, free);
@@ -22,7 +25,9 @@ export interface Best {
 
 /** Tries every distribution: `nodes ^ partitions` of them. */
 export const tryAll = (partitions: readonly PartitionFacts[], nodes: readonly NodeFacts[]): Best => {
-  const able = partitions.map(({ handler }) => nodes.flatMap((node, i) => (handler === null || node.handlers.includes(handler) ? [i] : []))); // prettier-ignore
+  const able = partitions.map(({ handler }) =>
+    nodes.flatMap((node, i) => (handler === null || node.handlers.includes(handler) ? [i] : [])),
+  );
   const counts = nodes.map(() => 0);
   let best: Best | null = null;
   const visit = (at: number, moves: number): void => {

@@ -30,11 +30,18 @@ test('stale claims are ignored: too old, or of an epoch that is not the stored o
   expect(who([claim('0', 'a', 9, 1_001), claim('0', 'b', 1, 1_000)])).toEqual({ 0: 'b' });
   expect(who([claim('0', 'a', 2, 1_001), claim('0', 'b', 2)])).toEqual({ 0: 'b' });
   const epochs = new Map([['0', 3]]);
-  expect(who([claim('0', 'a', 2), claim('0', 'b', 3), claim('0', 'c', 4), claim('1', 'd', 1)], { ...limits, epochs })).toEqual({ 0: 'b', 1: 'd' }); // prettier-ignore
+  expect(
+    who([claim('0', 'a', 2), claim('0', 'b', 3), claim('0', 'c', 4), claim('1', 'd', 1)], { ...limits, epochs }),
+  ).toEqual({ 0: 'b', 1: 'd' });
 });
 
 test('the order of the rows is irrelevant, and nobody is lost: each claim holds, is stale or is one of two', () => {
-  const any = fc.record({ partition: fc.constantFrom('0', '1'), node: fc.constantFrom('a', 'b', 'c'), epoch: fc.nat(2), ageMs: fc.constantFrom(0, 1_001) }); // prettier-ignore
+  const any = fc.record({
+    partition: fc.constantFrom('0', '1'),
+    node: fc.constantFrom('a', 'b', 'c'),
+    epoch: fc.nat(2),
+    ageMs: fc.constantFrom(0, 1_001),
+  });
   fc.assert(
     fc.property(fc.array(any, { maxLength: 8 }), (rows) => {
       const found = claims(rows, limits);
@@ -46,7 +53,8 @@ test('the order of the rows is irrelevant, and nobody is lost: each claim holds,
         expect(found.claimedTwice).not.toContain(partition);
       }
       for (const row of rows)
-        if (row.ageMs <= 1_000) expect(found.holders.has(row.partition) !== found.claimedTwice.includes(row.partition)).toBe(true); // prettier-ignore
+        if (row.ageMs <= 1_000)
+          expect(found.holders.has(row.partition) !== found.claimedTwice.includes(row.partition)).toBe(true);
     }),
     { numRuns: 500 },
   );

@@ -1,9 +1,29 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import type { Move, NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
 import { fewestMoves } from './bruteForce';
-import { applied, countsOf, dead, expired, held, later, LEASE, limitsOf, moved, node, nodes, numbered, partition, released, settle, spread } from './world'; // prettier-ignore
+import {
+  applied,
+  countsOf,
+  dead,
+  expired,
+  held,
+  later,
+  LEASE,
+  limitsOf,
+  moved,
+  node,
+  nodes,
+  numbered,
+  partition,
+  released,
+  settle,
+  spread,
+} from './world';
 
-/** The simulations of spec/nodes.md on the planner alone; the same on real processes is the nodes' own tests. */
+/**
+ * The simulations of spec/nodes.md on the planner alone; the same on real processes is the nodes'
+ * own tests.
+ */
 
 const limits = limitsOf({ minimumHoldMs: LEASE / 2, restartGraceMs: LEASE });
 
@@ -19,8 +39,12 @@ const rounds = (count: number, partitions: readonly PartitionFacts[], at: (round
 };
 
 test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time: 0 moves in 12 rounds', () => {
-  // A thread of its own renews the lease, or it is missing within the grace: a slow answer never loses a lease.
-  const busy = (round: number) => [node('a', { alive: round % 3 !== 1, missingMs: round % 3 === 1 ? LEASE - 1 : 0 }), node('b')]; // prettier-ignore
+  // A thread of its own renews the lease, or it is missing within the grace: a slow answer never
+  // loses a lease.
+  const busy = (round: number) => [
+    node('a', { alive: round % 3 !== 1, missingMs: round % 3 === 1 ? LEASE - 1 : 0 }),
+    node('b'),
+  ];
   const { said } = rounds(12, held({ a: [0, 1, 2], b: [3, 4] }), busy);
   expect(said.flat()).toEqual([]);
 });
@@ -28,7 +52,11 @@ test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time
 test('B14: an empty node joins 10 partitions: 5 moves, then none for 12 rounds', () => {
   const before = held({ a: numbered(0, 10) });
   const { said, partitions } = rounds(14, before, () => nodes('a', 'b'));
-  expect(said.map((moves) => moves.map(({ kind }) => kind))).toEqual([Array(5).fill('revoke'), Array(5).fill('assign'), ...Array(12).fill([])]); // prettier-ignore
+  expect(said.map((moves) => moves.map(({ kind }) => kind))).toEqual([
+    Array(5).fill('revoke'),
+    Array(5).fill('assign'),
+    ...Array(12).fill([]),
+  ]);
   expect(moved(before, partitions)).toBe(5);
 });
 

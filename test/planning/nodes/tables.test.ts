@@ -1,7 +1,22 @@
 import { assign } from '../../../workflows/planning/nodes/assign';
 import { claims } from '../../../workflows/planning/nodes/claims';
 import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
-import { applied, countsOf, dead, expired, held, limitsOf, moved, node, nodes, numbered, partition, settle, short, spread } from './world'; // prettier-ignore
+import {
+  applied,
+  countsOf,
+  dead,
+  expired,
+  held,
+  limitsOf,
+  moved,
+  node,
+  nodes,
+  numbered,
+  partition,
+  settle,
+  short,
+  spread,
+} from './world';
 
 /** The tables of spec/nodes.md, row by row. */
 
@@ -47,7 +62,10 @@ describe('what node X takes', () => {
     [1_001, ['0']],
     [1_000, []],
   ])('B3 B16: expiry: 0:b is %i ms old at a limit of 1,000: a takes %j', (ageMs, expected) => {
-    const rows = [{ partition: '0', node: 'b', epoch: 1, ageMs }, { partition: '1', node: 'a', epoch: 1, ageMs: 0 }]; // prettier-ignore
+    const rows = [
+      { partition: '0', node: 'b', epoch: 1, ageMs },
+      { partition: '1', node: 'a', epoch: 1, ageMs: 0 },
+    ];
     const { holders } = claims(rows, { leaseMs: 1_000 });
     const now = ['0', '1'].map((id) => partition(id, rows[Number(id)]!.node, { expired: !holders.has(id) }));
     expect(takes('a', now, [node('a'), dead('b')])).toEqual(expected);
@@ -59,7 +77,10 @@ describe('what node X takes', () => {
   });
 });
 
-/** Every sticky case: no partition in two places, max - min <= 1, a repeated call with its own output moves nothing. */
+/**
+ * Every sticky case: no partition in two places, max - min <= 1, a repeated call with its own
+ * output moves nothing.
+ */
 const sticky = (before: readonly PartitionFacts[], among: readonly NodeFacts[]) => {
   const limits = limitsOf();
   const first = assign(before, among, limits);
@@ -108,7 +129,8 @@ describe('sticky', () => {
     const among = numbered(0, 40).map((id) => node(id));
     const { partitions } = settle(held({ '': [0] }), among, limitsOf());
     expect(partitions[0]).toMatchObject({ holder: '000000', epoch: 1 });
-    for (let round = 0; round < 12; round++) expect(assign(partitions, among.slice(0, 1 + 3 * round), limitsOf())).toEqual([]); // prettier-ignore
+    for (let round = 0; round < 12; round++)
+      expect(assign(partitions, among.slice(0, 1 + 3 * round), limitsOf())).toEqual([]);
   });
 });
 

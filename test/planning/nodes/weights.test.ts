@@ -1,13 +1,29 @@
 import fc from 'fast-check';
 import { assign } from '../../../workflows/planning/nodes/assign';
 import type { NodeFacts, PartitionFacts } from '../../../workflows/planning/nodes/types';
-import { applied, countsOf, held, LONG, limitsOf, moved, node, nodes, numbered, partition, released, settle, short } from './world'; // prettier-ignore
+import {
+  applied,
+  countsOf,
+  held,
+  LONG,
+  limitsOf,
+  moved,
+  node,
+  nodes,
+  numbered,
+  partition,
+  released,
+  settle,
+  short,
+} from './world';
 
 /** B17: load in place of the count. */
 
 const limits = limitsOf({ by: 'weight' });
 const weighed = (by: Record<string, Record<string, number>>): PartitionFacts[] =>
-  Object.entries(by).flatMap(([holder, all]) => Object.entries(all).map(([id, weight]) => partition(id, holder === '' ? null : holder, { weight }))); // prettier-ignore
+  Object.entries(by).flatMap(([holder, all]) =>
+    Object.entries(all).map(([id, weight]) => partition(id, holder === '' ? null : holder, { weight })),
+  );
 const loadsOf = (partitions: readonly PartitionFacts[], among: readonly NodeFacts[]): number[] =>
   among.map(({ id }) => partitions.reduce((sum, { holder, weight }) => sum + (holder === id ? weight : 0), 0));
 
@@ -23,7 +39,13 @@ test('B17: within 10 % of the mean nothing moves, above it the fewest that help'
   const above = weighed({ a: { p: 60, q: 50, t: 20 }, b: { r: 35, s: 35 } });
   const [move, ...rest] = assign(above, nodes('a', 'b'), limits);
   expect(rest).toEqual([]);
-  expect(move).toMatchObject({ partition: 't', kind: 'revoke', to: 'b', reason: 'load', words: 't is to go from a to b: one has a load of 130, b has a load of 70' }); // prettier-ignore
+  expect(move).toMatchObject({
+    partition: 't',
+    kind: 'revoke',
+    to: 'b',
+    reason: 'load',
+    words: 't is to go from a to b: one has a load of 130, b has a load of 70',
+  });
 });
 
 test('B17: by count the same loads move nothing, and a weight that is none counts as 1', () => {
@@ -58,7 +80,9 @@ test('B17: what is beside a hot partition goes to the others', () => {
 
 test('B17 B14: a node joins ten at the edge of the band, and gets its share although none of them is above it', () => {
   const ids = numbered(0, 10);
-  const now = Object.fromEntries(ids.map((id) => [id, Object.fromEntries(numbered(0, 20).map((p) => [`${id}/${p}`, 5])) as Record<string, number>])); // prettier-ignore
+  const now = Object.fromEntries(
+    ids.map((id) => [id, Object.fromEntries(numbered(0, 20).map((p) => [`${id}/${p}`, 5])) as Record<string, number>]),
+  );
   const among = [...ids, 'new'].map((id) => node(id));
   const before = weighed(now);
   const { partitions, rounds } = settle(before, among, limits);
@@ -71,7 +95,10 @@ test('B17 B14: a node joins ten at the edge of the band, and gets its share alth
 });
 
 test('B17: idle partitions do not pile up: no node is given more than 1.5 times its share of the count', () => {
-  const now = [partition('hot', 'a', { weight: 100 }), ...numbered(0, 29).map((id) => partition(id, null, { weight: 0 }))]; // prettier-ignore
+  const now = [
+    partition('hot', 'a', { weight: 100 }),
+    ...numbered(0, 29).map((id) => partition(id, null, { weight: 0 })),
+  ];
   const { partitions } = settle(now, nodes('a', 'b', 'c'), limits);
   const counts = countsOf(partitions, nodes('a', 'b', 'c'));
   expect(Math.max(...counts)).toBeLessThanOrEqual(15);
@@ -99,27 +126,75 @@ test('B17 B2: figures that waver by 5 % move nothing in 50 rounds', () => {
 });
 
 /** Loads of 118 and 82 around 100, or what is said: who goes, in this order. */
-const goes = (by: Record<string, Record<string, number>>, facts: Record<string, Partial<PartitionFacts>> = {}): string[] =>
-  assign(weighed(by).map((one) => ({ ...one, ...facts[one.id] })), nodes(...Object.keys(by)), { ...limits, minimumHoldMs: 100 }).map(({ partition: id, to }) => `${id}>${to}`); // prettier-ignore
-const each = (n: number, weight: number, from = 0): Record<string, number> => Object.fromEntries(numbered(from, from + n).map((id) => [id, weight])); // prettier-ignore
+const goes = (
+  by: Record<string, Record<string, number>>,
+  facts: Record<string, Partial<PartitionFacts>> = {},
+): string[] =>
+  assign(
+    weighed(by).map((one) => ({ ...one, ...facts[one.id] })),
+    nodes(...Object.keys(by)),
+    { ...limits, minimumHoldMs: 100 },
+  ).map(({ partition: id, to }) => `${id}>${to}`);
+const each = (n: number, weight: number, from = 0): Record<string, number> =>
+  Object.fromEntries(numbered(from, from + n).map((id) => [id, weight]));
 
 test.each([
-  ['the heaviest that leaves both within the band, so that few go', { a: { x: 22, y: 18, z: 78 }, b: { r: 82 } }, {}, ['x>b']],
+  [
+    'the heaviest that leaves both within the band, so that few go',
+    { a: { x: 22, y: 18, z: 78 }, b: { r: 82 } },
+    {},
+    ['x>b'],
+  ],
   ['not a heavier one that puts the other above it', { a: { x: 30, y: 18, z: 70 }, b: { r: 82 } }, {}, ['y>b']],
-  ['where each puts the other above it: what leaves the two most alike', { a: { x: 80, y: 70 }, b: { r: 50 } }, {}, ['y>b']],
-  ['who left the band comes back half of the way: 115 to 105, not to 110', { a: each(23, 5), b: each(17, 5, 23) }, {}, ['000000>b', '000001>b']],
-  ['also where only the giver left it', { a: each(23, 5), b: each(19, 5, 23), c: each(18, 5, 42) }, {}, ['000000>c', '000001>b']],
+  [
+    'where each puts the other above it: what leaves the two most alike',
+    { a: { x: 80, y: 70 }, b: { r: 50 } },
+    {},
+    ['y>b'],
+  ],
+  [
+    'who left the band comes back half of the way: 115 to 105, not to 110',
+    { a: each(23, 5), b: each(17, 5, 23) },
+    {},
+    ['000000>b', '000001>b'],
+  ],
+  [
+    'also where only the giver left it',
+    { a: each(23, 5), b: each(19, 5, 23), c: each(18, 5, 42) },
+    {},
+    ['000000>c', '000001>b'],
+  ],
   ['or only the taker', { a: each(21, 5), b: each(17, 5, 21), c: each(22, 5, 38) }, {}, ['000038>b', '000000>b']],
   ['who is at its edge has not left it', { a: each(22, 5), b: each(18, 5, 22) }, {}, []],
   ['a move must gain half of the band: not 112 to 110', { a: { x: 22, z: 90 }, b: { r: 88 } }, {}, []],
   ['or all of what it moves, where that is less', { a: { x: 3, z: 108 }, b: { r: 89 } }, {}, ['x>b']],
-  ['who has less than the mean gives nothing: small ones would wander', { a: { hot: 100, ...each(5, 0, 20) }, b: each(8, 5), c: each(5, 2, 10) }, {}, []],
-  ['who came lately stays, another one goes', { a: { x: 22, y: 18, z: 78 }, b: { r: 82 } }, { x: { heldMs: 99 } }, ['y>b']],
-  ['what has to be given to somebody anyway goes first', { a: { x: 18, f: 18, z: 82 }, b: { r: 82 } }, { x: { heldMs: 2 * LONG }, f: { expired: true, revokedFor: 'a' } }, ['f>b']],
-  ['of the same weight who was there longest goes', { a: { x: 18, y: 18, z: 82 }, b: { r: 82 } }, { x: { heldMs: 1_000 } }, ['y>b']],
+  [
+    'who has less than the mean gives nothing: small ones would wander',
+    { a: { hot: 100, ...each(5, 0, 20) }, b: each(8, 5), c: each(5, 2, 10) },
+    {},
+    [],
+  ],
+  [
+    'who came lately stays, another one goes',
+    { a: { x: 22, y: 18, z: 78 }, b: { r: 82 } },
+    { x: { heldMs: 99 } },
+    ['y>b'],
+  ],
+  [
+    'what has to be given to somebody anyway goes first',
+    { a: { x: 18, f: 18, z: 82 }, b: { r: 82 } },
+    { x: { heldMs: 2 * LONG }, f: { expired: true, revokedFor: 'a' } },
+    ['f>b'],
+  ],
+  [
+    'of the same weight who was there longest goes',
+    { a: { x: 18, y: 18, z: 82 }, b: { r: 82 } },
+    { x: { heldMs: 1_000 } },
+    ['y>b'],
+  ],
 ] as const)('B17: %s', (_, by, facts, expected) => {
   expect(goes(by, facts)).toEqual(expected);
-}); // prettier-ignore
+});
 
 test('B17: who has more than the mean gets nothing, also where nobody else is able', () => {
   const mail = { a: [...numbered(0, 20)], b: [...numbered(20, 34)] };
@@ -138,7 +213,13 @@ test('B17: idle ones do not go to who has as many, where the others are not able
 });
 
 describe('B17, for any loads', () => {
-  const anyLoads = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.oneof(fc.nat(20), fc.nat(200), fc.double({ min: 0, max: 5, noNaN: true }))), { maxLength: 40 }); // prettier-ignore
+  const anyLoads = fc.array(
+    fc.tuple(
+      fc.constantFrom('a', 'b', 'c', 'd'),
+      fc.oneof(fc.nat(20), fc.nat(200), fc.double({ min: 0, max: 5, noNaN: true })),
+    ),
+    { maxLength: 40 },
+  );
   const build = (all: readonly [string, number][]) =>
     all.map(([holder, weight], i) => partition(`p${i}`, holder, { weight }));
   const among = nodes('a', 'b', 'c', 'd');
@@ -151,14 +232,19 @@ describe('B17, for any loads', () => {
         expect(rounds.length).toBeLessThanOrEqual(4);
         expect(assign(after, among, limits)).toEqual([]);
         const most = Math.max(...loadsOf(before, among));
-        expect(Math.max(...loadsOf(after, among))).toBeLessThanOrEqual(most + 1e-9 + (Math.max(...countsOf(before, among)) > 15 ? most : 0)); // prettier-ignore
+        expect(Math.max(...loadsOf(after, among))).toBeLessThanOrEqual(
+          most + 1e-9 + (Math.max(...countsOf(before, among)) > 15 ? most : 0),
+        );
       }),
       { numRuns: 1_000 },
     );
   });
 
   test('of many small ones, all nodes end within the band', () => {
-    const small = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 10, max: 20 })), { minLength: 120, maxLength: 160 }); // prettier-ignore
+    const small = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer({ min: 10, max: 20 })), {
+      minLength: 120,
+      maxLength: 160,
+    });
     fc.assert(
       fc.property(small, (all) => {
         const { partitions: after } = settle(build(all), among, limits);
@@ -177,7 +263,11 @@ describe('B17, for any loads', () => {
         let now = settle(build(all), among, limits).partitions;
         let moves = 0;
         for (let round = 0; round < 30; round++) {
-          const wavering = now.map((facts) => ({ ...facts, heldMs: LONG, weight: facts.weight * (0.97 + next() * 0.06) })); // prettier-ignore
+          const wavering = now.map((facts) => ({
+            ...facts,
+            heldMs: LONG,
+            weight: facts.weight * (0.97 + next() * 0.06),
+          }));
           const said = assign(wavering, among, limits);
           moves += said.filter(({ kind }) => kind === 'revoke').length;
           now = released(applied(now, said));

@@ -40,7 +40,8 @@ export const node = (id: string, facts: Partial<NodeFacts> = {}): NodeFacts => (
   ...facts,
 });
 export const nodes = (...ids: string[]): NodeFacts[] => ids.map((id) => node(id));
-export const dead = (id: string, facts: Partial<NodeFacts> = {}): NodeFacts => node(id, { alive: false, missingMs: LONG, ...facts }); // prettier-ignore
+export const dead = (id: string, facts: Partial<NodeFacts> = {}): NodeFacts =>
+  node(id, { alive: false, missingMs: LONG, ...facts });
 
 /** `{ a: ['0', '1'], b: ['2'] }`; what `''` has nobody holds. */
 export const held = (by: Record<string, readonly (string | number)[]>): PartitionFacts[] =>
@@ -60,7 +61,15 @@ export const applied = (partitions: readonly PartitionFacts[], moves: readonly M
     const move = byId.get(facts.id);
     if (move === undefined) return facts;
     if (move.kind === 'revoke') return { ...facts, revokedFor: move.to };
-    return { ...facts, holder: move.to, epoch: facts.epoch + 1, expired: false, heldMs: 0, revokedFor: null, claimedTwice: false }; // prettier-ignore
+    return {
+      ...facts,
+      holder: move.to,
+      epoch: facts.epoch + 1,
+      expired: false,
+      heldMs: 0,
+      revokedFor: null,
+      claimedTwice: false,
+    };
   });
 };
 
@@ -90,7 +99,8 @@ export const settle = (
       ({ revokedFor, expired: isFree, holder }) => revokedFor !== null && !isFree && holder !== null,
     );
     if (moves.length === 0 && !isWaiting) return { partitions: now, rounds };
-    if (rounds.push(moves) > 1_000) throw new Error(`expected it to settle, got 1,000 rounds, the last ${short(moves).join('; ')}`); // prettier-ignore
+    if (rounds.push(moves) > 1_000)
+      throw new Error(`expected it to settle, got 1,000 rounds, the last ${short(moves).join('; ')}`);
     now = released(later(applied(now, moves), roundMs));
   }
 };
@@ -103,5 +113,6 @@ export const spread = (numbers: readonly number[]): number => Math.max(...number
 /** Held partitions that went to another node. */
 export const moved = (before: readonly PartitionFacts[], after: readonly PartitionFacts[]): number => {
   const holder = new Map(after.map((facts) => [facts.id, facts.holder]));
-  return before.filter((facts) => facts.holder !== null && !facts.expired && holder.get(facts.id) !== facts.holder).length; // prettier-ignore
+  return before.filter((facts) => facts.holder !== null && !facts.expired && holder.get(facts.id) !== facts.holder)
+    .length;
 };

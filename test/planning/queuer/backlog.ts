@@ -9,7 +9,10 @@ interface Service {
   waiting: { sequence: number; weight: number }[];
 }
 
-/** Lanes with a backlog and submitters that end at once: what a strategy alone makes of it. The store gives lanes as it should. */
+/**
+ * Lanes with a backlog and submitters that end at once: what a strategy alone makes of it. The
+ * store gives lanes as it should.
+ */
 export class Backlog {
   private readonly services = new Map<string, Service>();
   private sequence = 0;

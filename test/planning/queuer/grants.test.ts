@@ -98,7 +98,9 @@ describe('lost and unknown batches', () => {
       // Nor in what is given more of, and it is not looked at again before the look-up ends.
       expect(readinessOf(buildLane({ id: 1, ...lane, openMore: true }))).toMatchObject({ ready: false, dueInMs: null });
       const sent = { ...asked, resolving: false };
-      expect(grantsOf({ ...lane, open: [sent, ...lane.open.slice(1)] })).toEqual(approach === 'serial' ? [] : approach === 'parallel' ? [2] : [2, 3]); // prettier-ignore
+      expect(grantsOf({ ...lane, open: [sent, ...lane.open.slice(1)] })).toEqual(
+        approach === 'serial' ? [] : approach === 'parallel' ? [2] : [2, 3],
+      );
     },
   );
 

@@ -3,7 +3,10 @@ import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuse
 import { queuerProperty } from './model/property';
 import { REAL } from './model/simulation';
 
-/** `QUEUER_SEED=<the seed that a failure printed>` repeats a run with its shrinking; `QUEUER_RUNS` makes it longer. */
+/**
+ * `QUEUER_SEED=<the seed that a failure printed>` repeats a run with its shrinking; `QUEUER_RUNS`
+ * makes it longer.
+ */
 const seed = Number(process.env['QUEUER_SEED'] ?? Date.now() % 2 ** 31);
 const numRuns = Number(process.env['QUEUER_RUNS'] ?? 10_000);
 

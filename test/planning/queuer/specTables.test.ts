@@ -4,7 +4,10 @@ import { isEnded } from '../../../workflows/planning/lanes/statuses';
 import type { Lane, QueuedBatch } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane, buildState, idsOf } from './builders';
 
-/** The store of the spec; `head` is what its rows add to abcd-1234, ended statuses leave nothing behind but the halt. */
+/**
+ * The store of the spec; `head` is what its rows add to abcd-1234, ended statuses leave nothing
+ * behind but the halt.
+ */
 const lanesOf = (head: Partial<QueuedBatch> | null, onInvalid: Lane['onInvalid'] = 'continue'): Lane[] => {
   const of = (...ids: number[]): QueuedBatch[] => ids.map((id) => buildBatch({ id, sequence: 10_000 + id }));
   const status = head?.status ?? 'unsubmitted';

@@ -5,9 +5,11 @@ import type { Pool } from '../../../postgres/pool';
 import type { World } from './world';
 
 /**
- * What must hold whenever the world is at rest (store.md section 1): found by statements of its own, not by those that the protocol uses.
- * `lost`: work whose target is due too late or never. `overdue`: a target that is due before its leader looks. `stuck`: somebody is said
- * to be at work, and nobody is. `twice`: a task in two places. `together`: equal keys, or one batch, in two calls. `disorder`: a key's tasks out of order. `spins`: a leader that looks without end.
+ * What must hold whenever the world is at rest (store.md section 1): found by statements of its
+ * own, not by those that the protocol uses. `lost`: work whose target is due too late or never.
+ * `overdue`: a target that is due before its leader looks. `stuck`: somebody is said to be at work,
+ * and nobody is. `twice`: a task in two places. `together`: equal keys, or one batch, in two calls.
+ * `disorder`: a key's tasks out of order. `spins`: a leader that looks without end.
  */
 export interface Finding {
   kind: 'lost' | 'overdue' | 'stuck' | 'twice' | 'spins' | 'together' | 'disorder';
@@ -23,7 +25,10 @@ interface TargetFacts {
   open: boolean;
 }
 
-/** When each target should be due at the latest, from its tasks and batches alone (handlers without bytes or weights). */
+/**
+ * When each target should be due at the latest, from its tasks and batches alone (handlers without
+ * bytes or weights).
+ */
 const TARGETS = `
 select t.id as "targetId", t.leader_id as "leaderId", t.key, extract(epoch from t.due_at)::float8 * 1000 as "dueMs",
   extract(epoch from greatest(t.hold_until, least(
@@ -106,7 +111,9 @@ export const twice = async (pool: Pool): Promise<Finding[]> => {
   return found;
 };
 
-/** Returns where the first open tasks stand: their target, their leader, and who holds their key. */
+/**
+ * Returns where the first open tasks stand: their target, their leader, and who holds their key.
+ */
 const standing = async (pool: Pool): Promise<object[]> => {
   const { rows } = await pool.query<object>(`
 select s.id, s.state, k.key, h.name as handler, h.paused_at is not null as "handlerPaused",
@@ -123,14 +130,20 @@ where s.state < 3 order by s.seq limit 3`);
 /** How soon the sweeper is promised to find what was lost (G14). */
 const SWEEP_MS = 5_000;
 
-/** Tasks that must still come to an end by themselves: not those whose key an unknown outcome holds, which wait until it is resolved. */
+/**
+ * Tasks that must still come to an end by themselves: not those whose key an unknown outcome holds,
+ * which wait until it is resolved.
+ */
 const OPEN = `
 select s.id from task_state s join task k on k.seq = s.seq
 where s.state < 3 and not exists (select from busy_key b join task_state o on o.seq = b.seq
   where b.target_id = k.target_id and b.key = k.key and b.seq <> k.seq and o.state = 3)
 limit 1`;
 
-/** Moves the time on until every task has come to its end, or is parked (unknown); answers what never does. */
+/**
+ * Moves the time on until every task has come to its end, or is parked (unknown); answers what
+ * never does.
+ */
 export const drain = async (world: World, most = 500): Promise<Finding[]> => {
   for (let step = 0; step < most; step++) {
     await world.rest();

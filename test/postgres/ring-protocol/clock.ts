@@ -5,7 +5,10 @@ interface Sleeper {
   wake: () => void;
 }
 
-/** `clock()` of the store as a row that the test moves, and the simulated workflows' timers, which follow it. Unix ms. */
+/**
+ * `clock()` of the store as a row that the test moves, and the simulated workflows' timers, which
+ * follow it. Unix ms.
+ */
 export class Clock {
   private readonly sleepers = new Set<Sleeper>();
   private constructor(

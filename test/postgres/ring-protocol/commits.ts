@@ -66,7 +66,8 @@ export const commitScenes: Scene[] = [
     play: async (stage, wrong) => {
       await introduce(stage);
       const { pool } = stage.world;
-      // A target that the last run did not touch: the next one begins with R1 on those, and would wait for the commit.
+      // A target that the last run did not touch: the next one begins with R1 on those, and would
+      // wait for the commit.
       const targetIds = await stage.accept('b', 'second');
       let commit: () => Promise<void> = () => Promise.resolve();
       const ring = async (db: Pool): Promise<void> => {

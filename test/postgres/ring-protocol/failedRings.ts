@@ -2,8 +2,9 @@ import type { Pool } from '../../../postgres/pool';
 import { Death } from './death';
 
 /**
- * Rings that really failed: on a busy machine a lock is waited for too long, or a session is not had in time. They are the net's affair, as a
- * death before a ring is; of which targets they were, the failure does not say.
+ * Rings that really failed: on a busy machine a lock is waited for too long, or a session is not
+ * had in time. They are the net's affair, as a death before a ring is; of which targets they were,
+ * the failure does not say.
  */
 export class FailedRings {
   private readonly counts = new Map<string, number>();
@@ -15,7 +16,10 @@ export class FailedRings {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
   }
 
-  /** Returns how many there were since the last call, by what failed; then every target may be one that nobody rang. */
+  /**
+   * Returns how many there were since the last call, by what failed; then every target may be one
+   * that nobody rang.
+   */
   async forgive(pool: Pool, unrung: Set<number>): Promise<ReadonlyMap<string, number>> {
     const failed = new Map(this.counts);
     this.counts.clear();

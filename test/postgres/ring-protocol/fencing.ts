@@ -4,7 +4,9 @@ import { LEASE_MS } from './world';
 
 /** Where writes are fenced (store.md section 3), each with an order of statements that needs it. */
 
-/** Turn `turn` of a run, once more or too late: a local activity of a process that was thought dead. */
+/**
+ * Turn `turn` of a run, once more or too late: a local activity of a process that was thought dead.
+ */
 const zombieTurn = (stage: Stage, runId: string, runStartedAtMs: number, turn: number): Promise<unknown> =>
   stage.world.takeTurn({ runId, runStartedAtMs, leaderId: 1, turn, live: [], mayClaim: true });
 
@@ -26,7 +28,10 @@ const callGate = (stage: Stage): { called: Promise<void>; answer: () => void } =
   return { called: called.passed, answer: answered.open };
 };
 
-/** A task is in the store and its target due, and its client has not yet rung on: in between comes `during`. */
+/**
+ * A task is in the store and its target due, and its client has not yet rung on: in between comes
+ * `during`.
+ */
 const betweenCommitAndWake = async (stage: Stage, during: () => Promise<unknown>): Promise<void> => {
   const held = stage.world.hold('client', 'before', 'wake-leaders');
   const submitted = stage.submit('a', 'second');
@@ -36,7 +41,9 @@ const betweenCommitAndWake = async (stage: Stage, during: () => Promise<unknown>
   await submitted;
 };
 
-/** The run is terminated, its submission goes on; a new one takes over when the lease has passed. */
+/**
+ * The run is terminated, its submission goes on; a new one takes over when the lease has passed.
+ */
 const takeOver = async (stage: Stage, afterMs: number): Promise<void> => {
   stage.world.terminate(1);
   await stage.world.clock.step(afterMs);
@@ -71,7 +78,7 @@ export const fencingScenes: Scene[] = [
   },
   {
     name: 'a call is marked only by the submission that carries its batch, at the attempt that it expects',
-    without: { rewrite: (name, text) => (name === 'mark-attempts' ? text.replace(CARRIED_BY_ME, '') : text) }, // prettier-ignore
+    without: { rewrite: (name, text) => (name === 'mark-attempts' ? text.replace(CARRIED_BY_ME, '') : text) },
     catches: 'together',
     play: async (stage) => {
       const zombie = stage.world.hold('submission', 'before', 'mark-attempts');
@@ -93,7 +100,10 @@ export const fencingScenes: Scene[] = [
   {
     name: 'nobody takes the next attempt before the deadline of the last has passed',
     handler: { timeoutMs: 300_000 },
-    without: { rewrite: (name, text) => (name === 'adopt-orphans' ? text.replace('greatest(retry_at, attempt_until)', 'retry_at') : text) }, // prettier-ignore
+    without: {
+      rewrite: (name, text) =>
+        name === 'adopt-orphans' ? text.replace('greatest(retry_at, attempt_until)', 'retry_at') : text,
+    },
     catches: 'together',
     play: async (stage) => {
       const first = callGate(stage);
@@ -112,7 +122,9 @@ export const fencingScenes: Scene[] = [
   {
     name: 'a late answer is refused once a newer attempt exists',
     handler: { timeoutMs: 30_000 },
-    without: { rewrite: (name, text) => (name === 'settle-succeeded' ? text.replace('and b.attempt = g.attempt ', '') : text) }, // prettier-ignore
+    without: {
+      rewrite: (name, text) => (name === 'settle-succeeded' ? text.replace('and b.attempt = g.attempt ', '') : text),
+    },
     catches: 'together',
     play: async (stage) => {
       const first = callGate(stage);

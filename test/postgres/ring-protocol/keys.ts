@@ -5,7 +5,10 @@ import { noClientRing, noPutBackRing, submitUnrung } from './steps';
 /** One key for all: a batch holds one task, and no two batches are in flight (H6). */
 const ONE_KEY: Scene['handler'] = { distinctBy: () => 'k', concurrency: { perTarget: 2 } };
 
-/** `second` arrives while `first` is about to be called; `meanwhile` before it is, and before a call of `second`. */
+/**
+ * `second` arrives while `first` is about to be called; `meanwhile` before it is, and before a call
+ * of `second`.
+ */
 const secondMeanwhile = async (
   stage: Stage,
   meanwhile: (held: { reached: Promise<void> }) => Promise<unknown>,
@@ -25,7 +28,11 @@ export const keyScenes: Scene[] = [
     name: 'a key in flight keeps its other tasks out of batches',
     handler: ONE_KEY,
     without: {
-      rewrite: (_, text) => text.replace('not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)', 'true'), // prettier-ignore
+      rewrite: (_, text) =>
+        text.replace(
+          'not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)',
+          'true',
+        ),
     },
     catches: 'twice',
     play: (stage, wrong) =>

@@ -1,7 +1,10 @@
 import type { DispatchAnswer, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';
 import type { Clock } from './clock';
 
-/** What a leader's workflow asks of the world; the product's own claim and submission stand behind it. */
+/**
+ * What a leader's workflow asks of the world; the product's own claim and submission stand behind
+ * it.
+ */
 export interface Operations {
   clock: Clock;
   /** A local activity: answers once it has been done, however often it had to run. */
@@ -23,15 +26,19 @@ export interface Operations {
 /** `again`: it continued as new. `ended`: it closed. */
 export type End = 'again' | 'ended' | 'terminated';
 
-/** The decisions of `workflows/leader.ts`, step by step; `heedsWakes` false leaves out its look at wakes that came while it stepped down. */
+/**
+ * The decisions of `workflows/leader.ts`, step by step; `heedsWakes` false leaves out its look at
+ * wakes that came while it stepped down.
+ */
 export interface Variant {
   heedsWakes?: boolean;
   turnsPerRun?: number;
 }
 
 /**
- * One run of a leader workflow in this process, as `workflows/leader.ts` has it, without Temporal: the test decides when it dies, and time
- * is the store's. (The workflow itself runs on the real servers in test/workflows and test/chaos.)
+ * One run of a leader workflow in this process, as `workflows/leader.ts` has it, without Temporal:
+ * the test decides when it dies, and time is the store's. (The workflow itself runs on the real
+ * servers in test/workflows and test/chaos.)
  */
 export class LeaderRun {
   private looks = 1; // the signal that came with the start
@@ -56,7 +63,9 @@ export class LeaderRun {
     this.looks++;
     this.notify();
   }
-  /** An operator terminates the run: it does nothing any more, what it started goes on without it. */
+  /**
+   * An operator terminates the run: it does nothing any more, what it started goes on without it.
+   */
   terminate(): void {
     this.dead = true;
     this.notify();
@@ -130,7 +139,9 @@ export class LeaderRun {
     return answer;
   }
 
-  /** Until something changed, or so many ms have passed. Asleep: the world may be at rest meanwhile. */
+  /**
+   * Until something changed, or so many ms have passed. Asleep: the world may be at rest meanwhile.
+   */
   private async wait(ms: number | null, changed: () => boolean): Promise<void> {
     let over = false;
     const cancel = ms === null ? null : this.world.clock.setTimer(ms, () => ((over = true), this.notify()));

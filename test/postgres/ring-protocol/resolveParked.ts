@@ -2,7 +2,10 @@ import type { Finding } from './checker';
 import { drain } from './checker';
 import type { World } from './world';
 
-/** Resolves unknown outcomes, as an operator does, until there are none: what waited behind their keys must then come to an end. */
+/**
+ * Resolves unknown outcomes, as an operator does, until there are none: what waited behind their
+ * keys must then come to an end.
+ */
 export const resolveParked = async (world: World): Promise<Finding[]> => {
   for (;;) {
     const { rows } = await world.pool.query<{ id: string }>('select id from task_state where state = 3 order by seq');

@@ -4,7 +4,10 @@ import { startPostgres } from '../../../workers/embedded';
 import { createDatabase, TEMPLATE_DATABASE } from '../../helpers/database';
 import { stress } from './stress';
 
-/** `npm run test:protocol -- --seconds 400 --seed 1`: the stress of the ring protocol. One JSON line on stdout; exit 1 on any finding. */
+/**
+ * `npm run test:protocol -- --seconds 400 --seed 1`: the stress of the ring protocol. One JSON line
+ * on stdout; exit 1 on any finding.
+ */
 const { seconds, seed } = processFlags(
   {
     name: 'npm run test:protocol --',

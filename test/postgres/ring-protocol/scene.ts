@@ -21,7 +21,10 @@ export interface Stage {
   answers: Answer[];
   found: Finding[];
   submit(to: string, ...ids: string[]): Promise<unknown>;
-  /** Accepts tasks in a transaction of their own and rings nobody: what a client did that died right after. Answers their targets. */
+  /**
+   * Accepts tasks in a transaction of their own and rings nobody: what a client did that died right
+   * after. Answers their targets.
+   */
   accept(to: string, ...ids: string[]): Promise<number[]>;
   /** Writes the leader as working, as a wake does, and starts its run. */
   wake(): Promise<void>;
@@ -57,7 +60,9 @@ export class Theatre {
   /** Plays the scene from an empty store; answers what the checker finds. */
   async play(scene: Scene, wrong: boolean): Promise<Finding[]> {
     const { pool } = this.database;
-    await pool.query('truncate lane, lane_state, lane_queue, submission, dependency, submitter, handler, leader, target, initiator, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification, lease, node restart identity cascade'); // prettier-ignore
+    await pool.query(
+      'truncate lane, lane_state, lane_queue, submission, dependency, submitter, handler, leader, target, initiator, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification, lease, node restart identity cascade',
+    );
     const answers: Answer[] = [];
     const found: Finding[] = [];
     const calls = new Set<string>();

@@ -3,7 +3,10 @@ import { Death } from './death';
 import type { Scene } from './scene';
 import { beforePublishing, introduce, noClientRing, noPutBackRing, submitUnrung, retryAll } from './steps';
 
-/** The precautions of the ring protocol (store.md section 1), each with an order of statements that needs it. */
+/**
+ * The precautions of the ring protocol (store.md section 1), each with an order of statements that
+ * needs it.
+ */
 
 export const ringScenes: Scene[] = [
   {
@@ -40,7 +43,12 @@ export const ringScenes: Scene[] = [
   {
     name: 'R2 wakes leaders that wait for later, not only idle ones',
     handler: { linger: { lingerMs: 60_000 } },
-    without: { rewrite: (name, text) => (name === 'wake-leaders' ? text.replace('l.state = 2 and not l.blocked and l.wake_at > d.due_at', 'false') : text) }, // prettier-ignore
+    without: {
+      rewrite: (name, text) =>
+        name === 'wake-leaders'
+          ? text.replace('l.state = 2 and not l.blocked and l.wake_at > d.due_at', 'false')
+          : text,
+    },
     catches: 'overdue',
     play: async (stage) => {
       await introduce(stage);
@@ -57,13 +65,19 @@ export const ringScenes: Scene[] = [
     name: 'a batch that is to be sent again (unknown outcome) is rung',
     without: noPutBackRing,
     catches: 'lost',
-    play: (stage) => (stage.answers.push(() => Promise.reject(new Error('connection reset'))), stage.submit('a', 'first')), // prettier-ignore
+    play: (stage) => (
+      stage.answers.push(() => Promise.reject(new Error('connection reset'))),
+      stage.submit('a', 'first')
+    ),
   },
   {
     name: 'the halves of a bisect are rung',
     without: noPutBackRing,
     catches: 'lost',
-    play: (stage) => (stage.answers.push(() => ({ status: 'rejected', error: 'poison' })), stage.submit('a', 'one', 'two')), // prettier-ignore
+    play: (stage) => (
+      stage.answers.push(() => ({ status: 'rejected', error: 'poison' })),
+      stage.submit('a', 'one', 'two')
+    ),
   },
   ...(['target', 'handler'] as const).map((scope): Scene => ({
     name: `a resumed ${scope} is rung`,
@@ -125,7 +139,9 @@ export const ringScenes: Scene[] = [
   },
   {
     name: 'a paused handler is outside of the re-read',
-    without: { rewrite: (name, text) => (name === 'is-due-earlier' ? text.replace('and h.paused_at is null', '') : text) }, // prettier-ignore
+    without: {
+      rewrite: (name, text) => (name === 'is-due-earlier' ? text.replace('and h.paused_at is null', '') : text),
+    },
     catches: 'spins',
     play: async (stage) => {
       await introduce(stage);
@@ -139,7 +155,13 @@ export const ringScenes: Scene[] = [
   {
     name: 'a leader with open batches never goes idle',
     without: {
-      rewrite: (name, text) => (name === 'publish-turn' ? text.replace('state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000)', 'state = 0 * $2::smallint, wake_at = null') : text), // prettier-ignore
+      rewrite: (name, text) =>
+        name === 'publish-turn'
+          ? text.replace(
+              'state = $2::smallint, wake_at = to_timestamp($3::float8 / 1000)',
+              'state = 0 * $2::smallint, wake_at = null',
+            )
+          : text,
     },
     catches: 'stuck',
     fate: (stage) => {
@@ -173,8 +195,17 @@ export const ringScenes: Scene[] = [
   },
   {
     name: 'a leader that looks within a millisecond of the due time waits exactly till then',
-    // Published late by half a millisecond, as a wait that is rounded up: the re-read then finds the target due earlier, turn after turn.
-    without: { rewrite: (name, text) => (name === 'publish-turn' ? text.replace('wake_at = to_timestamp($3::float8 / 1000)', "wake_at = to_timestamp($3::float8 / 1000) + interval '0.5 ms'") : text) }, // prettier-ignore
+    // Published late by half a millisecond, as a wait that is rounded up: the re-read then finds
+    // the target due earlier, turn after turn.
+    without: {
+      rewrite: (name, text) =>
+        name === 'publish-turn'
+          ? text.replace(
+              'wake_at = to_timestamp($3::float8 / 1000)',
+              "wake_at = to_timestamp($3::float8 / 1000) + interval '0.5 ms'",
+            )
+          : text,
+    },
     catches: 'spins',
     play: async (stage) => {
       await introduce(stage);

@@ -41,10 +41,12 @@ select e.id as earlier, t.id as later from task t join task e on e.target_id = t
 where t.id = any($1::text[]) and s.state < 3`;
 
 /**
- * The whole protocol at random, from a seed: submits, flushes, cancels, pauses, overrides, redrives, on targets of three handlers (leader
- * sets, a leader a target, and distinct keys), with every answer that a downstream may give, statements delayed, processes that die before R1, before R2,
- * before the wake, before and after every commit of a claim and in submissions, runs that are terminated, turns that come twice or late.
- * After each round the world comes to rest and the checker looks; then the clock moves on. In the end everything is resumed and must end.
+ * The whole protocol at random, from a seed: submits, flushes, cancels, pauses, overrides,
+ * redrives, on targets of three handlers (leader sets, a leader a target, and distinct keys), with
+ * every answer that a downstream may give, statements delayed, processes that die before R1, before
+ * R2, before the wake, before and after every commit of a claim and in submissions, runs that are
+ * terminated, turns that come twice or late. After each round the world comes to rest and the
+ * checker looks; then the clock moves on. In the end everything is resumed and must end.
  */
 export const stress = async (database: TestDatabase, seed: number, seconds: number): Promise<StressReport> => {
   const run = new Stress(seed);
@@ -69,7 +71,10 @@ class Stress {
   private no = 0;
   /** Off while everything is to end. */
   private wild = true;
-  /** Two poison tasks in a batch of two pause their handler whenever it is resumed (H4), until somebody mends the downstream. */
+  /**
+   * Two poison tasks in a batch of two pause their handler whenever it is resumed (H4), until
+   * somebody mends the downstream.
+   */
   private mended = false;
 
   constructor(private readonly seed: number) {
@@ -140,7 +145,10 @@ class Stress {
       this.keysInCall.set(key, batch.id);
     }
     if (keys.length === 0) return;
-    const { rows } = await this.world!.pool.query<{ earlier: string; later: string }>({ text: EARLIER, values: [batch.tasks.map(({ id }) => id)] }); // prettier-ignore
+    const { rows } = await this.world!.pool.query<{ earlier: string; later: string }>({
+      text: EARLIER,
+      values: [batch.tasks.map(({ id }) => id)],
+    });
     for (const { earlier, later } of rows)
       this.found.push({ kind: 'disorder', what: `${later} is called before ${earlier}, which has its key` });
   }
@@ -199,12 +207,25 @@ class Stress {
     }
     this.wild = false;
     if (this.found.length === 0) this.found.push(...(await this.finish(world)));
-    const { rows } = await world.pool.query<{ state: number; n: number }>('select state, count(*)::int as n from task_state group by 1 order by 1'); // prettier-ignore
+    const { rows } = await world.pool.query<{ state: number; n: number }>(
+      'select state, count(*)::int as n from task_state group by 1 order by 1',
+    );
     const states = Object.fromEntries(rows.map(({ state, n }) => [String(state), n]));
-    return { seed: this.seed, rounds, tasks: this.accepted.length, calls: this.calls, done: this.done, states, findings: this.found }; // prettier-ignore
+    return {
+      seed: this.seed,
+      rounds,
+      tasks: this.accepted.length,
+      calls: this.calls,
+      done: this.done,
+      states,
+      findings: this.found,
+    };
   }
 
-  /** A claim that died after its commit may have written other leaders as woken and told nobody: the net's affair. */
+  /**
+   * A claim that died after its commit may have written other leaders as woken and told nobody: the
+   * net's affair.
+   */
   private async forgive(world: World): Promise<void> {
     for (const [what, times] of await world.failedRings.forgive(world.pool, world.unrung))
       this.done[what] = (this.done[what] ?? 0) + times;
@@ -216,7 +237,10 @@ class Stress {
 
   private async finish(world: World): Promise<Finding[]> {
     for (const handler of HANDLERS) {
-      const known = await world.pool.query<{ key: string }>('select t.key from target t join handler h on h.id = t.handler_id where h.name = $1', [handler]); // prettier-ignore
+      const known = await world.pool.query<{ key: string }>(
+        'select t.key from target t join handler h on h.id = t.handler_id where h.name = $1',
+        [handler],
+      );
       if (known.rows.length === 0) continue;
       await world.calling(() => world.client.resume(handler));
       for (const { key } of known.rows) await world.calling(() => world.client.resume(handler, { target: key }));
@@ -231,8 +255,12 @@ class Stress {
       findings = await drain(world, 1_000);
     }
     if (findings.length === 0) findings = await resolveParked(world);
-    const lost = await world.pool.query<{ id: string }>('select u.id from unnest($1::text[]) u (id) where not exists (select from task_state s where s.id = u.id and s.state >= 3)', [this.accepted]); // prettier-ignore
-    if (findings.length === 0 && lost.rows.length > 0) findings.push({ kind: 'lost', what: JSON.stringify(lost.rows.slice(0, 5)) }); // prettier-ignore
+    const lost = await world.pool.query<{ id: string }>(
+      'select u.id from unnest($1::text[]) u (id) where not exists (select from task_state s where s.id = u.id and s.state >= 3)',
+      [this.accepted],
+    );
+    if (findings.length === 0 && lost.rows.length > 0)
+      findings.push({ kind: 'lost', what: JSON.stringify(lost.rows.slice(0, 5)) });
     return findings;
   }
 
@@ -261,19 +289,45 @@ class Stress {
     handler: string,
     to: string,
   ): { below: number; name: string; run: (client: World['client']) => Promise<unknown> }[] {
-    // prettier-ignore
     return [
       { below: 0.64, name: 'flush', run: (client) => client.flush(handler, to) },
-      { below: 0.69, name: 'cancel', run: (client) => client.cancel([this.pick(this.accepted), this.accepted.at(-1)!]) },
+      {
+        below: 0.69,
+        name: 'cancel',
+        run: (client) => client.cancel([this.pick(this.accepted), this.accepted.at(-1)!]),
+      },
       { below: 0.73, name: 'pause target', run: (client) => client.pause(handler, { target: to }) },
       { below: 0.79, name: 'resume target', run: (client) => client.resume(handler, { target: to }) },
       { below: 0.81, name: 'pause handler', run: (client) => client.pause(handler) },
       { below: 0.86, name: 'resume handler', run: (client) => client.resume(handler) },
-      { below: 0.89, name: 'override', run: (client) => client.setTarget(handler, to, { maxItems: 1 + Math.floor(this.random() * 6), lingerMs: Math.floor(this.random() * 4_000) }) }, // prettier-ignore
-      { below: 0.92, name: 'redrive', run: (client) => client.redrive(handler === 'keyed' ? 'single' : handler, { only: 'dead' }) },
+      {
+        below: 0.89,
+        name: 'override',
+        run: (client) =>
+          client.setTarget(handler, to, {
+            maxItems: 1 + Math.floor(this.random() * 6),
+            lingerMs: Math.floor(this.random() * 4_000),
+          }),
+      },
+      {
+        below: 0.92,
+        name: 'redrive',
+        run: (client) => client.redrive(handler === 'keyed' ? 'single' : handler, { only: 'dead' }),
+      },
       { below: 0.94, name: 'clock', run: () => clock.step(this.random() * 300) },
-      { below: 0.97, name: 'late turn', run: () => this.zombies.shift()?.().catch(() => undefined) ?? Promise.resolve() },
-      { below: 1, name: 'terminate', run: () => Promise.resolve(world.terminate(this.pick([...world.runs.keys(), 0]))) },
+      {
+        below: 0.97,
+        name: 'late turn',
+        run: () =>
+          this.zombies
+            .shift()?.()
+            .catch(() => undefined) ?? Promise.resolve(),
+      },
+      {
+        below: 1,
+        name: 'terminate',
+        run: () => Promise.resolve(world.terminate(this.pick([...world.runs.keys(), 0]))),
+      },
     ];
   }
 
@@ -287,10 +341,14 @@ class Stress {
       },
     }));
     this.done['submit'] = (this.done['submit'] ?? 0) + 1;
-    // A key keeps the order in which its tasks may go: nothing put off there, and nothing begun anew.
+    // A key keeps the order in which its tasks may go: nothing put off there, and nothing begun
+    // anew.
     const notBefore =
       handler !== 'keyed' && this.random() < 0.1 ? world.clock.nowMs() + this.random() * 5_000 : undefined;
-    await world.client.submit(handler, tasks.map((task) => ({ ...task, notBefore }))); // prettier-ignore
+    await world.client.submit(
+      handler,
+      tasks.map((task) => ({ ...task, notBefore })),
+    );
     this.accepted.push(...tasks.map(({ id }) => id));
   }
 }

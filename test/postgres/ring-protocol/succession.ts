@@ -3,10 +3,16 @@ import { Death } from './death';
 
 /** A run that is gone left the end of its last turn undone: the run that follows does it. */
 
-/** The first claim that empties a target's queue without cutting a batch: its process dies after the commit, with its workflow. */
+/**
+ * The first claim that empties a target's queue without cutting a batch: its process dies after the
+ * commit, with its workflow.
+ */
 const succession: Scene = {
   name: 'a new run runs R1 on the targets that the last run touched',
-  without: { rewrite: (name, text) => (name.startsWith('lock-leader') ? text.replace('l.answer', 'null::jsonb as answer') : text) }, // prettier-ignore
+  without: {
+    rewrite: (name, text) =>
+      name.startsWith('lock-leader') ? text.replace('l.answer', 'null::jsonb as answer') : text,
+  },
   catches: 'lost',
   fate: (stage) => {
     let died = false;

@@ -44,8 +44,9 @@ interface Hold {
 }
 
 /**
- * The grouping loop on real connections without Temporal: the product's client, claims, submissions and their statements, each on a pool
- * of its own that the test can hold, break and rewrite; leader workflows are simulated, and the clock is the test's.
+ * The grouping loop on real connections without Temporal: the product's client, claims, submissions
+ * and their statements, each on a pool of its own that the test can hold, break and rewrite; leader
+ * workflows are simulated, and the clock is the test's.
  */
 export class World {
   readonly clients: Pool;
@@ -239,13 +240,18 @@ export class World {
     run.lead().catch((error: unknown) => (this.failure ??= error));
   }
 
-  /** A submission that dies between its settlement and its ring leaves work that nobody rang: the net's affair. */
+  /**
+   * A submission that dies between its settlement and its ring leaves work that nobody rang: the
+   * net's affair.
+   */
   private async carry(dispatch: DispatchInput): Promise<DispatchAnswer> {
     try {
       return await new MockActivityEnvironment({}, { logger: SILENT }).run(() => submitBatches(this.deps, dispatch));
     } catch (error) {
       if (!(error instanceof Death) && !isRetryable(error)) this.failure ??= error;
-      const { rows } = await this.pool.query<{ id: number }>('select id from target where leader_id = $1', [dispatch.leaderId]); // prettier-ignore
+      const { rows } = await this.pool.query<{ id: number }>('select id from target where leader_id = $1', [
+        dispatch.leaderId,
+      ]);
       for (const { id } of rows) this.unrung.add(id);
       throw error;
     }

@@ -6,7 +6,10 @@ export { leader } from '../../../workflows/leader';
 
 const { deliverNotifications } = proxyActivities<Activities>({ startToCloseTimeout: '2 minutes' });
 
-/** The notifier with a planted fault: it lowers its flag after the look, so a look that comes during one is lost. */
+/**
+ * The notifier with a planted fault: it lowers its flag after the look, so a look that comes during
+ * one is lost.
+ */
 export async function notifier(): Promise<void> {
   let woken = false;
   setHandler(lookSignal, () => void (woken = true));

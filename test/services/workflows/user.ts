@@ -13,12 +13,19 @@ export const one = (handler: string, id: string, payload: Payload, options: Opti
   submitTask(handler, { id, payload }, options);
 
 export const many = (handler: string, ids: string[], payload: Payload, options: Options): Promise<TaskResult[]> =>
-  submitTasks(handler, ids.map((id) => ({ id, payload })), options); // prettier-ignore
+  submitTasks(
+    handler,
+    ids.map((id) => ({ id, payload })),
+    options,
+  );
 
 export const sideBySide = (handler: string, ids: string[], payload: Payload, options: Options): Promise<TaskResult[]> =>
   Promise.all(ids.map((id) => submitTask(handler, { id, payload }, options)));
 
-/** Continues as new while its task is under way: the first run gives up waiting, the second one submits the same task again. */
+/**
+ * Continues as new while its task is under way: the first run gives up waiting, the second one
+ * submits the same task again.
+ */
 export const continued = async (
   handler: string,
   id: string,

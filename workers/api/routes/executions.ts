@@ -37,7 +37,13 @@ const start = route({
 });
 
 const configOf = (config: ExecuteRequest['template']['config'] = {}): ExecutionConfig => {
-  const { number_of_nodes: numberOfNodes, env_vars: envVars, rate_per_host: ratePerHost, timeout_ms: timeoutMs, ...rest } = config; // prettier-ignore
+  const {
+    number_of_nodes: numberOfNodes,
+    env_vars: envVars,
+    rate_per_host: ratePerHost,
+    timeout_ms: timeoutMs,
+    ...rest
+  } = config;
   const given = { ...rest, numberOfNodes, envVars, ratePerHost, timeoutMs };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 };
@@ -108,9 +114,18 @@ const results = route({
   scope: 'read',
   tag,
   summary: 'Results so far, as the result document (E13), in pages',
-  description: 'A page has at most `limit` results; `next` is left out on the last one. Of an execution that still runs, look again from the start later: results come in any order.', // prettier-ignore
+  description:
+    'A page has at most `limit` results; `next` is left out on the last one. Of an execution that still runs, look again from the start later: results come in any order.',
   params,
-  query: z.strictObject({ limit: pageLimit(1_000, 10_000), after: z.string().max(46).regex(/^[0-9a-f-]{36}:[0-9]{1,9}$/).optional().describe('The `next` of the page before') }), // prettier-ignore
+  query: z.strictObject({
+    limit: pageLimit(1_000, 10_000),
+    after: z
+      .string()
+      .max(46)
+      .regex(/^[0-9a-f-]{36}:[0-9]{1,9}$/)
+      .optional()
+      .describe('The `next` of the page before'),
+  }),
   answer: { status: 200, schema: contracts.resultPage, description: 'A page of the document' },
   problems: ['not-found'],
   run: ({ client, params: { execution }, query }) => client.execution(execution).resultPage(query),
@@ -161,7 +176,11 @@ const cancel = route({
   tag,
   summary: 'Nothing more of it is begun, what runs is interrupted; what was done stays done',
   params,
-  answer: { status: 200, schema: contracts.executionView, description: 'As it is then; one that is over stays what it is' }, // prettier-ignore
+  answer: {
+    status: 200,
+    schema: contracts.executionView,
+    description: 'As it is then; one that is over stays what it is',
+  },
   problems: ['not-found'],
   keyed: 'harmless',
   run: ({ client, params: { execution } }) => client.execution(execution).cancel(),

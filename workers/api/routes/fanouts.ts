@@ -15,7 +15,8 @@ const params = z.object({ fanout: contracts.fanoutId });
 
 const get = async (client: Client, fanout: string, exact = false): Promise<FanoutView> => {
   const found = await client.getFanout(fanout, { exact });
-  if (found === null) throw new NotFoundError('fan-out', fanout, 'It was never opened, or its time after its end is over.'); // prettier-ignore
+  if (found === null)
+    throw new NotFoundError('fan-out', fanout, 'It was never opened, or its time after its end is over.');
   return found;
 };
 
@@ -51,7 +52,12 @@ const one = route({
   problems: ['not-found'],
   waits: isWaiting,
   run: ({ client, params: { fanout }, query, signal, maxWaitS }) =>
-    waited(() => get(client, fanout, query.exact), ({ state }) => isFanoutOver(state), Math.min(query.wait, maxWaitS), signal), // prettier-ignore
+    waited(
+      () => get(client, fanout, query.exact),
+      ({ state }) => isFanoutOver(state),
+      Math.min(query.wait, maxWaitS),
+      signal,
+    ),
 });
 
 const watch = eventRoute({

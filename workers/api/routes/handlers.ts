@@ -50,7 +50,8 @@ const watch = eventRoute({
   scope: 'read',
   tag,
   summary: 'How one handler stands, as server-sent events, whenever it changes',
-  description: '`progress` with the handler as `getHandler` answers it with exact=false. It goes on until the caller leaves.', // prettier-ignore
+  description:
+    '`progress` with the handler as `getHandler` answers it with exact=false. It goes on until the caller leaves.',
   params,
   answer: { status: 200, schema: serverEvent, description: 'Events' },
   problems: ['not-found'],
@@ -141,7 +142,8 @@ const complete = route({
   answer: { status: 200, schema: completionAnswer, description: 'Settled' },
   problems: ['not-found', 'too-early', 'conflict', 'refused'],
   keyed: 'harmless',
-  run: ({ client, params: { handler }, body }) => client.complete(handler, body as Parameters<typeof client.complete>[1]), // prettier-ignore
+  run: ({ client, params: { handler }, body }) =>
+    client.complete(handler, body as Parameters<typeof client.complete>[1]),
 });
 
 export const handlerRoutes = [list, get, watch, flush, pause, resume, redrive, complete];

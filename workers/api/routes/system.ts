@@ -18,7 +18,9 @@ const verify = route({
   scope: 'admin',
   tag,
   summary: 'Look for anything in the store that must not be',
-  query: z.strictObject({ full: z.boolean().default(false).describe('Read the whole store, not a part of large tables') }), // prettier-ignore
+  query: z.strictObject({
+    full: z.boolean().default(false).describe('Read the whole store, not a part of large tables'),
+  }),
   answer: { status: 200, schema: verification, description: 'Every invariant, and what breaks it' },
   problems: [],
   run: ({ client, query }) => client.verify(query),
@@ -57,7 +59,8 @@ const ready = (stopping: AbortSignal): Route =>
     problems: ['unavailable', 'stopping'],
     run: async ({ client }) => {
       if (stopping.aborted) throw new ApiProblem('stopping', 'This process stops.', { retryAfterS: 1 });
-      if (!(await answers(client.pool))) throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 }); // prettier-ignore
+      if (!(await answers(client.pool)))
+        throw new ApiProblem('unavailable', 'The database does not answer.', { retryAfterS: 1 });
       const unanswered = (await readWakes(client.pool, UNANSWERED_MS)).reduce((sum, { late }) => sum + late, 0);
       return { status: 'ready' as const, unanswered };
     },

@@ -20,7 +20,8 @@ const submit = route({
   scope: 'submit',
   tag,
   summary: 'Submit tasks, one or many',
-  description: 'Answers when they are accepted: committed. All of them or none, unless `partial`. Repeating a task with the same id and content is harmless.', // prettier-ignore
+  description:
+    'Answers when they are accepted: committed. All of them or none, unless `partial`. Repeating a task with the same id and content is harmless.',
   params: z.object({ handler: handlerName }),
   body: z.strictObject({
     tasks: z.array(taskInput).min(1).max(MAX_TASKS_PER_CALL),
@@ -59,7 +60,8 @@ const get = route({
     waited(
       async () => {
         const task = await client.getTask(id);
-        if (task === null) throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.'); // prettier-ignore
+        if (task === null)
+          throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
         return task;
       },
       ({ state }) => isTerminal(state) || state === 'unknown',
@@ -101,7 +103,8 @@ const cancel = route({
   scope: 'submit',
   tag,
   summary: 'Cancel tasks that are still created (G9)',
-  description: 'Of a lane also those of batches that were not sent, where all of a batch are named. The others are answered with their state.', // prettier-ignore
+  description:
+    'Of a lane also those of batches that were not sent, where all of a batch are named. The others are answered with their state.',
   body: ids(MAX_TASKS_PER_CALL),
   answer: { status: 200, schema: cancellation, description: 'Which were cancelled, and which not' },
   problems: [],

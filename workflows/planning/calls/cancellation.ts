@@ -2,8 +2,9 @@ import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from './pl
 import { backoffMs } from './retry';
 
 /**
- * What it means to cancel a batch that the downstream has accepted. The downstream is asked to stop, and what it says of the batch still
- * counts: applied is applied. Once a caller has asked, nothing of the batch is sent again; what was not applied ends `cancelled`.
+ * What it means to cancel a batch that the downstream has accepted. The downstream is asked to
+ * stop, and what it says of the batch still counts: applied is applied. Once a caller has asked,
+ * nothing of the batch is sent again; what was not applied ends `cancelled`.
  *
  *     requested ──▶ confirmed      the downstream agreed to stop; its status tells what was done before
  *        │  ▲  ├──▶ refused        it does not stop; the batch goes on
@@ -21,13 +22,19 @@ export const CANCELLATION_STATES = {
 } as const;
 export type CancellationState = keyof typeof CANCELLATION_STATES;
 
-/** Why a batch is given up: a caller asked for it, its deadline passed, or an operator decided about its unknown outcome. */
+/**
+ * Why a batch is given up: a caller asked for it, its deadline passed, or an operator decided about
+ * its unknown outcome.
+ */
 export const CANCELLATION_CAUSES = { caller: 0, deadline: 1, decision: 2 } as const;
 export type CancellationCause = keyof typeof CANCELLATION_CAUSES;
 
 const RETRY = { baseMs: 1_000, maxMs: 600_000 };
 
-/** Returns how long to wait after this many calls without an answer: a second, doubling up to ten minutes, for as long as the batch is kept. */
+/**
+ * Returns how long to wait after this many calls without an answer: a second, doubling up to ten
+ * minutes, for as long as the batch is kept.
+ */
 export const cancelAgainMs = (tries: number): number => backoffMs(RETRY, Math.max(1, tries));
 
 /** Replaces what would send some of the batch again after a caller has cancelled it. */
@@ -48,15 +55,17 @@ export const sendNothingAgain = (
   if (outcome.kind === 'unknown') return absent ? allCancelled(outcome.error) : { kind: 'park', error: outcome.error };
   if (settlement.kind !== 'finish') return settlement;
   const ends = settlement.ends.map((end): MemberEnd =>
-    // Both are what becomes of a member that the downstream has not done: `dead` only for want of an attempt that nobody makes now.
+    // Both are what becomes of a member that the downstream has not done: `dead` only for want of
+    // an attempt that nobody makes now.
     end.to === 'retry' || end.to === 'dead' ? { index: end.index, to: 'cancelled', error: end.error } : end,
   );
   return { ...settlement, ends, unknown: 'park' };
 };
 
 /**
- * True: nobody waits for the batch any more under the reference that it was accepted under, so the downstream is to stop it. Sent again under
- * a key that the downstream honours, it may be the same one there; absent, there is nothing to stop.
+ * True: nobody waits for the batch any more under the reference that it was accepted under, so the
+ * downstream is to stop it. Sent again under a key that the downstream honours, it may be the same
+ * one there; absent, there is nothing to stop.
  */
 export const givesUp = (
   settlement: Settlement,
@@ -106,7 +115,10 @@ export const cancellationText = (cancellation: CancellationFacts | null): string
   }
 };
 
-/** Returns the state as it is shown: what was confirmed and then applied in full all the same came too late. */
+/**
+ * Returns the state as it is shown: what was confirmed and then applied in full all the same came
+ * too late.
+ */
 export const shownCancellation = (
   state: CancellationState,
   { cause, applied }: { cause: CancellationCause; applied: boolean },

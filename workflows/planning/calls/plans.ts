@@ -1,6 +1,9 @@
 import type { FlushReason } from '../states';
 
-/** What the planners take and give. Times are milliseconds of the database's clock, handed in (DESIGN section 2). */
+/**
+ * What the planners take and give. Times are milliseconds of the database's clock, handed in
+ * (DESIGN section 2).
+ */
 
 /** A ready task in the queue of one target. */
 export interface WaitingTask {
@@ -33,12 +36,18 @@ export interface CutInput {
   limits: BatchLimits;
   /** Manual flush: tasks with a seq up to this are due now. */
   flushSeq: number | null;
-  /** distinctBy keys in the hands of a live task, with that task's seq (a retried task holds its own key). */
+  /**
+   * distinctBy keys in the hands of a live task, with that task's seq (a retried task holds its own
+   * key).
+   */
   busyKeys: ReadonlyMap<string, number>;
   /** Tokens: how many batches may be taken now, and how much weight may still go in flight. */
   maxBatches: number;
   weightLeft: number;
-  /** All that may ever be in flight (`maxWeightInFlight`); to be given whenever `weightLeft` is finite: no batch of several is cut heavier, or it could never go. */
+  /**
+   * All that may ever be in flight (`maxWeightInFlight`); to be given whenever `weightLeft` is
+   * finite: no batch of several is cut heavier, or it could never go.
+   */
   weightBudget?: number;
 }
 
@@ -51,11 +60,19 @@ export interface CutBatch {
 
 export interface CutPlan {
   batches: CutBatch[];
-  /** When the next batch of what remains is due: later than now, except that it is now if `blocked` or `readMore`; null: nothing waits, or only on busy keys. */
+  /**
+   * When the next batch of what remains is due: later than now, except that it is now if `blocked`
+   * or `readMore`; null: nothing waits, or only on busy keys.
+   */
   dueAtMs: number | null;
-  /** Something is due but may not be taken now (with `more`: or may be due, as not all was read). */
+  /**
+   * Something is due but may not be taken now (with `more`: or may be due, as not all was read).
+   */
   blocked: 'slots' | 'weight' | null;
-  /** What is left of the prefix fills no batch and the queue holds more: read a longer prefix (or pass `more: false` to cut from this one alone). */
+  /**
+   * What is left of the prefix fills no batch and the queue holds more: read a longer prefix (or
+   * pass `more: false` to cut from this one alone).
+   */
   readMore: boolean;
 }
 
@@ -84,7 +101,10 @@ export interface SettlementContext {
   maxAttempts: number;
   idempotency: 'none' | { by: 'batch' | 'task'; windowMs?: number };
   onUnknown: 'park' | 'resend';
-  /** The handler has a `reconcile` (H3). For a whole batch of unknown outcome the caller tries it before it asks for a settlement. */
+  /**
+   * The handler has a `reconcile` (H3). For a whole batch of unknown outcome the caller tries it
+   * before it asks for a settlement.
+   */
   canReconcile: boolean;
   bisect: boolean;
   delayed: { baseMs: number; maxMs: number };
@@ -105,12 +125,18 @@ export interface SettlementContext {
 export type MemberEnd =
   | { index: number; to: 'failed' | 'dead' | 'cancelled'; error: string }
   | { index: number; to: 'retry'; inMs: number; error: string }
-  /** `parked`: though the batch's other unknown members are sent again, since it has no attempt left. */
+  /**
+   * `parked`: though the batch's other unknown members are sent again, since it has no attempt
+   * left.
+   */
   | { index: number; to: 'unknown'; error: string; parked?: true };
 
 /** What is written; exactly one of these per call. */
 export type Settlement =
-  /** The batch is over: members not named in `ends` share `state`. `resend`: its unknown members go again in a batch of their own (same task keys). */
+  /**
+   * The batch is over: members not named in `ends` share `state`. `resend`: its unknown members go
+   * again in a batch of their own (same task keys).
+   */
   | {
       kind: 'finish';
       state: 'succeeded' | 'failed';
@@ -121,15 +147,23 @@ export type Settlement =
       unknownInMs?: number;
     }
   | { kind: 'accept'; reference: string }
-  /** The same batch again after `inMs`; `hold` keeps the target or the whole handler back as long. `inPlace`: the activity waits itself. */
+  /**
+   * The same batch again after `inMs`; `hold` keeps the target or the whole handler back as long.
+   * `inPlace`: the activity waits itself.
+   */
   | { kind: 'wait'; inMs: number; hold: 'target' | 'handler'; inPlace: boolean; error: string }
   /** Two halves, each a batch of its own (H4). */
   | { kind: 'split'; at: number; error: string }
   /** Depth 1 and refused, the other half not known yet: wait for it. */
   | { kind: 'await-sibling'; error: string }
-  /** The handler, or only the target, is paused with this reason, the members are created again, no attempt counted. */
+  /**
+   * The handler, or only the target, is paused with this reason, the members are created again, no
+   * attempt counted.
+   */
   | { kind: 'halt'; reason: string; scope?: 'target' }
-  /** Unknown outcome: send the same batch again with the same keys after `inMs` (attempt counted). */
+  /**
+   * Unknown outcome: send the same batch again with the same keys after `inMs` (attempt counted).
+   */
   | { kind: 'resend'; inMs: number; error: string }
   | { kind: 'park'; error: string };
 

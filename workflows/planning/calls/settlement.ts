@@ -2,9 +2,10 @@ import type { CallOutcome, Deviant, MemberEnd, Settlement, SettlementContext } f
 import { backoffMs, inPlaceMs, IN_PLACE_BELOW_MS, withFullJitter } from './retry';
 
 /**
- * What becomes of a batch after one call: the table of `spec/handlers.md`, one function an outcome (H1-H6, H9).
- * `context.attempts` has one entry a member, in order. Throws a plain error on deviants that are no members: the answer
- * was to be checked before (H2), so that is a fault of ours.
+ * What becomes of a batch after one call: the table of `spec/handlers.md`, one function an outcome
+ * (H1-H6, H9). `context.attempts` has one entry a member, in order. Throws a plain error on
+ * deviants that are no members: the answer was to be checked before (H2), so that is a fault of
+ * ours.
  */
 export function decideSettlement(outcome: CallOutcome, context: SettlementContext): Settlement {
   switch (outcome.kind) {
@@ -28,14 +29,18 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
 }
 
 /**
- * Whether the call costs its members an attempt (table, last column). Back pressure and a paused handler never do (H5, H4);
- * a call that is accepted or waits for its sibling is counted by the settlement that follows it.
+ * Whether the call costs its members an attempt (table, last column). Back pressure and a paused
+ * handler never do (H5, H4); a call that is accepted or waits for its sibling is counted by the
+ * settlement that follows it.
  */
 export function countsAttempt(kind: Settlement['kind']): boolean {
   return kind === 'finish' || kind === 'split' || kind === 'resend' || kind === 'park';
 }
 
-/** H1, H9, G2: members that are `ok` share the batch's end, each other one has its own. Nobody shares it: the batch is `failed`. */
+/**
+ * H1, H9, G2: members that are `ok` share the batch's end, each other one has its own. Nobody
+ * shares it: the batch is `failed`.
+ */
 function settleResults(deviants: readonly Deviant[], context: SettlementContext): Settlement {
   checkMembers(deviants, context.attempts.length);
   const state = deviants.length === context.attempts.length ? 'failed' : 'succeeded';
@@ -65,9 +70,9 @@ function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
 }
 
 /**
- * H3 for members without a result beside members that have one. Sent again as a batch of their own, which a key of the
- * batch cannot cover, so only by task; else looked up; else as `onUnknown` says. Where they are sent again, those without an
- * attempt left stay behind, parked (`stayBehind`).
+ * H3 for members without a result beside members that have one. Sent again as a batch of their own,
+ * which a key of the batch cannot cover, so only by task; else looked up; else as `onUnknown` says.
+ * Where they are sent again, those without an attempt left stay behind, parked (`stayBehind`).
  */
 function nextOfUnknownMembers(
   deviants: readonly Deviant[],
@@ -85,13 +90,17 @@ function nextOfUnknownMembers(
 const hasAttemptLeft = (index: number, context: SettlementContext): boolean =>
   context.attempts[index]! + 1 < context.maxAttempts;
 
-/** Members that may not be sent again beside those that are: their outcome is unknown, so they are parked, not dead (H9). */
+/**
+ * Members that may not be sent again beside those that are: their outcome is unknown, so they are
+ * parked, not dead (H9).
+ */
 const stayBehind = (ends: readonly MemberEnd[], context: SettlementContext): MemberEnd[] =>
   ends.map((end) => (end.to === 'unknown' && !hasAttemptLeft(end.index, context) ? { ...end, parked: true } : end));
 
 /**
- * H5: the same batch later; no attempt is counted. Retry-After is honoured; one of 0 says nothing (obeyed, it would be
- * a hot loop). Else exponential with full jitter: from the in-place base while such repeats are left (A16), then from the delayed one.
+ * H5: the same batch later; no attempt is counted. Retry-After is honoured; one of 0 says nothing
+ * (obeyed, it would be a hot loop). Else exponential with full jitter: from the in-place base while
+ * such repeats are left (A16), then from the delayed one.
  */
 function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: SettlementContext): Settlement {
   const repeat = context.refusals + 1;
@@ -104,9 +113,10 @@ function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: 
 }
 
 /**
- * H4, G3: refused for its content. Halved until the poison task is alone; but where both halves of the first split are
- * refused entirely (two tasks refused alone included), it is not a poison task and the handler is paused. A split goes on
- * at `maxAttempts` too: a content error is deterministic, and the neighbours must not die of it.
+ * H4, G3: refused for its content. Halved until the poison task is alone; but where both halves of
+ * the first split are refused entirely (two tasks refused alone included), it is not a poison task
+ * and the handler is paused. A split goes on at `maxAttempts` too: a content error is
+ * deterministic, and the neighbours must not die of it.
  */
 function settleRejected(error: string, context: SettlementContext): Settlement {
   const members = context.attempts.length;
@@ -120,9 +130,10 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
 }
 
 /**
- * H3 for a whole batch, after `reconcile` (where there is one) was unsure: again with the same keys while they hold and
- * attempts are left, else as `onUnknown` says. Never bisected: a half would go under another key. For the same reason a key of the
- * batch goes again for all its members or for none, and the most used-up one decides; without one, those that have attempts left go.
+ * H3 for a whole batch, after `reconcile` (where there is one) was unsure: again with the same keys
+ * while they hold and attempts are left, else as `onUnknown` says. Never bisected: a half would go
+ * under another key. For the same reason a key of the batch goes again for all its members or for
+ * none, and the most used-up one decides; without one, those that have attempts left go.
  */
 function settleUnknown(error: string, context: SettlementContext): Settlement {
   const attempts = context.attempts.reduce((most, each) => Math.max(most, each), 0) + 1; // not a spread: 50,000 members

@@ -9,20 +9,26 @@ export interface Candidate {
   holds: number;
 }
 
-/** How many nodes a round asks for: no chunk may be empty (E4), and a resume asks for no more than there is to do. */
+/**
+ * How many nodes a round asks for: no chunk may be empty (E4), and a resume asks for no more than
+ * there is to do.
+ */
 export const nodesWanted = (numberOfNodes: number | null, pending: number): number =>
   Math.min(numberOfNodes ?? Infinity, pending);
 
 /**
- * Nodes that have the function; all, where none says so (each then answers that it is missing, which counts an attempt, so that a misspelt
- * function comes to an end).
+ * Nodes that have the function; all, where none says so (each then answers that it is missing,
+ * which counts an attempt, so that a misspelt function comes to an end).
  */
 export const fitting = (candidates: readonly Candidate[]): Candidate[] => {
   const serving = candidates.filter(({ serves }) => serves);
   return serving.length > 0 ? serving : [...candidates];
 };
 
-/** The nodes of a round: those with the fewest chunks in hand first, and each round begins with another one, so that a retry goes elsewhere (E11). */
+/**
+ * The nodes of a round: those with the fewest chunks in hand first, and each round begins with
+ * another one, so that a retry goes elsewhere (E11).
+ */
 export const chooseNodes = (candidates: readonly Candidate[], wanted: number, round: number): string[] => {
   const sorted = fitting(candidates).toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const first = sorted.length === 0 ? 0 : (round - 1) % sorted.length;
@@ -33,7 +39,10 @@ export const chooseNodes = (candidates: readonly Candidate[], wanted: number, ro
     .map(({ id }) => id);
 };
 
-/** Item i of a round goes to place i mod n (E4). The store does the same in `fillChunks`, a part at a time. */
+/**
+ * Item i of a round goes to place i mod n (E4). The store does the same in `fillChunks`, a part at
+ * a time.
+ */
 export const placeOf = (i: number, nodes: number): number => i % nodes;
 
 /** Sizes of the chunks of a round. */

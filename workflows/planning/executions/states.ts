@@ -1,4 +1,7 @@
-/** The states of an execution and of its work items (E6): numbers in the store, names for people. The one list of them. */
+/**
+ * The states of an execution and of its work items (E6): numbers in the store, names for people.
+ * The one list of them.
+ */
 
 export const ITEM = { created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 } as const;
 export type ItemState = 'created' | 'in-progress' | 'done' | 'failed' | 'permanently-failed';

@@ -13,7 +13,9 @@ export interface TurnFacts {
   candidates: readonly Candidate[];
   /** The roll call has lasted as long as it may: whoever answered is taken (E3). */
   rollCallOver: boolean;
-  /** False: the pause after the last round is not over, or the workflow is about to continue as new. */
+  /**
+   * False: the pause after the last round is not over, or the workflow is about to continue as new.
+   */
   mayPlan: boolean;
   /** A round is being filled: nothing new before it is complete. */
   filling: boolean;
@@ -26,7 +28,10 @@ export type TurnPlan =
   | { kind: 'wait' }
   /** Fewer nodes than asked for: more may answer. */
   | { kind: 'roll-call'; answered: number; wanted: number }
-  /** Nobody answered: it stays as it is until a node appears, or the requeue interval has passed (E8). */
+  /**
+   * Nobody answered: it stays as it is until a node appears, or the requeue interval has passed
+   * (E8).
+   */
   | { kind: 'no-nodes'; wanted: number }
   | { kind: 'plan'; nodes: string[] };
 
@@ -47,8 +52,9 @@ export const planTurn = (facts: TurnFacts): TurnPlan => {
 };
 
 /**
- * The pause before the next round, so that a node or a function that always fails is not asked without end: the base after a round that
- * brought something, doubled with each that did not, never above the requeue interval.
+ * The pause before the next round, so that a node or a function that always fails is not asked
+ * without end: the base after a round that brought something, doubled with each that did not, never
+ * above the requeue interval.
  */
 export const roundPauseMs = (fruitless: number, baseMs: number, requeueMs: number): number =>
   Math.min(requeueMs, baseMs * 2 ** Math.min(fruitless, 30));

@@ -25,7 +25,9 @@ export const WAITS_FOR = [
 ] as const;
 export type WaitsFor = (typeof WAITS_FOR)[number];
 
-/** All times are milliseconds from now by the database's clock, negative: past; ages are positive. */
+/**
+ * All times are milliseconds from now by the database's clock, negative: past; ages are positive.
+ */
 export interface ExplainFacts {
   id: string;
   state: TaskState;
@@ -101,7 +103,9 @@ export interface RunPart {
 export interface QueuedPart {
   /** Tasks before this one, counted up to 10,000. */
   ahead: number;
-  /** Tasks at the head that may go, at most `maxItems`; ages of the oldest and the newest of them. */
+  /**
+   * Tasks at the head that may go, at most `maxItems`; ages of the oldest and the newest of them.
+   */
   waiting: number;
   oldestMs: number;
   newestMs: number;
@@ -119,7 +123,10 @@ export interface BatchPart {
   /** Calls marked so far. */
   attempt: number;
   dispatched: boolean;
-  /** The node that marked the last call, and since when it gave no sign of life; null: it is not known. */
+  /**
+   * The node that marked the last call, and since when it gave no sign of life; null: it is not
+   * known.
+   */
   attemptBy: string | null;
   nodeSeenMs: number | null;
   /** A call was marked and is not concluded; until then nobody takes the next attempt. */
@@ -146,7 +153,10 @@ export interface Explanation {
   waitsFor: WaitsFor | null;
   /** Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over. */
   nextStepInMs: number | null;
-  /** Only of a task that is not over and whose handler has affinity: who serves it, or why nobody does. */
+  /**
+   * Only of a task that is not over and whose handler has affinity: who serves it, or why nobody
+   * does.
+   */
   servedBy?: ServedBy;
   facts: ExplainFacts;
 }

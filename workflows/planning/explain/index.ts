@@ -7,7 +7,10 @@ import { isTerminal } from '../states';
 
 export type { ExplainFacts, Explanation, WaitsFor } from './facts';
 
-/** Where a task is, what it waits for, and the earliest next step (G13): decided from facts that one statement read. Pure. */
+/**
+ * Where a task is, what it waits for, and the earliest next step (G13): decided from facts that one
+ * statement read. Pure.
+ */
 export const explain = (facts: ExplainFacts): Explanation => {
   const { waitsFor, inMs, text } = reasonOf(facts);
   const nextStepInMs = inMs === null ? null : Math.max(0, Math.ceil(inMs));
@@ -24,7 +27,10 @@ export const explain = (facts: ExplainFacts): Explanation => {
 /** Frames in the text; the facts have more. */
 const FRAMES = 3;
 
-/** What is to be said of its batch beside what it waits for: a cancellation, a stack. Empty: nothing. */
+/**
+ * What is to be said of its batch beside what it waits for: a cancellation, a stack. Empty:
+ * nothing.
+ */
 export const explainTrouble = (facts: ExplainFacts): string =>
   isTerminal(facts.state) || facts.batch === null
     ? ''
@@ -32,7 +38,11 @@ export const explainTrouble = (facts: ExplainFacts): string =>
 
 const thrownAt = ({ stack }: BatchPart): string => {
   if (stack === null) return '';
-  return `\nThe handler threw:\n${stack.split('\n').slice(0, FRAMES).map((frame) => `  ${frame}`).join('\n')}`; // prettier-ignore
+  return `\nThe handler threw:\n${stack
+    .split('\n')
+    .slice(0, FRAMES)
+    .map((frame) => `  ${frame}`)
+    .join('\n')}`;
 };
 
 const reasonOf = (facts: ExplainFacts): Reason => {

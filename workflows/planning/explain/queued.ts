@@ -71,7 +71,10 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
   };
 };
 
-/** Due, but its calls or weight in flight are at a limit. Null: there is room, or nobody is there who knows. */
+/**
+ * Due, but its calls or weight in flight are at a limit. Null: there is room, or nobody is there
+ * who knows.
+ */
 const waitForRoom = ({ handler, target, leader }: ExplainFacts, behind: string): Reason | null => {
   if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || standsStill(leader)) return null;
   const heavy = handler.weightPerTarget !== null && target.weight > 0 && target.inFlight < handler.perTarget;

@@ -1,7 +1,10 @@
 import { count, span } from './words';
 import type { Explanation, ServedBy } from './facts';
 
-/** Which node serves a task whose handler has affinity (issue 6), or why none does. Pure; milliseconds of the database's clock. */
+/**
+ * Which node serves a task whose handler has affinity (issue 6), or why none does. Pure;
+ * milliseconds of the database's clock.
+ */
 
 export interface ServedFacts {
   handler: string;
@@ -30,32 +33,47 @@ export const servedBy = (facts: ServedFacts): ServedBy => {
     const text = `Node ${who(holder, name)} serves it: it has held partition ${partition} under epoch ${epoch} for ${span(facts.heldMs)}.`;
     return { ...base, node: holder, name, sinceMs: Math.round(facts.heldMs), why: null, text };
   }
-  if (holder !== null && facts.leftMs > 0)
-    return { ...base, why: 'revoked', text: revoked(facts, holder) };
+  if (holder !== null && facts.leftMs > 0) return { ...base, why: 'revoked', text: revoked(facts, holder) };
   return { ...base, ...unheld(facts) };
-}; // prettier-ignore
+};
 
 const who = (id: string, name: string | null): string => (name === null ? id : `${id} ("${name}")`);
 
-const revoked = ({ partition, epoch, holderName, revokedMs, wantedBy, wantedByName }: ServedFacts, holder: string): string =>
-  `Partition ${partition} moves: node ${who(holder, holderName)}, which holds it under epoch ${epoch}, was asked to give it up ${span(revokedMs!)} ago${wantedBy === null ? '' : `, for node ${who(wantedBy, wantedByName)}`}.`; // prettier-ignore
+const revoked = (
+  { partition, epoch, holderName, revokedMs, wantedBy, wantedByName }: ServedFacts,
+  holder: string,
+): string =>
+  `Partition ${partition} moves: node ${who(holder, holderName)}, which holds it under epoch ${epoch}, was asked to give it up ${span(revokedMs!)} ago${wantedBy === null ? '' : `, for node ${who(wantedBy, wantedByName)}`}.`;
 
 const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
   const { handler, partition, holder, holderName, keptFor, keptLeftMs, needs, able, leftMs } = facts;
   const nobody = `No node holds partition ${partition}`;
   if (holder === null && keptFor !== null && (keptLeftMs ?? 0) > 0)
-    return { why: 'kept', text: `${nobody}: it is kept for the restart of "${keptFor}" for another ${span(keptLeftMs!)}, then another node gets it.` }; // prettier-ignore
+    return {
+      why: 'kept',
+      text: `${nobody}: it is kept for the restart of "${keptFor}" for another ${span(keptLeftMs!)}, then another node gets it.`,
+    };
   const list = Object.entries(needs).map(([key, value]) => `${key}=${value}`);
   if (able === 0)
-    return { why: 'no node is able', text: `${nobody}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or all that have are drained.` }; // prettier-ignore
+    return {
+      why: 'no node is able',
+      text: `${nobody}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or all that have are drained.`,
+    };
   const passed = holder === null ? '' : ` (the lease of ${who(holder, holderName)} passed ${span(-leftMs)} ago)`;
-  return { why: 'free', text: `${nobody}${passed}: the balancer gives it to one of ${count(able, 'live node')} within seconds.` }; // prettier-ignore
+  return {
+    why: 'free',
+    text: `${nobody}${passed}: the balancer gives it to one of ${count(able, 'live node')} within seconds.`,
+  };
 };
 
-/** Adds it to what the task waits for. One that is over is served by nobody; one that is in a call is served by who makes the call. */
+/**
+ * Adds it to what the task waits for. One that is over is served by nobody; one that is in a call
+ * is served by who makes the call.
+ */
 export const withServedBy = (explained: Explanation, served: ServedBy): Explanation => {
   if (explained.waitsFor === null) return explained;
-  // A leader that looks, and a slot that is free, do not help: it is not sent before somebody holds the partition.
+  // A leader that looks, and a slot that is free, do not help: it is not sent before somebody holds
+  // the partition.
   const stuck = served.node === null && ['leader', 'slot', 'lane'].includes(explained.waitsFor);
   const waitsFor = stuck ? ('partition' as const) : explained.waitsFor;
   return { ...explained, waitsFor, text: `${explained.text} ${served.text}`, servedBy: served };

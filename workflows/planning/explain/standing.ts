@@ -2,9 +2,14 @@ import type { BatchPart, ExplainFacts, LeaderPart, Reason, RunPart } from './fac
 import { count, span } from './words';
 import { UNANSWERED_MS } from '../liveness';
 
-/** What stands still, and what to do about it: a leader that was woken and takes no turn, a call that is not concluded. Pure. */
+/**
+ * What stands still, and what to do about it: a leader that was woken and takes no turn, a call
+ * that is not concluded. Pure.
+ */
 
-/** A process that was not seen for so long may be gone; it writes a sign of life every few seconds. */
+/**
+ * A process that was not seen for so long may be gone; it writes a sign of life every few seconds.
+ */
 const SILENT_NODE_MS = 15_000;
 /** From the deadline to the record of what became of it. */
 const JUST_PASSED_MS = 5_000;

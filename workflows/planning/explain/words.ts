@@ -1,6 +1,8 @@
 import type { ExplainFacts, Reason } from './facts';
 
-/** What the parts of `explain` share: words, and the two reasons that may stand before any other. */
+/**
+ * What the parts of `explain` share: words, and the two reasons that may stand before any other.
+ */
 
 export const because = (error: string | null): string => (error === null ? '' : `: ${error}`);
 

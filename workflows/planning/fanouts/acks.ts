@@ -9,8 +9,9 @@ export interface SegmentWant {
 }
 
 /**
- * The ids of a call as what it wants of each segment, and the ids that are none. A repeated id counts once: bits, never counters (D4).
- * The order is that of the ids' fan-outs and segments, so that portions touch few segments.
+ * The ids of a call as what it wants of each segment, and the ids that are none. A repeated id
+ * counts once: bits, never counters (D4). The order is that of the ids' fan-outs and segments, so
+ * that portions touch few segments.
  */
 export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malformed: string[] } => {
   const byFanout = new Map<string, Map<number, Set<number>>>();

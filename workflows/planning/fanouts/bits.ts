@@ -1,6 +1,7 @@
 /**
- * The bits of a segment, as the store keeps them (D6): bit i is worth 2 ^ (i % 8) in byte i / 8 (Postgres counts the bits of a bytea the
- * same way: `get_bit`, `set_bit`), 1 means not acked, unused bits are 0. test/fanouts/bits.test.ts compares the two.
+ * The bits of a segment, as the store keeps them (D6): bit i is worth 2 ^ (i % 8) in byte i / 8
+ * (Postgres counts the bits of a bytea the same way: `get_bit`, `set_bit`), 1 means not acked,
+ * unused bits are 0. test/fanouts/bits.test.ts compares the two.
  */
 
 /** Bytes of so many bits. */

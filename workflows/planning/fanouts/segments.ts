@@ -1,6 +1,9 @@
 import { itemIdOf, MAX_SEGMENT_SIZE } from './itemId';
 
-/** What an add made, as it crosses the wire (D7): the ids are made from it, one by one, by whoever needs them. */
+/**
+ * What an add made, as it crosses the wire (D7): the ids are made from it, one by one, by whoever
+ * needs them.
+ */
 export interface SegmentRange {
   /** Number of its first segment. */
   first: number;
@@ -13,7 +16,10 @@ export interface Segment {
   count: number;
 }
 
-/** By measurement (`npm run bench:fanout`, README): single acks stay cheap, and an item costs about half a byte at most. */
+/**
+ * By measurement (`npm run bench:fanout`, README): single acks stay cheap, and an item costs about
+ * half a byte at most.
+ */
 export const DEFAULT_SEGMENT_SIZE = 512;
 /** Most items of one add statement: few enough that its transaction takes milliseconds. */
 export const ADD_ITEMS = 10_000;
@@ -30,8 +36,9 @@ export const MAX_ADD_ITEMS = 1_000_000;
 export { MAX_SEGMENT_SIZE };
 
 /**
- * Sizes of the adds that `items` items take, at most `perCall` each, in whole segments as far as it goes, so that few segments are short.
- * Streams: a billion items are 100,000 numbers, one after the other.
+ * Sizes of the adds that `items` items take, at most `perCall` each, in whole segments as far as it
+ * goes, so that few segments are short. Streams: a billion items are 100,000 numbers, one after the
+ * other.
  */
 export function* splitAdd(items: number, segmentSize: number, perCall: number): Generator<number> {
   const whole = Math.max(Math.floor(perCall / segmentSize) * segmentSize, Math.min(perCall, segmentSize));

@@ -2,7 +2,10 @@ import { cutBatches } from './batches';
 import { takePaced } from './pacing';
 import type { BatchLimits, CutBatch, WaitingTask } from '../calls/plans';
 
-/** What one claim may take, and what the store holds for it. All times are Unix ms of the database's clock. */
+/**
+ * What one claim may take, and what the store holds for it. All times are Unix ms of the database's
+ * clock.
+ */
 export interface ClaimInput {
   limits: BatchLimits;
   perTarget: number;
@@ -47,10 +50,16 @@ export interface ClaimPlan {
   weightBlocked: boolean;
 }
 
-/** How far ahead of its start a paced call may be claimed: its submission waits in-process (DESIGN section 4.4). */
+/**
+ * How far ahead of its start a paced call may be claimed: its submission waits in-process (DESIGN
+ * section 4.4).
+ */
 export const PACE_HORIZON_MS = 1_000;
 
-/** Cuts every due target's queue under all tokens at once (G1, G4, H5, H6): size, weight, rates and calls in flight. Pure. */
+/**
+ * Cuts every due target's queue under all tokens at once (G1, G4, H5, H6): size, weight, rates and
+ * calls in flight. Pure.
+ */
 export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
   const plan: ClaimPlan = {
     take: [],
@@ -81,7 +90,8 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     return;
   }
   const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
-  // Nothing of it in a call: take ahead, its submission keeps to perTarget. Otherwise only what its limit leaves, or two submissions would exceed it.
+  // Nothing of it in a call: take ahead, its submission keeps to perTarget. Otherwise only what its
+  // limit leaves, or two submissions would exceed it.
   let mayTake = target.inFlight === 0 ? Infinity : Math.max(0, perTarget - target.inFlight);
   const paces = [...target.paces];
   for (const batch of input.waiting) {
@@ -171,7 +181,10 @@ class Budget {
     this.weight += batch.weight;
   }
 
-  /** Takes the batch's units of every rate, or of none. Null: not within the horizon; what it waits for is noted. */
+  /**
+   * Takes the batch's units of every rate, or of none. Null: not within the horizon; what it waits
+   * for is noted.
+   */
   pace(batch: { n: number; weight: number }, targetPaces: number[], due: { holdMs: number | null }): number | null {
     const places = { target: 0, handler: 0 };
     const rates = this.input.rates.map((rate) => {

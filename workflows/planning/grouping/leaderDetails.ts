@@ -1,6 +1,8 @@
 /** What the Web UI shows of a leader (DESIGN section 4): free of actions, as of its last turn. */
 
-/** A count of what waits stops here: it costs a few milliseconds at most, and is shown as `1,000+`. */
+/**
+ * A count of what waits stops here: it costs a few milliseconds at most, and is shown as `1,000+`.
+ */
 export const MOST_COUNTED = { targets: 1_000, tasks: 10_000 } as const;
 export type Backlog = Record<keyof typeof MOST_COUNTED, number>;
 

@@ -2,10 +2,15 @@ import type { ClaimPlan } from './claim';
 
 /** A leader that waits for nothing in particular looks this often all the same. */
 const IDLE_LOOK_MS = 60_000;
-/** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
+/**
+ * A timer far ahead is looked at in between: the store's clock and the server's may drift apart.
+ */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
-/** Whoever assigns the partition wakes its leader, or the sweeper does: this is only the net. Each look in vain doubles the wait. */
+/**
+ * Whoever assigns the partition wakes its leader, or the sweeper does: this is only the net. Each
+ * look in vain doubles the wait.
+ */
 const UNSERVED_LOOK_MS = { first: 2_000, most: 60_000 };
 export const UNSERVED = 'no node holds its partition';
 
@@ -45,7 +50,8 @@ export const decideNext = (
       : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
   const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
     state: 'waiting',
-    // Exact: a leader that published even half a millisecond more than its target's due time would find it due earlier, and look again.
+    // Exact: a leader that published even half a millisecond more than its target's due time would
+    // find it due earlier, and look again.
     inMs: Math.max(0, inMs),
     timer: true,
     blocked,
@@ -74,12 +80,14 @@ export const decideNext = (
   if (claimed.plan?.weightBlocked) return waiting(BLOCKED_LOOK_MS, true, 'weight in flight');
   if (claimed.slotsLeft) {
     const tookOrNotLooked = claimed.plan === null || claimed.plan.cut.length + claimed.plan.take.length > 0;
-    // Looked and found nothing to cut: the ring saw something due that the plan does not. Never spin on it.
+    // Looked and found nothing to cut: the ring saw something due that the plan does not. Never
+    // spin on it.
     return tookOrNotLooked
       ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, wantsSlots: false, heldBy: null }
       : waiting(1_000, false, null);
   }
-  // No slot: an own submission that ends brings the workflow back; otherwise another leader's does (wakeBlockedLeaders).
+  // No slot: an own submission that ends brings the workflow back; otherwise another leader's does
+  // (wakeBlockedLeaders).
   if (live > 0)
     return {
       state: 'working',

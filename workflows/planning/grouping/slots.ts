@@ -13,16 +13,18 @@ export interface SlotRequest {
 }
 
 /**
- * How many slots of a handler's concurrency limit `leader` gets now (H5, A18): whole, at least 0, never so many that the
- * sum exceeds `limit`.
+ * How many slots of a handler's concurrency limit `leader` gets now (H5, A18): whole, at least 0,
+ * never so many that the sum exceeds `limit`.
  *
  * - No other leader is active: all that is free.
- * - Otherwise at most the fair share `ceil(limit / activeLeaders)` in all; what is above it already is not taken back.
- * - While others are blocked, a leader that holds slots leaves one for each active leader that holds none: rounded-up
- *   shares add up to more than the limit, and who asks again first would starve the last one.
+ * - Otherwise at most the fair share `ceil(limit / activeLeaders)` in all; what is above it already
+ *   is not taken back.
+ * - While others are blocked, a leader that holds slots leaves one for each active leader that
+ *   holds none: rounded-up shares add up to more than the limit, and who asks again first would
+ *   starve the last one.
  *
- * With fewer slots than leaders the shares cannot help: then whoever is woken first when a slot falls free has it, and
- * the caller should wake the one that is blocked the longest.
+ * With fewer slots than leaders the shares cannot help: then whoever is woken first when a slot
+ * falls free has it, and the caller should wake the one that is blocked the longest.
  */
 export function grantSlots(request: SlotRequest): number {
   const { limit, leader, othersBlocked, wanted } = request;
@@ -48,8 +50,9 @@ export function grantSlots(request: SlotRequest): number {
 }
 
 /**
- * What each submission keeps of its slots when together they hold more than back pressure has left (H5): in proportion, whole, in sum exactly
- * `limit`, and never more than it had. In the order of `held`, so that all of them come to the same.
+ * What each submission keeps of its slots when together they hold more than back pressure has left
+ * (H5): in proportion, whole, in sum exactly `limit`, and never more than it had. In the order of
+ * `held`, so that all of them come to the same.
  */
 export function shareSlots(limit: number, held: readonly number[]): number[] {
   const sum = held.reduce((all, slots) => all + slots, 0);

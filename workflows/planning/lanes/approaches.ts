@@ -2,18 +2,28 @@ import { conflictOn } from './conflicts';
 import { isInFlight } from './statuses';
 import type { Approach, ApproachName, Blocker, Lane, LaneKind, QueuedBatch } from './types';
 
-/** Whether `batch` must wait for `other`, which is open before it in the lane, where they must not change places. */
+/**
+ * Whether `batch` must wait for `other`, which is open before it in the lane, where they must not
+ * change places.
+ */
 const waitsForEarlier = (batch: QueuedBatch, other: QueuedBatch, kind: LaneKind): boolean => {
   const isAccepted = other.status === 'pending' || other.status === 'valid';
-  // The downstream keeps the order of what it accepted; what is on its way to it may still be overtaken (C14). And once something was
-  // lost, the downstream may have lost what came before it too: a lost one waits until all before it have ended (C17).
+  // The downstream keeps the order of what it accepted; what is on its way to it may still be
+  // overtaken (C14). And once something was lost, the downstream may have lost what came before it
+  // too: a lost one waits until all before it have ended (C17).
   return !(kind === 'guaranteed' && isAccepted && batch.status !== 'unknown');
 };
 
-/** A batch that was put back must not be sent beside one behind it that is in flight: that one may still be applied (C7). */
+/**
+ * A batch that was put back must not be sent beside one behind it that is in flight: that one may
+ * still be applied (C7).
+ */
 const waitsForLater = (other: QueuedBatch): boolean => isInFlight(other.status);
 
-/** Sent one after the other; the next when the one before was committed, or accepted where the downstream keeps the order. */
+/**
+ * Sent one after the other; the next when the one before was committed, or accepted where the
+ * downstream keeps the order.
+ */
 const inOrder: Approach['blockedBy'] = (one, earlier, later, kind) => {
   const batch = earlier.find((other) => waitsForEarlier(one, other, kind)) ?? later.find(waitsForLater);
   return batch === undefined ? null : { batch, key: null };
@@ -27,7 +37,10 @@ const unconstrained: Approach = {
 
 const serial: Approach = { name: 'serial', blockedBy: inOrder };
 
-/** Next early if its sets do not overlap with anything open before it, sent or not: what waits there is not overtaken either. */
+/**
+ * Next early if its sets do not overlap with anything open before it, sent or not: what waits there
+ * is not overtaken either.
+ */
 const parallel: Approach = {
   name: 'parallel',
   blockedBy: (batch, earlier, later, kind) =>
@@ -47,7 +60,10 @@ const firstConflict = (batch: QueuedBatch, others: readonly QueuedBatch[]): Bloc
 
 const approaches: Readonly<Record<ApproachName, Approach>> = { unconstrained, serial, parallel };
 
-/** The approach and kind by which a lane is served: in halt mode each batch depends on the commit of the one before (C19). */
+/**
+ * The approach and kind by which a lane is served: in halt mode each batch depends on the commit of
+ * the one before (C19).
+ */
 export const approachOf = ({
   kind,
   approach,
@@ -58,14 +74,18 @@ export const approachOf = ({
 /** How far a lane is looked into beyond what is in flight, for what may go early. */
 const LOOKAHEAD = 64;
 
-/** How many of a lane's first open batches a plan must be given. The statement reads one more, for `openMore`. */
+/**
+ * How many of a lane's first open batches a plan must be given. The statement reads one more, for
+ * `openMore`.
+ */
 export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'pending'>): number => {
   const { approach, kind } = approachOf(lane);
   return approach.name === 'serial' && kind === 'non-guaranteed' ? 1 : lane.pending + LOOKAHEAD;
 };
 
 /**
- * Kind and approach of a lane change only while nothing of it is in flight: what was sent under the old ones may conflict under the new.
+ * Kind and approach of a lane change only while nothing of it is in flight: what was sent under the
+ * old ones may conflict under the new.
  * @throws Error saying so.
  */
 export const checkApproachChange = ({ service, pending }: Pick<Lane, 'service' | 'pending'>): void => {

@@ -3,7 +3,10 @@ import type { PendingLimit } from './types';
 /** Of the spec's table: at 30 pending a service waits, below 15 it goes on. */
 export const PENDING_LIMIT: PendingLimit = { stopAt: 30, resumeBelow: 15 };
 
-/** Whether a lane is held back by what is pending of it: stops at `stopAt`, goes on below `resumeBelow`, in between as it was. */
+/**
+ * Whether a lane is held back by what is pending of it: stops at `stopAt`, goes on below
+ * `resumeBelow`, in between as it was.
+ */
 export const isSaturated = (pending: number, limit: PendingLimit | null, was: boolean): boolean => {
   if (limit === null) return false;
   if (pending >= limit.stopAt) return true;

@@ -10,8 +10,9 @@ export interface CancelFacts {
 }
 
 /**
- * Why a batch of a lane cannot be cancelled; null: it can, since the downstream does not have it: it was never sent, or surely not applied
- * (refused for now, refused alone). Everything else has its own way: an answer, a look-up, an operator.
+ * Why a batch of a lane cannot be cancelled; null: it can, since the downstream does not have it:
+ * it was never sent, or surely not applied (refused for now, refused alone). Everything else has
+ * its own way: an answer, a look-up, an operator.
  */
 export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): string | null => {
   switch (status) {

@@ -2,17 +2,23 @@ import type { QueuedBatch } from './types';
 
 type Sets = Pick<QueuedBatch, 'reads' | 'writes'>;
 
-/** Keys of one batch, reads and writes together (C25): more says that the batch should be split, or its keys be coarser. */
+/**
+ * Keys of one batch, reads and writes together (C25): more says that the batch should be split, or
+ * its keys be coarser.
+ */
 export const SET_KEYS_MAX = 1_000;
 /** Bytes of one key in UTF-8: the pending sets are stored and compared. */
 export const SET_KEY_BYTES_MAX = 512;
 
-/** Nothing declared is not "touches nothing": such a batch is compared as if it wrote everything. */
+/**
+ * Nothing declared is not "touches nothing": such a batch is compared as if it wrote everything.
+ */
 export const isUndeclared = ({ reads, writes }: Sets): boolean => reads.length === 0 && writes.length === 0;
 
 /**
- * Why two batches must not be pending at once (C25): the first state key that one writes and the other reads or writes; `'*'` when one
- * of them declared nothing. Null: they do not conflict. Both reading one key is no conflict.
+ * Why two batches must not be pending at once (C25): the first state key that one writes and the
+ * other reads or writes; `'*'` when one of them declared nothing. Null: they do not conflict. Both
+ * reading one key is no conflict.
  */
 export const conflictOn = (one: Sets, other: Sets): string | null => {
   if (isUndeclared(one) || isUndeclared(other)) return '*';
@@ -24,7 +30,10 @@ export const conflictOn = (one: Sets, other: Sets): string | null => {
   return other.writes.find((key) => reads.has(key)) ?? null;
 };
 
-/** @throws Error naming the set and its limit: for what a caller or a handler's `reads` and `writes` gave. */
+/**
+ * @throws Error naming the set and its limit: for what a caller or a handler's `reads` and `writes`
+ * gave.
+ */
 export const checkSets = ({ reads, writes }: Sets): void => {
   const keys = reads.length + writes.length;
   if (keys > SET_KEYS_MAX)

@@ -11,7 +11,10 @@ export interface NewBatch extends Pick<QueuedBatch, 'reads' | 'writes'> {
   dependsOn: readonly string[];
 }
 
-/** What a new batch waits for, and what it fails on at once (a dependency that ended in any way but committed). */
+/**
+ * What a new batch waits for, and what it fails on at once (a dependency that ended in any way but
+ * committed).
+ */
 export interface Dependencies {
   waitsFor: string[];
   failedOn: string | null;
@@ -21,10 +24,12 @@ export interface Dependencies {
 export const DEPENDENCIES_MAX = 1_000;
 
 /**
- * Checks the dependencies of the batches of one call, in their order, and says what each waits for. `statusOf` knows the stored ones.
- * Batches of one lane of the call also wait for each other as their lane's approach demands: a cycle through that order would lock
- * both lanes for ever (C9), so it is refused too. Stored batches wait for no new one, so no cycle can lead through them.
- * @throws Error naming the batch: too many, unknown, itself, a cycle (with its whole path), two batches of one id.
+ * Checks the dependencies of the batches of one call, in their order, and says what each waits for.
+ * `statusOf` knows the stored ones. Batches of one lane of the call also wait for each other as
+ * their lane's approach demands: a cycle through that order would lock both lanes for ever (C9), so
+ * it is refused too. Stored batches wait for no new one, so no cycle can lead through them.
+ * @throws Error naming the batch: too many, unknown, itself, a cycle (with its whole path), two
+ * batches of one id.
  */
 export const checkDependencies = (
   batches: readonly NewBatch[],
@@ -89,7 +94,10 @@ const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatc
   return edges;
 };
 
-/** Of the call's earlier batches of its lane, those it waits for: the one before stands for all before that. */
+/**
+ * Of the call's earlier batches of its lane, those it waits for: the one before stands for all
+ * before that.
+ */
 const orderedBehind = (batch: NewBatch, earlier: readonly NewBatch[]): string[] => {
   const { approach, kind } = approachOf(batch.lane);
   if (approach.name !== 'parallel') earlier = earlier.slice(-1);
@@ -111,7 +119,10 @@ const OPEN: QueuedBatch = {
   failedOn: null,
 };
 
-/** The first cycle found, as the edges along it; null: none. Depth first without recursion: chains may be long. */
+/**
+ * The first cycle found, as the edges along it; null: none. Depth first without recursion: chains
+ * may be long.
+ */
 const findCycle = (edges: ReadonlyMap<string, readonly Edge[]>): (Edge & { from: string })[] | null => {
   const done = new Set<string>();
   for (const start of edges.keys()) {
@@ -141,7 +152,10 @@ const findCycle = (edges: ReadonlyMap<string, readonly Edge[]>): (Edge & { from:
 const describe = (cycle: readonly (Edge & { from: string })[]): string =>
   `${cycle[0]!.from}${cycle.map(({ why, to }) => ` ${why} ${to}`).join(', which')}`;
 
-/** Who fails with these, directly or through others (C18), each once, with what it fails on; nearest first. */
+/**
+ * Who fails with these, directly or through others (C18), each once, with what it fails on; nearest
+ * first.
+ */
 export const failureClosure = <Id>(
   failed: readonly Id[],
   dependentsOf: (id: Id) => readonly Id[],

@@ -14,8 +14,8 @@ export type Verdict =
   | ({ kind: 'blocked' } & Blocker);
 
 /**
- * Which batches of a lane may go, in order; pause, halt, hold and back pressure are the plan's to see. Walks forward once: a grant never
- * frees what was passed over, it only blocks more.
+ * Which batches of a lane may go, in order; pause, halt, hold and back pressure are the plan's to
+ * see. Walks forward once: a grant never frees what was passed over, it only blocks more.
  */
 export class LaneWalk {
   private readonly passed: QueuedBatch[] = [];
@@ -32,13 +32,17 @@ export class LaneWalk {
 
   constructor(private readonly lane: Lane) {}
 
-  /** The next batch that may go; the caller grants it. Null: none. Failed ones on the way are noted in `failures`. */
+  /**
+   * The next batch that may go; the caller grants it. Null: none. Failed ones on the way are noted
+   * in `failures`.
+   */
   next(): QueuedBatch | null {
     const { open, onInvalid } = this.lane;
     while (!this.closed && this.at < open.length) {
       const batch = open[this.at]!;
       const verdict = judge(this.lane, batch, this.passed, this.at);
-      // In halt mode its failure halts the lane, which must wait until everything before it has ended.
+      // In halt mode its failure halts the lane, which must wait until everything before it has
+      // ended.
       if (verdict.kind === 'failed' && (onInvalid !== 'halt' || this.passed.length === 0)) {
         this.failures.push({ batchId: batch.id, on: verdict.on });
         this.closed = onInvalid === 'halt';
@@ -53,8 +57,8 @@ export class LaneWalk {
       const goes = verdict.kind === 'may-go';
       this.passed.push(goes ? { ...batch, status: 'submitted', resolving: batch.status === 'unknown' } : batch);
       this.at += 1;
-      // Lost or parked: nothing of the lane goes before it is resolved (C17), one after the other. And where order alone blocks one
-      // batch, it blocks all that follow.
+      // Lost or parked: nothing of the lane goes before it is resolved (C17), one after the other.
+      // And where order alone blocks one batch, it blocks all that follow.
       this.closed = isUnresolved(batch) || (verdict.kind === 'blocked' && verdict.key === null);
       if (goes) return batch;
     }
@@ -67,7 +71,10 @@ export class LaneWalk {
   }
 }
 
-/** What becomes of `batch`, given the open batches before it in its lane; `at` is its place in `lane.open`. */
+/**
+ * What becomes of `batch`, given the open batches before it in its lane; `at` is its place in
+ * `lane.open`.
+ */
 const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], at: number): Verdict => {
   if (isInFlight(batch.status)) return { kind: 'in-flight' };
   if (batch.status === 'parked') return { kind: 'parked' };
@@ -87,14 +94,19 @@ const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], 
 const isUnresolved = ({ status, resolving }: QueuedBatch): boolean =>
   status === 'unknown' || status === 'parked' || (status === 'submitted' && resolving === true);
 
-/** Of several unknown ones only the oldest goes: the one before may be on its way to be looked up. */
+/**
+ * Of several unknown ones only the oldest goes: the one before may be on its way to be looked up.
+ */
 const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Blocker | null => {
   if (batch.status !== 'unknown') return null;
   const sent = earlier.find(({ status }) => status === 'submitted');
   return sent === undefined ? null : { batch: sent, key: null };
 };
 
-/** The verdict on the batch with this id, all before it as they are. Null: it is not among the lane's open batches given. */
+/**
+ * The verdict on the batch with this id, all before it as they are. Null: it is not among the
+ * lane's open batches given.
+ */
 export const verdictOn = (lane: Lane, batchId: number): Verdict | null => {
   const at = lane.open.findIndex(({ id }) => id === batchId);
   return at < 0 ? null : judge(lane, lane.open[at]!, lane.open.slice(0, at), at);

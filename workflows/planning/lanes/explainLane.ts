@@ -15,7 +15,10 @@ export interface LaneFacts {
   lane: Lane;
   /** Since each open batch given came to the status that it has. */
   ageMs: ReadonlyMap<number, number>;
-  /** Everything is paused; a live worker serves the queuer; submitter slots, and lanes that are due before this one. */
+  /**
+   * Everything is paused; a live worker serves the queuer; submitter slots, and lanes that are due
+   * before this one.
+   */
   queuer: { paused: boolean; served: boolean; slots: number; slotsTaken: number; lanesBefore: number };
   /** Why the lane was paused or halted; the batch's last error. */
   reason: string | null;
@@ -50,11 +53,18 @@ export interface LaneExplanation {
   inMs: number | null;
 }
 
-/** Where a batch of a lane is and what it waits for: "third in lane po-17, waits for commit of batch 81 (4 s)". Pure. */
+/**
+ * Where a batch of a lane is and what it waits for: "third in lane po-17, waits for commit of batch
+ * 81 (4 s)". Pure.
+ */
 export const explainLane = (facts: LaneFacts): LaneExplanation => {
   const { place, lane } = facts;
   if (facts.status === 'refused')
-    return { text: `In lane ${lane.service}, refused alone${said(facts)}; what becomes of the one after it tells whether it is a poison task.`, waitsFor: 'resolution', inMs: null }; // prettier-ignore
+    return {
+      text: `In lane ${lane.service}, refused alone${said(facts)}; what becomes of the one after it tells whether it is a poison task.`,
+      waitsFor: 'resolution',
+      inMs: null,
+    };
   if (place === 0) return { text: `${ended(facts)}.`, waitsFor: null, inMs: null };
   const where = `${placeInWords(place)} in lane ${lane.service}`;
   const { text, ...rest } = stopped(facts) ?? waits(facts);

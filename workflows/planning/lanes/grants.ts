@@ -104,7 +104,8 @@ const serve = (
     sequence: batch.sequence,
     part: batch.part,
   });
-  // Nobody is served who comes after the last lane given: a lane that was not given may come before.
+  // Nobody is served who comes after the last lane given: a lane that was not given may come
+  // before.
   const last = state.more ? entrants.at(-1) : undefined;
   const lastWaiting = last?.lane.open.find(({ status }) => !isInFlight(status));
   const horizon = last === undefined || lastWaiting === undefined ? null : turnOf(last, lastWaiting);
@@ -117,7 +118,8 @@ const serve = (
     const first = queue.take();
     if (first === null) break;
     const { turn, item: entrant } = first;
-    // The first goes in any case: in `single` what may go first of a lane may come after what only waits in all of them.
+    // The first goes in any case: in `single` what may go first of a lane may come after what only
+    // waits in all of them.
     if (horizon !== null && grants.length > 0 && strategy.compare(turn, horizon) > 0) break;
     const taken = budget.take(entrant.next!);
     if ('held' in taken) {
@@ -185,13 +187,17 @@ const differs = (lane: Lane, update: LaneUpdate): boolean =>
   update.deficit !== lane.deficit ||
   update.served !== lane.served;
 
-/** What a lane's row says of its batches. `haltedBy`: stays, or is the next parked one when an operator has resolved the one before. */
+/**
+ * What a lane's row says of its batches. `haltedBy`: stays, or is the next parked one when an
+ * operator has resolved the one before.
+ */
 export type Readiness = Pick<LaneUpdate, 'ready' | 'dueInMs' | 'haltedBy' | 'saturated'>;
 
 /**
- * Whether a lane has a batch that may go now (or is to fail now), and if not, when by time alone: for whoever rings it (submit, answer,
- * commit, resume, skip, fix). Stored with the lane; its time is what the queuer waits for. A lane that is paused or halted is looked at
- * all the same, so that its mark is right when it goes on.
+ * Whether a lane has a batch that may go now (or is to fail now), and if not, when by time alone:
+ * for whoever rings it (submit, answer, commit, resume, skip, fix). Stored with the lane; its time
+ * is what the queuer waits for. A lane that is paused or halted is looked at all the same, so that
+ * its mark is right when it goes on.
  */
 export const readinessOf = (lane: Lane): Readiness => {
   const entrant = enter({ ...lane, paused: false, haltedBy: null });

@@ -1,6 +1,8 @@
 /** A queuer that waits for nothing in particular looks this often all the same. */
 const IDLE_LOOK_MS = 60_000;
-/** A timer far ahead is looked at in between: the store's clock and the server's may drift apart. */
+/**
+ * A timer far ahead is looked at in between: the store's clock and the server's may drift apart.
+ */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 
 export interface NextGrant {
@@ -35,7 +37,8 @@ export const decideNextGrant = (turn: {
   if (turn.again) return { ...none, state: 'working', again: true, heldBy: null };
   if (turn.free <= 0) return quiet('all submitters are at work');
   if (turn.dueInMs === null) return quiet(null);
-  // Exact, as a leader's: a queuer that publishes a wake later than its lane's due time is woken for it again and again.
+  // Exact, as a leader's: a queuer that publishes a wake later than its lane's due time is woken
+  // for it again and again.
   const inMs = Math.max(0, Math.min(LONGEST_WAIT_MS, turn.dueInMs));
   return { state: 'waiting', inMs, timer: true, again: false, heldBy: null };
 };

@@ -1,4 +1,7 @@
-/** How many times a batch may pass its deadline (ask, unknown, found accepted or sent again) before its lane is parked. */
+/**
+ * How many times a batch may pass its deadline (ask, unknown, found accepted or sent again) before
+ * its lane is parked.
+ */
 export const OVERDUE_MAX = 3;
 
 /** A batch that the downstream accepted and has not ended (C9: nothing is pending for ever). */
@@ -20,7 +23,10 @@ export type PendingDecision =
   | { kind: 'unknown' }
   | { kind: 'park'; reason: string };
 
-/** Past its deadline it is asked for once, then unknown; after `OVERDUE_MAX` deadlines its lane halts and says so. Never skipped. */
+/**
+ * Past its deadline it is asked for once, then unknown; after `OVERDUE_MAX` deadlines its lane
+ * halts and says so. Never skipped.
+ */
 export const decidePending = ({
   deadlineInMs,
   askedSince,

@@ -1,5 +1,6 @@
 /**
- * The statuses of a submission, that is of a batch in a lane (C20, C26, H9). One place; SQL stores the numbers.
+ * The statuses of a submission, that is of a batch in a lane (C20, C26, H9). One place; SQL stores
+ * the numbers.
  *
  *     unsubmitted ──grant──▶ submitted ──accepted──▶ pending ──▶ valid ──▶ committed
  *        ▲   ▲                 │  │  └── delayed ◀── refused for now; granted again when its window has passed
@@ -11,8 +12,9 @@
  *        cancelled ◀── what the downstream does not have: never sent, granted and not yet marked, refused for now or alone (`cancel.ts`);
  *                      accepted and cancelled on request, once the downstream says that nothing was applied (`cancellation.ts`)
  *
- * Below 10 a submission is open (`submission_open`), from 10 on it has ended and never changes again: an invalid one is never sent
- * again (C11). `pending` and `valid` are what a monitor polls; `submitted` is in flight: handed to a submitter, no status yet.
+ * Below 10 a submission is open (`submission_open`), from 10 on it has ended and never changes
+ * again: an invalid one is never sent again (C11). `pending` and `valid` are what a monitor polls;
+ * `submitted` is in flight: handed to a submitter, no status yet.
  */
 export const STATUSES = {
   unsubmitted: 0,
@@ -53,7 +55,8 @@ export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionS
   // Cancelled on request, and the downstream says that it applied nothing of it.
   pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused', 'cancelled'],
   valid: ['committed', 'invalid', 'unknown', 'parked', 'cancelled'],
-  // By an operator: send again, it was applied, it was refused, go on without it; or a true answer comes late.
+  // By an operator: send again, it was applied, it was refused, go on without it; or a true answer
+  // comes late.
   parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
   // It blocks nothing: it was not applied, and the one after it is asked next.
   refused: ['unsubmitted', 'invalid', 'cancelled'],
@@ -95,7 +98,10 @@ export const isEnded = (status: SubmissionStatus): boolean => STATUSES[status] >
 export const isInFlight = (status: SubmissionStatus): boolean =>
   status === 'submitted' || status === 'pending' || status === 'valid';
 
-/** The state of the tasks of such a batch (H9); `lane_task_state` in SQL is the same for the open ones, and a test compares them. */
+/**
+ * The state of the tasks of such a batch (H9); `lane_task_state` in SQL is the same for the open
+ * ones, and a test compares them.
+ */
 export const TASK_STATE_OF = {
   unsubmitted: 'batched',
   delayed: 'created',

@@ -1,14 +1,16 @@
 import type { Strategy, StrategyName, Turn } from './types';
 
 /**
- * Places in a round: who is served takes the queuer's place and is due one round later, behind everybody who waits now. With more ready
- * lanes than this the order of service stays, and only weights lose accuracy. Small enough for places to stay exact whole numbers.
+ * Places in a round: who is served takes the queuer's place and is due one round later, behind
+ * everybody who waits now. With more ready lanes than this the order of service stays, and only
+ * weights lose accuracy. Small enough for places to stay exact whole numbers.
  */
 export const ROUND = 16_384;
 
 /**
- * Where a new lane enters: behind everybody who waits, as if it had been served now. So a late batch waits for at most one turn of each
- * other lane, and an endless row of new services starves nobody.
+ * Where a new lane enters: behind everybody who waits, as if it had been served now. So a late
+ * batch waits for at most one turn of each other lane, and an endless row of new services starves
+ * nobody.
  */
 export const newLaneServed = (round: number): number => round + ROUND;
 
@@ -18,7 +20,10 @@ const byPlace = (one: Turn, other: Turn): number => one.due - other.due || one.l
 const bySequence = (one: Turn, other: Turn): number =>
   one.sequence - other.sequence || one.part - other.part || one.laneId - other.laneId;
 
-/** All in the order in which they were given (C21): who submits most is served most. Leaves no trace in the lanes' places. */
+/**
+ * All in the order in which they were given (C21): who submits most is served most. Leaves no trace
+ * in the lanes' places.
+ */
 const single: Strategy = {
   name: 'single',
   grantsPerLane: () => Infinity,
@@ -36,14 +41,19 @@ const oneRound: Strategy = {
   charge: ({ served }) => ({ deficit: 0, served: served + ROUND }),
 };
 
-/** `depth` rounds at a time (C24), of which nothing is kept: a lane that comes later is due before the second round of the others. */
+/**
+ * `depth` rounds at a time (C24), of which nothing is kept: a lane that comes later is due before
+ * the second round of the others.
+ */
 const multiRound: Strategy = { ...oneRound, name: 'multi-round', grantsPerLane: (depth) => depth };
 
 /**
- * Weighted deficit round robin (C22). In each round a lane gets its weight as credit and sends while some is left; the batch that takes
- * it to zero or below ends its turn, and what it overdrew is paid by sitting out rounds. Those are not played one by one: the lane's next
- * place is reckoned at once, so that heavy batches cost no empty turns and the lane to serve is always the one due first.
- * Credit is not saved up: who was idle or blocked for a round starts afresh, with one round's credit.
+ * Weighted deficit round robin (C22). In each round a lane gets its weight as credit and sends
+ * while some is left; the batch that takes it to zero or below ends its turn, and what it overdrew
+ * is paid by sitting out rounds. Those are not played one by one: the lane's next place is reckoned
+ * at once, so that heavy batches cost no empty turns and the lane to serve is always the one due
+ * first. Credit is not saved up: who was idle or blocked for a round starts afresh, with one
+ * round's credit.
  */
 const perService: Strategy = {
   name: 'per-service',
@@ -51,7 +61,8 @@ const perService: Strategy = {
   compare: byPlace,
   enter: ({ weight, deficit, served }, round) => {
     if (round - served >= ROUND) return { served: round + 1, deficit: weight };
-    // A weight lowered since leaves neither more credit than a round's nor a debt that a round does not pay.
+    // A weight lowered since leaves neither more credit than a round's nor a debt that a round does
+    // not pay.
     return deficit > 0
       ? { served, deficit: Math.min(deficit, weight) }
       : { served: Math.max(served, round + 1), deficit: Math.max(1, deficit + weight) };

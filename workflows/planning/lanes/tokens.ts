@@ -2,14 +2,19 @@ import { PACE_HORIZON_MS } from '../grouping/claim';
 import { takePaced } from '../grouping/pacing';
 import type { BatchTokens, HandlerTokens, QueuedBatch } from './types';
 
-/** Calls in flight of an ordered handler that says nothing of them: as many as there are submitters. */
+/**
+ * Calls in flight of an ordered handler that says nothing of them: as many as there are submitters.
+ */
 export const UNLIMITED_CALLS = 10_000;
 
 /** Why a batch that its lane lets go does not go. */
 export interface Held {
   /** By time alone it may go then; null: when something of its handler has ended. */
   inMs: number | null;
-  /** The handler for whose calls or weight (or its target's share of them) it waits; null: for a rate. */
+  /**
+   * The handler for whose calls or weight (or its target's share of them) it waits; null: for a
+   * rate.
+   */
   handlerId: number | null;
 }
 
@@ -60,7 +65,10 @@ export class TokenBudget {
     return { startInMs };
   }
 
-  /** In how many ms it may start; taken only within the horizon (as a leader claims ahead: `planClaim`). */
+  /**
+   * In how many ms it may start; taken only within the horizon (as a leader claims ahead:
+   * `planClaim`).
+   */
   private pace(limits: HandlerTokens, tokens: BatchTokens, handler: Left, target: Left): number {
     const { nowMs } = this;
     if (limits.rates.length === 0) return 0;
@@ -74,13 +82,21 @@ export class TokenBudget {
     const startAtMs = rates.reduce((start, { nextAtMs }) => Math.max(start, nextAtMs), nowMs);
     if (startAtMs - nowMs > PACE_HORIZON_MS) return startAtMs - nowMs;
     for (const { rate, paces, at, cost } of rates)
-      paces[at] = takePaced({ limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs }, cost, startAtMs, 0)!.pace.nextAtMs; // prettier-ignore
+      paces[at] = takePaced(
+        { limit: rate.limit, perMs: rate.perMs, nextAtMs: startAtMs },
+        cost,
+        startAtMs,
+        0,
+      )!.pace.nextAtMs;
     this.paced.handlers.set(tokens.handlerId, handler.paces);
     this.paced.targets.set(tokens.targetId, target.paces);
     return startAtMs - nowMs;
   }
 }
 
-/** A batch alone above the weight that may be in flight was refused when it was submitted, so this one fits once others have ended. */
+/**
+ * A batch alone above the weight that may be in flight was refused when it was submitted, so this
+ * one fits once others have ended.
+ */
 const isFull = (left: Left, calls: number | null, weight: number, mostWeight: number | null): boolean =>
   (calls !== null && left.calls >= calls) || (mostWeight !== null && weight > 0 && left.weight + weight > mostWeight);

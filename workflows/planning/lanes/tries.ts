@@ -1,4 +1,7 @@
-/** Of the spec's table: the waits between the tries of one submission that the downstream refuses for now (503). */
+/**
+ * Of the spec's table: the waits between the tries of one submission that the downstream refuses
+ * for now (503).
+ */
 const FIRST_WAIT_MS = 250;
 const MORE_EACH_MS = 500;
 /** After these the batch is delayed; waits of 20 s in all have passed. */
@@ -15,8 +18,9 @@ export type NextTry =
   | { kind: 'delay'; inMs: number };
 
 /**
- * After `tries` (from 1) were refused for now: 250 ms, then 500 ms more each, at most 10 tries, then delayed; never given up, or a lane
- * would lose a batch or its order. What the downstream asks for (Retry-After) counts where it is longer; the lane then waits (`holdInMs`).
+ * After `tries` (from 1) were refused for now: 250 ms, then 500 ms more each, at most 10 tries,
+ * then delayed; never given up, or a lane would lose a batch or its order. What the downstream asks
+ * for (Retry-After) counts where it is longer; the lane then waits (`holdInMs`).
  */
 export const nextTry = (tries: number, retryAfterMs: number | null = null): NextTry => {
   const asked = retryAfterMs ?? 0;

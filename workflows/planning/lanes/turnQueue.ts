@@ -5,7 +5,10 @@ interface Place<T> {
   item: T;
 }
 
-/** Lanes by turn, the first one first: a binary heap, so that a grant costs the logarithm of the lanes given and not all of them. */
+/**
+ * Lanes by turn, the first one first: a binary heap, so that a grant costs the logarithm of the
+ * lanes given and not all of them.
+ */
 export class TurnQueue<T> {
   private readonly places: Place<T>[] = [];
 

@@ -1,19 +1,24 @@
 import type { SubmissionStatus } from './statuses';
 
 /**
- * What the queuer's planners read and answer. All times are milliseconds from now by the database's clock (null or <= 0: now).
- * Nothing here is kept between two plans: each is made from rows read in the transaction that applies it.
+ * What the queuer's planners read and answer. All times are milliseconds from now by the database's
+ * clock (null or <= 0: now). Nothing here is kept between two plans: each is made from rows read in
+ * the transaction that applies it.
  */
 
-/** Who keeps the order (C14, C15). guaranteed: the downstream does, so accepted is as good as committed. */
+/**
+ * Who keeps the order (C14, C15). guaranteed: the downstream does, so accepted is as good as
+ * committed.
+ */
 export const LANE_KINDS = { guaranteed: 0, 'non-guaranteed': 1 } as const;
 export type LaneKind = keyof typeof LANE_KINDS;
 /** C25. */
 export const APPROACHES = { unconstrained: 0, serial: 1, parallel: 2 } as const;
 export type ApproachName = keyof typeof APPROACHES;
 /**
- * What an invalid batch does to its lane (C19). halt: each batch depends on the one before, so the lane is served serially whatever its
- * kind and approach, and halts behind a batch that was not applied until an operator skips or fixes it.
+ * What an invalid batch does to its lane (C19). halt: each batch depends on the one before, so the
+ * lane is served serially whatever its kind and approach, and halts behind a batch that was not
+ * applied until an operator skips or fixes it.
  */
 export const ON_INVALID = { continue: 0, halt: 1 } as const;
 export type OnInvalid = keyof typeof ON_INVALID;
@@ -24,14 +29,22 @@ export type StrategyName = keyof typeof STRATEGIES;
 /** A batch in a lane that has not ended. */
 export interface QueuedBatch {
   id: number;
-  /** Drawn at acceptance under the lane's row lock (C27). Comparable across lanes: `single` goes by it. */
+  /**
+   * Drawn at acceptance under the lane's row lock (C27). Comparable across lanes: `single` goes by
+   * it.
+   */
   sequence: number;
-  /** Order among batches of one sequence: what is put back or split keeps the sequence of its batch. 0 where there is one. */
+  /**
+   * Order among batches of one sequence: what is put back or split keeps the sequence of its batch.
+   * 0 where there is one.
+   */
   part: number;
   status: SubmissionStatus;
   /** Submitted, but to find out what became of it: its outcome was unknown when it was granted. */
   resolving?: boolean;
-  /** State keys (C25). Both empty: nothing was declared, and the batch conflicts with every other. */
+  /**
+   * State keys (C25). Both empty: nothing was declared, and the batch conflicts with every other.
+   */
   reads: readonly string[];
   writes: readonly string[];
   /** Its cost in the weighted shares; whole, at least 1. */
@@ -66,12 +79,16 @@ export interface Lane {
   holdInMs: number | null;
   /** Batches that are submitted, pending or valid. */
   pending: number;
-  /** Back pressure: null = no limit. `saturated` is the memory of the hysteresis and is stored with the lane. */
+  /**
+   * Back pressure: null = no limit. `saturated` is the memory of the hysteresis and is stored with
+   * the lane.
+   */
   pendingLimit: PendingLimit | null;
   saturated: boolean;
   /**
-   * The first open batches in order (sequence, part), without a gap: no open batch of the lane comes before the last one given.
-   * How many: `windowOf(lane)`. One suffices for a serial lane that is not guaranteed.
+   * The first open batches in order (sequence, part), without a gap: no open batch of the lane
+   * comes before the last one given. How many: `windowOf(lane)`. One suffices for a serial lane
+   * that is not guaranteed.
    */
   open: readonly QueuedBatch[];
   /** There are open batches after those. */
@@ -80,7 +97,10 @@ export interface Lane {
   held?: boolean;
 }
 
-/** At `stopAt` pending nothing more is granted until they are fewer than `resumeBelow` (30 and 15: spec table). */
+/**
+ * At `stopAt` pending nothing more is granted until they are fewer than `resumeBelow` (30 and 15:
+ * spec table).
+ */
 export interface PendingLimit {
   stopAt: number;
   resumeBelow: number;
@@ -90,19 +110,25 @@ export interface QueuerState {
   strategy: StrategyName;
   /** Rounds planned at a time by `multi-round` (C24); at least 1. */
   depth: number;
-  /** The queuer's place, as the last plan left it; starts at 0. Whole; `ROUND` places are a round. */
+  /**
+   * The queuer's place, as the last plan left it; starts at 0. Whole; `ROUND` places are a round.
+   */
   round: number;
   /** Everything is paused. */
   paused: boolean;
   /**
-   * Lanes that are `ready`, by (served, id) and as many as there are slots; for `single` by the sequence of their first
-   * batch that is not in flight. Order and limit are exact: with `more`, nobody is granted who comes after the last lane given.
-   * Lanes with nothing to do are not among them, so that a grant does not pay for them.
+   * Lanes that are `ready`, by (served, id) and as many as there are slots; for `single` by the
+   * sequence of their first batch that is not in flight. Order and limit are exact: with `more`,
+   * nobody is granted who comes after the last lane given. Lanes with nothing to do are not among
+   * them, so that a grant does not pay for them.
    */
   lanes: readonly Lane[];
   /** There are more ready lanes than were given. */
   more: boolean;
-  /** Of handlers with limits whose batches are among those given; and the database's clock as Unix ms, for their rates. */
+  /**
+   * Of handlers with limits whose batches are among those given; and the database's clock as Unix
+   * ms, for their rates.
+   */
   handlers?: readonly HandlerTokens[];
   nowMs?: number;
 }
@@ -113,7 +139,10 @@ export interface Grant {
   laneId: number;
   service: string;
   from: SubmissionStatus;
-  /** resolve: it may have been sent before; look it up, or send it again if idempotent, else park it (`decideUnknown`, C28). */
+  /**
+   * resolve: it may have been sent before; look it up, or send it again if idempotent, else park it
+   * (`decideUnknown`, C28).
+   */
   purpose: 'send' | 'resolve';
   weight: number;
   /** Number of the queuer's round in which it is served. */
@@ -123,8 +152,9 @@ export interface Grant {
 }
 
 /**
- * A lane's turn. `served` is the place at which it is due, that of its last turn and at least a round more: by it the least recently
- * served lane comes first. `deficit` is what it may still send in this turn, or what it owes if not above 0, in batch weights. Whole numbers.
+ * A lane's turn. `served` is the place at which it is due, that of its last turn and at least a
+ * round more: by it the least recently served lane comes first. `deficit` is what it may still send
+ * in this turn, or what it owes if not above 0, in batch weights. Whole numbers.
  */
 export interface Accounting {
   deficit: number;
@@ -137,13 +167,25 @@ export interface LaneUpdate extends Accounting {
   pending: number;
   saturated: boolean;
   haltedBy: number | null;
-  /** Has a batch that may go at once, hold and back pressure considered: what the index over ready lanes holds. Pause and halt have columns of their own. */
+  /**
+   * Has a batch that may go at once, hold and back pressure considered: what the index over ready
+   * lanes holds. Pause and halt have columns of their own.
+   */
   ready: boolean;
-  /** It becomes ready by time alone then. Null: an event (commit, answer, resume, submit) makes it ready. */
+  /**
+   * It becomes ready by time alone then. Null: an event (commit, answer, resume, submit) makes it
+   * ready.
+   */
   dueInMs: number | null;
-  /** The handler for whose calls or weight in flight its next batch waits: whatever of that ends makes it ready. Null: for none. */
+  /**
+   * The handler for whose calls or weight in flight its next batch waits: whatever of that ends
+   * makes it ready. Null: for none.
+   */
   heldBy: number | null;
-  /** The handler for whose node its next batch waits: a node that joins, or gets the lane's partition, makes it ready. Null: for none. */
+  /**
+   * The handler for whose node its next batch waits: a node that joins, or gets the lane's
+   * partition, makes it ready. Null: for none.
+   */
   unservedBy: number | null;
 }
 
@@ -165,13 +207,17 @@ export interface GrantPlan {
   paced: { handlers: ReadonlyMap<number, readonly number[]>; targets: ReadonlyMap<number, readonly number[]> };
   /** The earliest time at which one of the lanes given may go without an event. */
   dueInMs: number | null;
-  /** Slots are left and lanes were not given, or failures may have freed others: apply, read and plan again. */
+  /**
+   * Slots are left and lanes were not given, or failures may have freed others: apply, read and
+   * plan again.
+   */
   again: boolean;
 }
 
 /**
- * `planGrants(state, slots)`: who is sent next, for that many free submitters. Pure; the same input gives the same plan.
- * Apply it in the transaction that read the state, with the lane rows locked: grants become `submitted`, failures `failed-dependency`.
+ * `planGrants(state, slots)`: who is sent next, for that many free submitters. Pure; the same input
+ * gives the same plan. Apply it in the transaction that read the state, with the lane rows locked:
+ * grants become `submitted`, failures `failed-dependency`.
  */
 export type PlanGrants = (state: QueuerState, slots: number) => GrantPlan;
 
@@ -182,7 +228,10 @@ export interface Strategy {
   grantsPerLane(depth: number): number;
   /** Below 0: `one` goes before `other`. Never 0 for two lanes. */
   compare(one: Turn, other: Turn): number;
-  /** The lane's accounting when it is served at the queuer's place `round` or later: `served` is then its own place. */
+  /**
+   * The lane's accounting when it is served at the queuer's place `round` or later: `served` is
+   * then its own place.
+   */
   enter(lane: Weighted & Accounting, round: number): Accounting;
   /** After a batch of this weight was granted to a lane that entered. */
   charge(lane: Weighted & Accounting, batchWeight: number): Accounting;
@@ -203,8 +252,8 @@ export interface Turn {
 export interface Approach {
   readonly name: ApproachName;
   /**
-   * What it must wait for: of `earlier` (open, before it in the lane, in order; this plan's grants as submitted), or else of `later`
-   * (after it and in flight). Null: it may go.
+   * What it must wait for: of `earlier` (open, before it in the lane, in order; this plan's grants
+   * as submitted), or else of `later` (after it and in flight). Null: it may go.
    */
   blockedBy(
     batch: QueuedBatch,
@@ -220,8 +269,9 @@ export interface Blocker {
 }
 
 /**
- * What handlers allow beside the order of lanes (G1, G4, H6): calls in flight, rates, weight that the downstream has not done with. Only of
- * handlers that set such limits; a batch of any other goes as its lane lets it.
+ * What handlers allow beside the order of lanes (G1, G4, H6): calls in flight, rates, weight that
+ * the downstream has not done with. Only of handlers that set such limits; a batch of any other
+ * goes as its lane lets it.
  */
 export interface HandlerTokens {
   id: number;
@@ -231,7 +281,10 @@ export interface HandlerTokens {
   weightPerTarget: number | null;
   weightPerHandler: number | null;
   rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
-  /** Of the rates with scope handler, in their order: Unix ms before which nothing more may start; missing: never used. */
+  /**
+   * Of the rates with scope handler, in their order: Unix ms before which nothing more may start;
+   * missing: never used.
+   */
   paces: readonly number[];
   /** With submitters now, and the weight of what was sent and has not ended. */
   calls: number;

@@ -1,14 +1,22 @@
-/** How often an unknown outcome is looked up before its lane is parked, and how long between: what a handler's `lane` says where it says nothing. */
+/**
+ * How often an unknown outcome is looked up before its lane is parked, and how long between: what a
+ * handler's `lane` says where it says nothing.
+ */
 export const LOOK_UPS_MAX = 5;
 export const LOOK_UP_AGAIN_MS = 2_000;
 
 /** What is known about a batch of unknown outcome (C20, C28, H3). */
 export interface UnknownFacts {
-  /** The same batch id sent twice has one effect, and the receiver's memory of it has not run out. */
+  /**
+   * The same batch id sent twice has one effect, and the receiver's memory of it has not run out.
+   */
   idempotent: boolean;
   /** The handler can look the batch up. */
   canReconcile: boolean;
-  /** What the look-up answered; null: not asked in this turn. `absent` is to be trusted already (`absentAfterMs`). */
+  /**
+   * What the look-up answered; null: not asked in this turn. `absent` is to be trusted already
+   * (`absentAfterMs`).
+   */
   found: 'done' | 'accepted' | 'absent' | 'unsure' | null;
   /** Look-ups without a clear answer, this one included. */
   lookUps: number;
@@ -29,7 +37,10 @@ export type UnknownDecision =
   /** Status parked; the lane halts with this reason for an operator. */
   | { kind: 'park'; reason: string };
 
-/** Look it up first, where that can be done; send again only what is absent or idempotent; else it is an operator's. Never blindly. */
+/**
+ * Look it up first, where that can be done; send again only what is absent or idempotent; else it
+ * is an operator's. Never blindly.
+ */
 export const decideUnknown = (facts: UnknownFacts): UnknownDecision => {
   const { idempotent, canReconcile, found, lookUps } = facts;
   if (found === null && canReconcile) return { kind: 'look-up' };

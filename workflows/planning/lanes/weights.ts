@@ -1,4 +1,7 @@
-/** Largest weight of a lane or a batch: a batch may cost its lane as many rounds, and places must stay exact whole numbers over 10^7 such grants. */
+/**
+ * Largest weight of a lane or a batch: a batch may cost its lane as many rounds, and places must
+ * stay exact whole numbers over 10^7 such grants.
+ */
 export const WEIGHT_MAX = 10_000;
 
 /** A share or a cost (C22). @throws Error naming what it is the weight of. */

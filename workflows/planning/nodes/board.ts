@@ -7,7 +7,10 @@ export interface Item {
   readonly facts: PartitionFacts;
   readonly need: Need;
   readonly weight: number;
-  /** Open seat that really holds it and may keep it: putting it elsewhere is a move. -1: it has to be given to somebody anyway. */
+  /**
+   * Open seat that really holds it and may keep it: putting it elsewhere is a move. -1: it has to
+   * be given to somebody anyway.
+   */
   readonly origin: number;
   /** It came less than the minimum hold ago: a move for evenness waits (B13). */
   readonly young: boolean;
@@ -54,7 +57,10 @@ export class Pile {
     return this.loose.length > 0;
   }
 
-  /** What goes first: what costs nothing, then who was here longest (what came last stays), the young last. */
+  /**
+   * What goes first: what costs nothing, then who was here longest (what came last stays), the
+   * young last.
+   */
   take(): Item {
     if (!this.isSorted) {
       this.held = this.held.sort((a, b) => Number(b.young) - Number(a.young) || a.facts.heldMs - b.facts.heldMs);

@@ -8,10 +8,16 @@ export interface Hop {
   need: number;
 }
 
-/** Finds who can give to whom. A search costs at most the able seats of all needs, each looked at once. */
+/**
+ * Finds who can give to whom. A search costs at most the able seats of all needs, each looked at
+ * once.
+ */
 export class Chains {
   private readonly needs = new Map<number, Need>();
-  /** Can reach nobody with two less. Stays so: whoever gives later is as full at most, and reaches nothing of this (evenOut). */
+  /**
+   * Can reach nobody with two less. Stays so: whoever gives later is as full at most, and reaches
+   * nothing of this (evenOut).
+   */
   private readonly closed: Uint8Array;
   /** Number of the search that saw it last. */
   private readonly seen: Int32Array;
@@ -36,8 +42,9 @@ export class Chains {
   }
 
   /**
-   * The chain of the fewest moves from `start` to a seat with at least two less, among those to the emptiest. Null: there is none, and all
-   * that it reaches is closed. Putting elsewhere what stands nowhere yet is no move.
+   * The chain of the fewest moves from `start` to a seat with at least two less, among those to the
+   * emptiest. Null: there is none, and all that it reaches is closed. Putting elsewhere what stands
+   * nowhere yet is no move.
    */
   from(start: number): Hop[] | null {
     this.search++;

@@ -1,4 +1,6 @@
-/** What the Web UI says of the balancer: who holds how much, what moved last, when and why. Pure. */
+/**
+ * What the Web UI says of the balancer: who holds how much, what moved last, when and why. Pure.
+ */
 export const balancerDetails = (facts: {
   nowMs: number;
   epoch: number;
@@ -12,11 +14,16 @@ export const balancerDetails = (facts: {
   last: readonly string[];
 }): string => {
   const { nowMs, epoch, rounds, moves, nodes, partitions, held, waiting, dueInMs, last } = facts;
-  const next = dueInMs === null ? 'looks again when a node comes or goes' : `looks again ${new Date(nowMs + dueInMs).toISOString()}`; // prettier-ignore
+  const next =
+    dueInMs === null
+      ? 'looks again when a node comes or goes'
+      : `looks again ${new Date(nowMs + dueInMs).toISOString()}`;
   return [
     `**Balancer**, as of ${new Date(nowMs).toISOString()}`,
     `- assignor epoch ${epoch}, ${rounds} rounds and ${moves} moves in this run; ${next}`,
     `- before this round ${held} of ${partitions} partitions were held, by ${nodes} live nodes; ${waiting} asked back and not yet given up`,
-    ...(last.length === 0 ? ['- nothing has moved yet'] : ['', 'Last moves, newest first:', ...last.map((line) => `- ${line}`)]),
-  ].join('\n'); // prettier-ignore
+    ...(last.length === 0
+      ? ['- nothing has moved yet']
+      : ['', 'Last moves, newest first:', ...last.map((line) => `- ${line}`)]),
+  ].join('\n');
 };

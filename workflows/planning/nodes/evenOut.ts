@@ -11,10 +11,12 @@ interface Entry {
 }
 
 /**
- * Evens out the counts (B1). While some node has at least two more than another one that it can give to, directly or through nodes that
- * take one and give one, the fullest such node gives one along the shortest such chain. What is left has no such chain, and then no other
- * distribution is more even (an optimal semi-matching). Where all nodes are able to have everything, the moves are the fewest there can be:
- * each takes one from the fullest and gives it to the emptiest. With attributes each chain is the shortest, their sum need not be.
+ * Evens out the counts (B1). While some node has at least two more than another one that it can
+ * give to, directly or through nodes that take one and give one, the fullest such node gives one
+ * along the shortest such chain. What is left has no such chain, and then no other distribution is
+ * more even (an optimal semi-matching). Where all nodes are able to have everything, the moves are
+ * the fewest there can be: each takes one from the fullest and gives it to the emptiest. With
+ * attributes each chain is the shortest, their sum need not be.
  */
 export const evenOut = (board: Board): void => {
   const piles = pilesOf(board);
@@ -46,7 +48,10 @@ const isFuller = (a: Entry, b: Entry): boolean => {
 
 const isEmptier = (a: Entry, b: Entry): boolean => (a.count !== b.count ? a.count < b.count : a.seat < b.seat);
 
-/** What a search would find, without one: all that the seat has is of one need, and every node may have it. Null: search. */
+/**
+ * What a search would find, without one: all that the seat has is of one need, and every node may
+ * have it. Null: search.
+ */
 const direct = (
   { counts, seats }: Board,
   piles: ReadonlyMap<number, Pile>,

@@ -1,9 +1,11 @@
 import type { Board, Item } from './board';
 
 /**
- * Evens out each handler's partitions among the nodes as well, at no move more and without changing a node's count: what the plan takes from
- * a node stays there, and one of another handler goes to the same node in its place, while that makes it more even. Which partitions of a
- * node go is otherwise free, so one node could end with all of one handler, and another with all of the other's.
+ * Evens out each handler's partitions among the nodes as well, at no move more and without changing
+ * a node's count: what the plan takes from a node stays there, and one of another handler goes to
+ * the same node in its place, while that makes it more even. Which partitions of a node go is
+ * otherwise free, so one node could end with all of one handler, and another with all of the
+ * other's.
  */
 export const evenOutEach = (board: Board): void => {
   const tally = new Tally(board);
@@ -46,7 +48,10 @@ class Tally {
     this.handlers = [...new Set(board.items.map(({ facts }) => facts.handler))];
   }
 
-  /** Who should go in its place: of the handler of which its own node has most more than the other. Null: nobody. */
+  /**
+   * Who should go in its place: of the handler of which its own node has most more than the other.
+   * Null: nobody.
+   */
   betterThan({ origin, seat, facts: { handler } }: Item): Item | null {
     const own = this.of(seat, handler) - this.of(origin, handler);
     let best: Item | null = null;

@@ -17,8 +17,9 @@ const URGENCY: Readonly<Record<MoveReason, number>> = {
 };
 
 /**
- * What of the plan is said in this round. First what nobody holds is given out; then as many revokes as a round may have, none of them of
- * or for a node that is given something in this round: it first sees what it has (no node gains and loses in one round).
+ * What of the plan is said in this round. First what nobody holds is given out; then as many
+ * revokes as a round may have, none of them of or for a node that is given something in this round:
+ * it first sees what it has (no node gains and loses in one round).
  */
 export const movesOf = (board: Board, seats: Seats, limits: Limits): Move[] => {
   const assigns = board.items
@@ -47,8 +48,9 @@ const revokeOf = (board: Board, item: Item): Revoke => {
 };
 
 /**
- * The revokes that may be said while these nodes are given something: none of them or for them. And where one waits, those wait too that
- * would give something to either of its two nodes: or it would wait for them in turn, and so on (at most four rounds to settle).
+ * The revokes that may be said while these nodes are given something: none of them or for them. And
+ * where one waits, those wait too that would give something to either of its two nodes: or it would
+ * wait for them in turn, and so on (at most four rounds to settle).
  */
 const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke[]): Revoke[] => {
   const byTaker = new Map<string, Revoke[]>();
@@ -80,7 +82,8 @@ const isRevoked = (item: Item, { processes }: Seats): boolean => {
   const holder = processes.get(facts.holder!);
   // Nobody there to give it up: its lease ends by itself.
   if (holder === undefined || !holder.process.alive) return false;
-  // Started again under its name: the old process ends by itself, and what it had is the new one's as soon as it is free.
+  // Started again under its name: the old process ends by itself, and what it had is the new one's
+  // as soon as it is free.
   if (holder.process !== holder.seat.process) return leaves === 'drain' || leaves === 'claimed twice';
   if (leaves !== null) return true;
   return origin >= 0 && seat !== origin && !young;

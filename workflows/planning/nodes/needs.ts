@@ -11,7 +11,10 @@ export interface Need {
   has: (seat: number) => boolean;
 }
 
-/** Finds a partition's need. What is needed is compared once for each set of attributes and handler, not once a partition. */
+/**
+ * Finds a partition's need. What is needed is compared once for each set of attributes and handler,
+ * not once a partition.
+ */
 export class Needs {
   private readonly byWords = new Map<string, Need>();
   private readonly bySeats = new Map<string, Need>();

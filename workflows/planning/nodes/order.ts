@@ -1,4 +1,6 @@
-/** Order by code point, as Postgres' "C" collation has it; `<` of JavaScript orders by UTF-16 units. */
+/**
+ * Order by code point, as Postgres' "C" collation has it; `<` of JavaScript orders by UTF-16 units.
+ */
 export const byCodePoint = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -11,7 +13,9 @@ export const byCodePoint = (a: string, b: string): number => {
 };
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-/** A sorted copy. @throws Error for an id that is there twice: facts of one snapshot have each once. */
+/**
+ * A sorted copy. @throws Error for an id that is there twice: facts of one snapshot have each once.
+ */
 export const sortedById = <T extends { readonly id: string }>(noun: string, facts: readonly T[]): T[] => {
   const sorted = [...facts].sort((a, b) => byCodePoint(a.id, b.id));
   for (let i = 1; i < sorted.length; i++)

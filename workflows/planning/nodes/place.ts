@@ -10,8 +10,9 @@ interface Entry {
 }
 
 /**
- * Gives every partition that stands nowhere to the able node with the least load: those with the fewest able nodes first, the heaviest
- * first. No node gets more than `mostEach` while another one is below. What no node is able to have stays where it is, seat -1.
+ * Gives every partition that stands nowhere to the able node with the least load: those with the
+ * fewest able nodes first, the heaviest first. No node gets more than `mostEach` while another one
+ * is below. What no node is able to have stays where it is, seat -1.
  */
 export const placeHomeless = (board: Board, mostEach: number): void => {
   const homeless = board.items.filter(({ seat, need }) => seat < 0 && need.able.length > 0);

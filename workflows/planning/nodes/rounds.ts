@@ -1,4 +1,7 @@
-/** When the balancer looks again by itself: everything else that happens wakes it. Pure; milliseconds. */
+/**
+ * When the balancer looks again by itself: everything else that happens wakes it. Pure;
+ * milliseconds.
+ */
 
 export interface RoundFacts {
   holder: string | null;
@@ -28,8 +31,9 @@ const LOAD_LOOK_MS = 60_000;
 const MISSED_LOOK_MS = 250;
 
 /**
- * Null: not at all. 0: at once, since a round that gives something out asks nothing back of those nodes. `asked`, `given`, `missed`: what the round
- * wrote, and what of its plan it could not write; `facts` are from before it.
+ * Null: not at all. 0: at once, since a round that gives something out asks nothing back of those
+ * nodes. `asked`, `given`, `missed`: what the round wrote, and what of its plan it could not write;
+ * `facts` are from before it.
  */
 export const nextRoundInMs = (
   facts: readonly RoundFacts[],

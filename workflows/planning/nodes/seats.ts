@@ -7,7 +7,10 @@ export interface Seat {
   index: number;
   /** The process that is the node: the last started of its name, a live one first. */
   process: NodeFacts;
-  /** `open`: may have partitions. `away`: missing within the grace: keeps what it had, gets nothing. `closed`: loses what it had. */
+  /**
+   * `open`: may have partitions. `away`: missing within the grace: keeps what it had, gets nothing.
+   * `closed`: loses what it had.
+   */
   state: 'open' | 'away' | 'closed';
 }
 

@@ -26,8 +26,8 @@ const ROUNDS_A_LEASE = 4;
 const MAX_LEASES = 2;
 
 /**
- * What is wrong with the time settings: each message names the setting, what was expected and what came. None: []. Relations are looked at
- * only between settings that are numbers at all.
+ * What is wrong with the time settings: each message names the setting, what was expected and what
+ * came. None: []. Relations are looked at only between settings that are numbers at all.
  */
 export const settingsProblems = (settings: TimeSettings): string[] => {
   const given = (Object.entries(settings) as [Name, number | undefined][]).filter(([, ms]) => ms !== undefined);
@@ -35,13 +35,39 @@ export const settingsProblems = (settings: TimeSettings): string[] => {
   if (wrong.length > 0) return wrong;
   const { leaseMs, roundEveryMs } = settings;
   return [
-    atLeast(settings, 'maxLeaseMs', MAX_LEASES * leaseMs, `${MAX_LEASES} times leaseMs (${leaseMs})`, 'raise it or shorten leaseMs'),
-    atMost(settings, 'renewEveryMs', leaseMs / RENEWALS_A_LEASE, `a third of leaseMs (${leaseMs}), so that two renewals may fail`, 'renew more often or lengthen leaseMs'),
+    atLeast(
+      settings,
+      'maxLeaseMs',
+      MAX_LEASES * leaseMs,
+      `${MAX_LEASES} times leaseMs (${leaseMs})`,
+      'raise it or shorten leaseMs',
+    ),
+    atMost(
+      settings,
+      'renewEveryMs',
+      leaseMs / RENEWALS_A_LEASE,
+      `a third of leaseMs (${leaseMs}), so that two renewals may fail`,
+      'renew more often or lengthen leaseMs',
+    ),
     below(settings, 'shutdownLimitMs', 'or the lease ends before the partition is given up'),
     below(settings, 'minimumHoldMs', 'or a node that joins stays empty for longer than a lease'),
-    atMost(settings, 'restartGraceMs', settings.maxLeaseMs, `maxLeaseMs (${settings.maxLeaseMs})`, 'nobody serves what a missing node had; drain a node that is away for longer'),
-    roundEveryMs === undefined ? null : atMost(settings, 'roundEveryMs', leaseMs / ROUNDS_A_LEASE, `a quarter of leaseMs (${leaseMs}), since nodes are even after four rounds`, 'look more often or lengthen leaseMs'),
-  ].filter((problem) => problem !== null); // prettier-ignore
+    atMost(
+      settings,
+      'restartGraceMs',
+      settings.maxLeaseMs,
+      `maxLeaseMs (${settings.maxLeaseMs})`,
+      'nobody serves what a missing node had; drain a node that is away for longer',
+    ),
+    roundEveryMs === undefined
+      ? null
+      : atMost(
+          settings,
+          'roundEveryMs',
+          leaseMs / ROUNDS_A_LEASE,
+          `a quarter of leaseMs (${leaseMs}), since nodes are even after four rounds`,
+          'look more often or lengthen leaseMs',
+        ),
+  ].filter((problem) => problem !== null);
 };
 
 /** May be nothing. */

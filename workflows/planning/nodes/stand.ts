@@ -9,8 +9,8 @@ import type { Limits, PartitionFacts } from './types';
 export const isFree = ({ holder, expired }: PartitionFacts): boolean => holder === null || expired;
 
 /**
- * Where each partition stands before anything is planned. Left out are those of a node that is away within the restart grace: they wait
- * for it, and count for nobody.
+ * Where each partition stands before anything is planned. Left out are those of a node that is away
+ * within the restart grace: they wait for it, and count for nobody.
  */
 export const standOf = (partitions: readonly PartitionFacts[], seats: Seats, limits: Limits): Item[] => {
   const needs = new Needs(seats.open);

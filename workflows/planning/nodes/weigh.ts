@@ -1,7 +1,10 @@
 import type { Board, Item } from './board';
 import { Heap } from './heap';
 
-/** No node is given more than so many times its share of the count: idle partitions wake up some day, and not all on one node. */
+/**
+ * No node is given more than so many times its share of the count: idle partitions wake up some
+ * day, and not all on one node.
+ */
 const COUNT_SLACK = 1.5;
 
 /** By load: the most partitions that a node is given, however idle. */
@@ -9,9 +12,10 @@ export const mostEachOf = (partitions: number, nodes: number): number =>
   Math.max(Math.ceil((COUNT_SLACK * partitions) / nodes), Math.ceil(partitions / nodes) + 1);
 
 /**
- * Evens out the loads within the dead band (B17). A node that is above it gives, or one that has more than a node below it; a partition
- * goes where it leaves the fuller of the two clearly less full than before, so that a heavy one never goes to and fro. Each goes once a
- * plan, directly, and not before its minimum hold. A good plan, not the best one (which is bin packing).
+ * Evens out the loads within the dead band (B17). A node that is above it gives, or one that has
+ * more than a node below it; a partition goes where it leaves the fuller of the two clearly less
+ * full than before, so that a heavy one never goes to and fro. Each goes once a plan, directly, and
+ * not before its minimum hold. A good plan, not the best one (which is bin packing).
  */
 export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; mostEach: number }): void => {
   const { loads, seats } = board;
@@ -21,7 +25,9 @@ export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; 
   spreadIdle(board, standing, mostEach);
   const mean = loads.reduce((sum, load) => sum + load, 0) / seats.length;
   const band = bandOf(mean, deadBand, mostEach);
-  const fullest = new Heap<{ seat: number; load: number }>((a, b) => (a.load !== b.load ? a.load > b.load : a.seat < b.seat)); // prettier-ignore
+  const fullest = new Heap<{ seat: number; load: number }>((a, b) =>
+    a.load !== b.load ? a.load > b.load : a.seat < b.seat,
+  );
   for (let seat = 0; seat < seats.length; seat++) fullest.push({ seat, load: loads[seat]! });
   for (let top = fullest.pop(); top !== undefined; top = fullest.pop()) {
     const { seat } = top;
@@ -41,7 +47,10 @@ interface Band {
   nothing: number;
   high: number;
   low: number;
-  /** Who left it has come back half of the way before it is left alone: or it would be at its edge, and out again with the next figures. */
+  /**
+   * Who left it has come back half of the way before it is left alone: or it would be at its edge,
+   * and out again with the next figures.
+   */
   innerHigh: number;
   innerLow: number;
   /** Seats that left it. */
@@ -88,12 +97,14 @@ const bestGift = (board: Board, items: ReadonlySet<Item>, band: Band): Gift | nu
     if (to === undefined) takers.set(need.index, (to = leastLoaded(board, item, band.mostEach)));
     if (to < 0) continue;
     const [mine, theirs] = [loads[seat]!, loads[to]!];
-    // Who has less than the mean gives nothing, who has more gets nothing: or small ones would wander.
+    // Who has less than the mean gives nothing, who has more gets nothing: or small ones would
+    // wander.
     if (mine <= band.mean || theirs >= band.mean) continue;
     if (!isAbove(mine, seat, band) && !isBelow(theirs, to, band)) continue;
     const fuller = Math.max(mine - weight, theirs + weight);
     if (fuller > mine - Math.min(weight, band.margin)) continue;
-    // Neither goes beyond the band: the heaviest, so that few go. Else (above 0, so after those) what leaves the two most alike.
+    // Neither goes beyond the band: the heaviest, so that few go. Else (above 0, so after those)
+    // what leaves the two most alike.
     const isWithin = mine - weight >= band.low && theirs + weight <= band.high;
     const gift: Gift = { item, to, rank: [item.origin < 0 ? 0 : 1, isWithin ? -weight : fuller] };
     if (best === null || isBetter(gift, best)) best = gift;
@@ -119,7 +130,9 @@ const spreadIdle = (board: Board, standing: readonly Set<Item>[], mostEach: numb
   for (let seat = 0; seat < counts.length; seat++) {
     if (counts[seat]! <= mostEach) continue;
     const lightest = [...standing[seat]!].filter(mayGo);
-    lightest.sort((a, b) => Number(a.origin >= 0) - Number(b.origin >= 0) || a.weight - b.weight || b.facts.heldMs - a.facts.heldMs); // prettier-ignore
+    lightest.sort(
+      (a, b) => Number(a.origin >= 0) - Number(b.origin >= 0) || a.weight - b.weight || b.facts.heldMs - a.facts.heldMs,
+    );
     for (const item of lightest) {
       if (counts[seat]! <= mostEach) break;
       const to = item.need.able.reduce((best, one) => (counts[one]! < counts[best]! ? one : best));

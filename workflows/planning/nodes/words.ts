@@ -1,7 +1,10 @@
 import type { Board, Item } from './board';
 import type { Limits } from './types';
 
-/** Why a partition is given or asked for, for people, with the figures (shown by the CLI as the last move's reason). */
+/**
+ * Why a partition is given or asked for, for people, with the figures (shown by the CLI as the last
+ * move's reason).
+ */
 
 const figure = (value: number): string => String(Math.round(value * 100) / 100);
 const partitions = (count: number): string => (count === 1 ? '1 partition' : `${count} partitions`);
@@ -43,7 +46,8 @@ export const revokeWords = ({ seats }: Board, { facts, seat, leaves, step }: Ite
   const { from, to: least, end, reason } = step;
   const much = (value: number): string => (reason === 'load' ? `a load of ${figure(value)}` : partitions(value));
   const via = end === seat ? '' : `, for which ${to} makes room`;
-  // Of a chain the figures are those of its ends: the one that has the most need not be the one that gives this one.
+  // Of a chain the figures are those of its ends: the one that has the most need not be the one
+  // that gives this one.
   return `${start}: one has ${much(from)}, ${seats[end]!.process.id}${via} has ${much(least)}`;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Gives a module's memory a maximum, by rewriting its memory section: a running module grows its memory by an instruction that nothing outside
- * can refuse. The rest of the bytes stays as it is.
+ * Gives a module's memory a maximum, by rewriting its memory section: a running module grows its
+ * memory by an instruction that nothing outside can refuse. The rest of the bytes stays as it is.
  */
 
 const MEMORY_SECTION = 5;
@@ -40,7 +40,10 @@ const leb = (value: number): number[] => {
   }
 };
 
-/** Throws where the module wants more to begin with, or brings what we cannot limit: memory from outside, shared, or of 64 bits. */
+/**
+ * Throws where the module wants more to begin with, or brings what we cannot limit: memory from
+ * outside, shared, or of 64 bits.
+ */
 export const limitMemory = (module: Uint8Array, memoryBytes: number): Uint8Array<ArrayBuffer> => {
   const most = Math.floor(memoryBytes / PAGE_BYTES);
   const reader = new Reader(module, 8);
@@ -52,7 +55,13 @@ export const limitMemory = (module: Uint8Array, memoryBytes: number): Uint8Array
     if (section === IMPORT_SECTION) refuseImportedMemory(new Reader(module, reader.at));
     if (section === MEMORY_SECTION) {
       const body = limited(reader, most);
-      return new Uint8Array(Buffer.concat([module.subarray(0, start), Buffer.from([section, ...leb(body.length), ...body]), module.subarray(end)])); // prettier-ignore
+      return new Uint8Array(
+        Buffer.concat([
+          module.subarray(0, start),
+          Buffer.from([section, ...leb(body.length), ...body]),
+          module.subarray(end),
+        ]),
+      );
     }
     reader.at = end;
   }
@@ -75,7 +84,10 @@ const limited = (reader: Reader, most: number): number[] => {
 };
 
 const MEMORY = 2;
-/** By the module's own description, since imports are of many shapes: `WebAssembly.Module.imports` says the kind. */
+/**
+ * By the module's own description, since imports are of many shapes: `WebAssembly.Module.imports`
+ * says the kind.
+ */
 const refuseImportedMemory = (reader: Reader): void => {
   for (let count = reader.number(); count > 0; count--) {
     for (let name = 0; name < 2; name++) {

@@ -5,8 +5,9 @@ import { base32nopad } from '@scure/base';
 import { isContentId } from '../../../../handlers/functions';
 
 /**
- * A folder of modules: `<content id>/<method>`, the id being the sha256 of the file's bytes, in hex or as a CIDv1 (raw, sha2-256, base32). A
- * file whose bytes are not those of its id is refused, so that a node runs what the request named and nothing else.
+ * A folder of modules: `<content id>/<method>`, the id being the sha256 of the file's bytes, in hex
+ * or as a CIDv1 (raw, sha2-256, base32). A file whose bytes are not those of its id is refused, so
+ * that a node runs what the request named and nothing else.
  */
 
 /** CIDv1, raw, sha2-256, 32 bytes. */
@@ -24,7 +25,9 @@ export const contentIdsOf = (bytes: Uint8Array): { sha256: string; cid: string }
 /** One path segment: nothing leads out of the folder. */
 const METHOD = /^[\w][\w.-]{0,127}$/;
 
-/** The bytes of a module, verified. Throws with what is wrong: they are the reason of every item. */
+/**
+ * The bytes of a module, verified. Throws with what is wrong: they are the reason of every item.
+ */
 export const readModule = async (store: string, functionId: string, method: string): Promise<Uint8Array> => {
   if (!METHOD.test(method))
     throw new Error(`method: expected a file name of a-z, A-Z, 0-9, _, - and ., got ${JSON.stringify(method)}`);

@@ -17,7 +17,10 @@ interface ThreadAnswer {
   stderr: { text: string; total: number };
 }
 
-/** A thread that runs one module, one run at a time; a run that is interrupted takes its thread with it. */
+/**
+ * A thread that runs one module, one run at a time; a run that is interrupted takes its thread with
+ * it.
+ */
 export class WasmThread {
   private worker: Worker | null = null;
 
@@ -76,7 +79,9 @@ export class WasmThread {
 }
 
 const outcomeOf = ({ exitCode, error, stdout, stderr }: ThreadAnswer): RunOutcome => ({
-  ...(error === undefined ? { exitCode, stdout: stdout.text, stderr: stderr.text } : nodeFailure(error, stdout.text, stderr.text)), // prettier-ignore
+  ...(error === undefined
+    ? { exitCode, stdout: stdout.text, stderr: stderr.text }
+    : nodeFailure(error, stdout.text, stderr.text)),
   stdoutBytes: stdout.total,
   stderrBytes: stderr.total,
 });

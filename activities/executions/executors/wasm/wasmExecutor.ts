@@ -10,8 +10,9 @@ const KEPT = 16;
 const compiled = new Map<string, Promise<CompiledModule>>();
 
 /**
- * Runs a WebAssembly module (WASI preview 1) of the node's function store: arguments as argv after the method's name, the template's variables as
- * its environment, outputs up to the limit. No folder and no socket is there; memory and time are limited. Throws what keeps it from starting.
+ * Runs a WebAssembly module (WASI preview 1) of the node's function store: arguments as argv after
+ * the method's name, the template's variables as its environment, outputs up to the limit. No
+ * folder and no socket is there; memory and time are limited. Throws what keeps it from starting.
  */
 export const wasmExecutor = async (store: string, memoryBytes: number, make: MakeExecutor): Promise<Executor> => {
   const { functionId, method, limits } = make;

@@ -19,7 +19,9 @@ const openExcept =
   (batches: readonly SimulatedBatch[]): readonly SimulatedBatch[] =>
     batches.filter(({ status }) => !isEnded(status) && !gone.includes(status));
 
-/** What depends on others would lock a lane in which it passes them, and hide the bug behind that. */
+/**
+ * What depends on others would lock a lane in which it passes them, and hide the bug behind that.
+ */
 const needsNothing = ({ needs }: SimulatedBatch): boolean => needs.length === 0;
 
 export const BROKEN: readonly { bug: string; breaks: RegExp; planner: Planner }[] = [

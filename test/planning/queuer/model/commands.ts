@@ -6,7 +6,10 @@ import { answer, ANSWERS, applyNow, cancel, crash, operate, refuseNow, restart, 
 import { checkAlways } from './invariants';
 import type { LaneOptions, SimulatedBatch, SimulatedLane, Simulation } from './simulation';
 
-/** All that the model knows: how many batches were accepted. Everything else is an invariant of the simulation. */
+/**
+ * All that the model knows: how many batches were accepted. Everything else is an invariant of the
+ * simulation.
+ */
 export interface Model {
   accepted: number;
 }
@@ -108,7 +111,10 @@ const crashes = fc
 const cancels = pick.map(
   (at) =>
     new Happening(`cancel(${at})`, (simulation) => {
-      const batch = pickOf(simulation.batches.filter(({ status }) => !isEnded(status)), at); // prettier-ignore
+      const batch = pickOf(
+        simulation.batches.filter(({ status }) => !isEnded(status)),
+        at,
+      );
       if (batch !== undefined) cancel(simulation, batch);
     }),
 );

@@ -10,7 +10,10 @@ export interface Edit {
 
 export const KEYS = ['a', 'b', 'c', 'd'] as const;
 
-/** Applies an edit: what it writes depends on what it reads, so that two conflicting edits do not commute. */
+/**
+ * Applies an edit: what it writes depends on what it reads, so that two conflicting edits do not
+ * commute.
+ */
 const applyTo = (state: Map<string, string>, { id, ...sets }: Edit): void => {
   const reads = isUndeclared(sets) ? KEYS : [...new Set([...sets.reads, ...sets.writes])].sort();
   const seen = reads.map((key) => state.get(key) ?? '-').join();

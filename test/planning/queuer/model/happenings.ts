@@ -145,12 +145,16 @@ export const crash = (simulation: Simulation, arrives: (batch: SimulatedBatch) =
 /** Somebody wants it gone; the planner says whether the downstream may have it. */
 export const cancel = (simulation: Simulation, batch: SimulatedBatch): void => {
   const { status, unsure } = batch;
-  // A granted one is in the air here: what is granted and not yet called is the store's affair (cancelTable).
+  // A granted one is in the air here: what is granted and not yet called is the store's affair
+  // (cancelTable).
   if (simulation.planner.whyNotCancelled({ status, calling: status === 'submitted', unsure }) === null)
     simulation.become(batch, 'cancelled');
 };
 
-/** Looks at what halted the lane and does the right thing; what the downstream still has is waited for. */
+/**
+ * Looks at what halted the lane and does the right thing; what the downstream still has is waited
+ * for.
+ */
 export const operate = (simulation: Simulation, lane: SimulatedLane, skip: boolean): void => {
   const batch = simulation.batches[(lane.haltedBy ?? 0) - 1];
   if (batch === undefined || batch.truth === 'accepted' || batch.truth === 'in-air') return;

@@ -40,7 +40,10 @@ export const checkAlways = (simulation: Simulation): void => {
   }
 };
 
-/** The world calms down: everything is answered, resumed and looked at until all has ended, or it is locked. */
+/**
+ * The world calms down: everything is answered, resumed and looked at until all has ended, or it is
+ * locked.
+ */
 export const drain = (simulation: Simulation): void => {
   const left = () => simulation.batches.filter(({ status }) => !isEnded(status));
   const steps = 20 + 12 * left().length;

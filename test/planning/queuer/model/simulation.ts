@@ -53,7 +53,10 @@ export interface SimulatedLane extends Lane {
   accepted: SimulatedBatch[];
 }
 
-/** A store, submitters and a downstream in memory, driven by commands; the planners are the real ones. */
+/**
+ * A store, submitters and a downstream in memory, driven by commands; the planners are the real
+ * ones.
+ */
 export class Simulation {
   readonly lanes: SimulatedLane[];
   readonly batches: SimulatedBatch[] = [];
