@@ -15,7 +15,6 @@ import { cancelBatch } from './lanes/cancelBatch';
 import * as completions from './operations/complete';
 import type { CheckedTask, TaskInput } from './tasks/checkTasks';
 import { checkTask } from './tasks/checkTasks';
-import type { TemporalOptions } from './connectTemporal';
 import { connectTemporal } from './connectTemporal';
 import * as control from './operations/control';
 import type { TaskProblem } from './errors';
@@ -36,22 +35,7 @@ import * as reads from './tasks/read';
 import * as verifies from './operations/verify';
 import type * as views from './views';
 import * as waits from './tasks/waitFor';
-
-export interface ClientOptions {
-  databaseUrl: string;
-  /** Schema of Muster's tables; default `muster`. */
-  schema?: string;
-  /** The handlers of the config file: they check payloads and compute targets. */
-  handlers?: readonly Handler[];
-  temporal?: TemporalOptions;
-  /** Prefix of workflow ids and task queues; the workers' must be the same. Default `muster`. */
-  prefix?: string;
-  /** Most database connections; default 10. */
-  maxConnections?: number;
-  /** Told of rings that failed (the sweeper repeats them); default: ignored. */
-  onRingFailure?: (error: Error) => void;
-  pool?: Pool;
-}
+import type { ClientOptions } from './clientOptions';
 
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;

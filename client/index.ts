@@ -1,6 +1,6 @@
 /** Muster's public API. */
 export { createClient, Client, MAX_TASKS_PER_CALL } from './client';
-export type { ClientOptions } from './client';
+export type { ClientOptions } from './clientOptions';
 export type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';
 export type { CancelledBatch } from './lanes/cancelBatch';
 export type { Fix, QueuerSettings } from './lanes/control';

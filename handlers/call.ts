@@ -4,7 +4,8 @@ import type { ResultSink } from './results';
 import { readResults, ResultsInterrupted } from './results';
 import { cutText, describeThrown, isStorableText, show } from './text';
 import { readableScope, readableWait, thrownOutcome } from './thrown';
-import type { Batch, CallContext, Handler, Results, SubmitAnswer } from './types';
+import type { Handler } from './types';
+import type { Batch, CallContext, Results, SubmitAnswer } from './contract';
 
 /**
  * A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for

@@ -18,5 +18,7 @@ export { readResults, ResultsInterrupted } from './results';
 export { stackOf } from './stack';
 export { ERROR_CHARACTERS_MAX, cutText } from './text';
 export { neverSent } from './thrown';
+export type * from './contract';
+export { HOLD_SCOPES, ITEM_STATUSES } from './contract';
 export type * from './types';
-export { HOLD_SCOPES, ITEM_STATUSES, RATE_UNITS } from './types';
+export { RATE_UNITS } from './types';

@@ -6,7 +6,8 @@ import type { Missing, ResultSink } from './results';
 import { readResults } from './results';
 import { cutText, describeThrown, show } from './text';
 import { thrownOutcome } from './thrown';
-import type { Handler, ReferenceStatus } from './types';
+import type { Handler } from './types';
+import type { ReferenceStatus } from './contract';
 
 /**
  * Between two questions. A handler without `status` is told what became of its batches (H7): the

@@ -4,7 +4,8 @@ import { withinDeadline } from './deadline';
 import type { ResultSink } from './results';
 import { readResults } from './results';
 import { cutText, describeThrown, show } from './text';
-import type { Batch, CallContext, Handler, ReconcileAnswer, Results } from './types';
+import type { Handler } from './types';
+import type { Batch, CallContext, ReconcileAnswer, Results } from './contract';
 
 /**
  * What became of a batch whose outcome was unknown (H3). Never `later`, `rejected` or `halted`:

@@ -1,8 +1,8 @@
 import type { CallOutcome, Deviant } from '../workflows/planning/calls/plans';
 import { readableWait } from './thrown';
 import { cutText, describeThrown, show } from './text';
-import type { ItemResult, Results } from './types';
-import { ITEM_STATUSES } from './types';
+import type { ItemResult, Results } from './contract';
+import { ITEM_STATUSES } from './contract';
 
 /**
  * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in the

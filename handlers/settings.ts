@@ -3,7 +3,8 @@ import { MAX_LINGER_MS, above0, either, flag, oneOf, settings, text, whole } fro
 import type { Problem } from './configError';
 import { show } from './text';
 import type { Affinity, Idempotency, LaneRules, Rate } from './types';
-import { HOLD_SCOPES, LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
+import { LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
+import { HOLD_SCOPES } from './contract';
 
 /**
  * What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts`

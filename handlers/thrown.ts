@@ -1,6 +1,6 @@
 import type { CallOutcome } from '../workflows/planning/calls/plans';
 import { cutText, describeThrown } from './text';
-import type { HoldScope } from './types';
+import type { HoldScope } from './contract';
 
 /** Longest wait that a downstream can ask for; what asks for more is taken for a mistake. */
 export const RETRY_AFTER_MAX_MS = 86_400_000;

@@ -1,112 +1,19 @@
 import type { ZodType } from 'zod';
+import type {
+  Batch,
+  CallContext,
+  CancelAnswer,
+  HoldScope,
+  ReconcileAnswer,
+  ReferenceStatus,
+  Results,
+  SubmitAnswer,
+} from './contract';
 
 /**
- * The contract between Muster and a downstream (`spec/handlers.md`, H1-H11). A leaf: everything may
- * import it. Limits here are per call unless said otherwise; every duration is in milliseconds.
+ * What a handler says of its downstream (`spec/handlers.md`, H1-H11). A leaf: everything may import
+ * it. Limits here are per call unless said otherwise; every duration is in milliseconds.
  */
-
-/** One task as a handler sees it, in the order in which it stands in the batch. */
-export interface BatchTask<P = unknown> {
-  /**
-   * The caller's id, globally unique (A1). With `idempotency: {by: 'task'}` it is the task's
-   * idempotency key.
-   */
-  readonly id: string;
-  readonly payload: P;
-  /** Counted attempts before this one (G2). */
-  readonly attempts: number;
-}
-
-/** What `submit` gets: an immutable, bounded set of tasks of one target, in arrival order (A15). */
-export interface Batch<P = unknown> {
-  readonly id: string;
-  readonly handler: string;
-  readonly target: string;
-  readonly tasks: readonly BatchTask<P>[];
-  /**
-   * The leader's epoch and this call's attempt number: a downstream that keeps the highest can
-   * refuse older ones.
-   */
-  readonly epoch: number;
-  readonly attempt: number;
-  /**
-   * Of a handler with affinity: the partition, and the epoch under which the node that makes this
-   * call holds it. A downstream that keeps the highest epoch of each partition and refuses lower
-   * ones is safe from a node that was stopped and wakes after another took over (B11).
-   */
-  readonly partition?: {
-    /** `<handler>/<no>`. */
-    readonly id: string;
-    readonly epoch: number;
-  };
-}
-
-export interface CallContext {
-  /** Aborted at the call's deadline, at shutdown and on cancellation: hand it to every fetch. */
-  readonly signal: AbortSignal;
-  /**
-   * The same for every attempt of one batch; never used for another batch, not even of another
-   * installation.
-   */
-  readonly idempotencyKey: string;
-  /**
-   * Unix milliseconds (this machine's clock) after which the call is aborted and its outcome
-   * unknown.
-   */
-  readonly deadline: number;
-  /**
-   * Where the downstream may tell what became of this batch once it has accepted it (H7): `POST`
-   * with `{results}` or `{status, ...}`. Holds a token: give it to nobody else, and do not log it.
-   * Undefined where the workers are not set up for it (`muster worker --callback-port`).
-   */
-  readonly callbackUrl?: string;
-}
-
-export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;
-export type ItemStatus = (typeof ITEM_STATUSES)[number];
-
-/** One member's result, matched by `id` or by `index` (its place in the batch) (H1). */
-export interface ItemResult {
-  id?: string;
-  index?: number;
-  status: ItemStatus;
-  result?: unknown;
-  error?: string;
-  retryAfterMs?: number;
-}
-
-export type Results = Iterable<ItemResult> | AsyncIterable<ItemResult>;
-
-export const HOLD_SCOPES = ['target', 'handler'] as const;
-export type HoldScope = (typeof HOLD_SCOPES)[number];
-
-/** What a call answered (H1). */
-export type SubmitAnswer =
-  | { results: Results }
-  | { status: 'accepted'; reference: string }
-  | { status: 'later'; retryAfterMs?: number; scope?: HoldScope; error?: string }
-  | { status: 'rejected'; error: string };
-
-/** What became of an earlier call whose outcome is unknown (H3). */
-export type ReconcileAnswer =
-  | { status: 'done'; results: Results }
-  | { status: 'accepted'; reference: string }
-  | { status: 'absent' }
-  | { status: 'unsure' };
-
-/**
- * What a downstream said when it was asked to stop an accepted batch: it agreed (nothing, or
- * `cancelled`), it had ended the batch before (`late`), or it does not stop it (`refused`, as a
- * thrown `RejectedError`). Its status tells what was done; any other throw is asked again.
- */
-export type CancelAnswer = void | { status: 'cancelled' } | { status: 'late' | 'refused'; error?: string };
-
-/** What an accepted batch is doing downstream (H7). */
-export interface ReferenceStatus {
-  reference: string;
-  status: 'pending' | 'done' | 'expired' | 'failed' | 'lost';
-  error?: string;
-}
 
 export const RATE_UNITS = ['calls', 'items', 'weight'] as const;
 /**

@@ -15,7 +15,8 @@ import type { Handler } from '../../handlers/types';
 import type { RingDeps } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
 import type { Call, Settled } from '../calls/call';
-import { settleOutcome, toCall } from '../calls/attempt';
+import { settleOutcome } from '../calls/attempt';
+import { toCall } from '../calls/request';
 import { SuccessWriter } from '../calls/successWriter';
 
 /** What came of a completion. Only `completed` changed anything (a repeat of one nothing more). */

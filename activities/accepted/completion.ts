@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isReference } from '../../handlers/call';
 import { show } from '../../handlers/text';
-import type { ItemResult, Results } from '../../handlers/types';
+import type { ItemResult, Results } from '../../handlers/contract';
 import { RESULT_BYTES_MAX } from '../../handlers/storable';
 
 /**

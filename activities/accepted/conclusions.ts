@@ -10,8 +10,10 @@ import { freeTargets } from '../grouping/freeTargets';
 import { ringLanes } from '../lanes/ring';
 import { lookUpAccepted } from './lookUp';
 import type { AskAgain } from './lookUp';
-import { settleOutcome, toCall } from '../calls/attempt';
-import type { CallEnd, CallerDeps } from '../calls/attempt';
+import { settleOutcome } from '../calls/attempt';
+import { toCall } from '../calls/request';
+import type { CallEnd } from '../calls/attempt';
+import type { CallerDeps } from '../calls/carried';
 import { SuccessWriter } from '../calls/successWriter';
 import type { Call } from '../calls/call';
 

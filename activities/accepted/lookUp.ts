@@ -2,7 +2,7 @@ import { readMembers } from '../../postgres/calls/batch';
 import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';
-import { idempotencyKey, toBatch } from '../calls/attempt';
+import { idempotencyKey, toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/attempt';
 
 /** The downstream may still come to an end with it: ask again. */

@@ -11,7 +11,8 @@ import type { PollOutcome } from '../../handlers';
 import { pollReferences } from '../../handlers';
 import { LookSign } from './lookSign';
 import { decidePending } from '../../workflows/planning/lanes/pendingDeadline';
-import type { Handler, ReferenceStatus } from '../../handlers/types';
+import type { Handler } from '../../handlers/types';
+import type { ReferenceStatus } from '../../handlers/contract';
 
 /** References in one question. */
 const ASK = 100;

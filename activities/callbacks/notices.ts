@@ -1,6 +1,6 @@
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
-import type { Notice } from '../../postgres/calls/settle';
+import type { Notice } from '../../postgres/calls/records';
 import type { Call } from '../calls/call';
 
 /**

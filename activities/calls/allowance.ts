@@ -3,7 +3,7 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Pressure } from '../../postgres/calls/backPressure';
 import { readPressure } from '../../postgres/calls/backPressure';
 import { withRetries } from '../../postgres/errors';
-import { wakeForFreeSlots } from '../../postgres/grouping/leader';
+import { wakeForFreeSlots } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';

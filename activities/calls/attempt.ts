@@ -2,53 +2,29 @@ import { reconcileOutcome } from '../../handlers/reconcile';
 import { callHandler } from '../../handlers/call';
 import { stackOf } from '../../handlers/stack';
 import { cutText, describeThrown } from '../../handlers/text';
-import type { Batch, CallContext, Handler } from '../../handlers/types';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
-import type { DispatchInput } from '../../workflows/contracts';
 import * as store from '../../postgres/calls/batch';
 import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
+import type { Fence } from '../../postgres/calls/mark';
 import { recoverAllowed } from '../../postgres/calls/backPressure';
 import { isRefusedValue, withRetries } from '../../postgres/errors';
 import { markResolving } from '../../postgres/lanes/settle';
-import { insertResultPage } from '../../postgres/calls/settle';
-import { partitionName } from '../../postgres/nodes/partition';
-import type { ActivityDeps } from '../deps';
 import { preparerOf } from './preparer';
-import { ResultPages } from './resultPages';
 import { isPlainInLane, settlePlainInLane } from '../lanes/plain';
 import { lookAgainInLane } from '../lanes/settle';
 import { resolveInLane } from '../lanes/unknown';
 import { isPlainSuccess, settleCall } from './settle';
 import type { Call, Settled } from './call';
-import type { SuccessWriter } from './successWriter';
 import { callPaceOf } from './pace';
 import type { PartitionUse } from '../nodes/partitions';
 import { noticesOf } from '../callbacks/notices';
+import type { CallerDeps, Carried } from './carried';
+import { contextOf, newPages, toBatch, toCall } from './request';
 
 /**
  * A mark is made a little before its call: it may wait this long for a slot before it is given up.
  */
 const MARK_AHEAD_MS = 10_000;
-
-/** One batch in the hands of a submission. */
-export interface Carried {
-  batch: CarriedBatch;
-  members: readonly MemberTask[];
-  attempt: number;
-  markedAtMs: number;
-  /** Under which it was marked; null: in no partition. */
-  fence: store.Fence | null;
-}
-
-/** What the calls of one submission share. */
-export interface CallerDeps extends ActivityDeps {
-  handler: Handler;
-  input: DispatchInput;
-  signal: AbortSignal;
-  successes: SuccessWriter;
-  /** What the submission, or this batch's lane, is served under; null: any node may. */
-  use: PartitionUse | null;
-}
 
 /**
  * Reads the members of batches that are about to be called and marks the calls. Batches that may
@@ -72,7 +48,7 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
     .map((batch) => ({ batch, members: byBatch.get(batch.id) ?? [], attempt: batch.attempt + 1, markedAtMs, fence }));
 };
 
-export const fenceOf = (use: PartitionUse | null): store.Fence | null =>
+export const fenceOf = (use: PartitionUse | null): Fence | null =>
   use === null ? null : { id: use.id, epoch: use.epoch };
 
 export const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]> => {
@@ -252,47 +228,3 @@ const lookLater = async (
   const lanes = await lookAgainInLane(deps.pool, call, { inMs, error, counts });
   return { ...PUT_OFF, written: lanes !== null, lanes: lanes ?? [] };
 };
-
-export const toCall = (
-  deps: Pick<CallerDeps, 'handler' | 'pool'>,
-  carried: Omit<Carried, 'markedAtMs' | 'fence'> & { fence?: store.Fence | null },
-): Call => {
-  const call: Call = {
-    batch: carried.batch,
-    handler: deps.handler,
-    members: carried.members,
-    attempt: carried.attempt,
-    fence: carried.fence ?? null,
-    pages: undefined as never,
-    absent: false,
-  };
-  call.pages = newPages(deps, call);
-  return call;
-};
-
-const newPages = (deps: Pick<CallerDeps, 'pool'>, call: Call): ResultPages =>
-  new ResultPages(call.batch.id, call.attempt, (page) => insertResultPage(deps.pool, page));
-
-export const toBatch = (handler: Handler, call: Call): Batch => ({
-  id: String(call.batch.id),
-  handler: handler.name,
-  target: call.batch.target,
-  tasks: call.members.map((member) => ({
-    id: member.id,
-    payload: JSON.parse(member.payload) as unknown,
-    attempts: member.attempts,
-  })),
-  epoch: call.batch.epoch,
-  attempt: call.attempt,
-  ...(call.fence === null ? {} : { partition: { id: partitionName(call.fence.id), epoch: call.fence.epoch } }),
-});
-
-const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
-  signal: deps.signal,
-  idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
-  deadline: Date.now() + deps.handler.timeoutMs,
-  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
-});
-
-/** The same for every attempt of a batch, never the same in two installations (H3). */
-export const idempotencyKey = (installation: string, batchId: number): string => `muster-${installation}-${batchId}`;

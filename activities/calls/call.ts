@@ -1,4 +1,5 @@
-import type { CarriedBatch, Fence, MemberTask } from '../../postgres/calls/batch';
+import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
+import type { Fence } from '../../postgres/calls/mark';
 import type { CompletionNote } from '../../postgres/accepted/completion';
 import type { Settlement } from '../../workflows/planning/calls/plans';
 import type { Handler } from '../../handlers/types';

@@ -1,14 +1,9 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import type { DispatchAnswer } from '../../workflows/contracts';
-import { findStarvedLeader, isDueEarlier, keepLeader, wakeBlockedLeaders } from '../../postgres/grouping/leader';
-import {
-  endDispatch,
-  handBack,
-  readDispatch,
-  releaseLeader,
-  releaseTargets,
-  unmarkAttempt,
-} from '../../postgres/calls/batch';
+import { isDueEarlier, keepLeader } from '../../postgres/grouping/leader';
+import { findStarvedLeader, wakeBlockedLeaders } from '../../postgres/grouping/leaderWakes';
+import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets } from '../../postgres/calls/batch';
+import { unmarkAttempt } from '../../postgres/calls/mark';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { Gather } from '../../postgres/sharing/coalesce';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
@@ -18,27 +13,15 @@ import { TURNS_PER_EPOCH } from '../grouping/reserve';
 import { awaitBriefly, ring, wake } from '../grouping/ring';
 import { Schedule } from './schedule';
 import { concludeEarlier, isStale, makeCall, mayStart, prepare, settleOutcome } from './attempt';
-import type { CallerDeps, CallEnd, Carried } from './attempt';
+import type { CallEnd } from './attempt';
 import type { Call } from './call';
+import type { CallerDeps, Carried } from './carried';
+import { assertOwn, carriedAgain } from './carried';
 
 /** How often the limits are looked at; every other time with a sign of life. */
 const LOOK_MS = 500;
 /** So long a submission vouches for its leader. */
 const KEEP_FOR_MS = 60_000;
-
-/**
- * What another handler's tasks are is none of this one's business: the leader's row must have
- * changed hands. Nothing was sent; the next turn takes it back.
- */
-const assertOwn = (carried: readonly CarriedBatch[], handler: string): void => {
-  const other = carried.find((batch) => batch.handler !== handler);
-  if (other !== undefined)
-    throw ApplicationFailure.create({
-      type: 'OtherHandler',
-      message: `Cannot send batch ${other.id}: it is of handler ${other.handler}, and this submission is of ${handler}.`,
-      nonRetryable: true,
-    });
-};
 
 /**
  * Carries the batches of one submission to their ends: which goes next, within which limits, and
@@ -187,19 +170,8 @@ export class DispatchRun {
         'the answer came too late: a newer attempt exists',
       );
     if (settled.againInMs !== null && settled.written) {
-      const { counted, refusals } = call.batch;
-      const counts = settled.kind === 'resend' ? 1 : 0;
-      const again = {
-        ...call.batch,
-        attempt: call.attempt,
-        unconcluded: false,
-        counted: counted + counts,
-        unsure: call.batch.unsure || counts === 1,
-        refusals: counts === 1 ? 0 : refusals + 1,
-        ageMs: (call.batch.ageMs ?? 0) + 1,
-      };
       if (settled.kind === 'wait') this.schedule.holdTarget(call.batch.targetId, performance.now() + settled.againInMs);
-      this.schedule.add(again, performance.now() + settled.againInMs);
+      this.schedule.add(carriedAgain(call, settled.kind), performance.now() + settled.againInMs);
     } else if (settled.ring) {
       await this.rings.add([call.batch.targetId]);
     }

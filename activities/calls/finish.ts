@@ -2,6 +2,7 @@ import { FLUSH_REASONS, BATCH_STATES, TASK_STATES } from '../../workflows/planni
 import type { MemberEnd, Settlement } from '../../workflows/planning/calls/plans';
 import type { MemberTask } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
+import { insertNotices } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import type { Part } from '../lanes/settle';
 import { insertRetry } from '../lanes/settle';
@@ -96,6 +97,6 @@ export const notify = async (
   error: string | null,
 ): Promise<boolean> => {
   const notices = noticesOf(call, rest, ends, state, error);
-  if (notices.length > 0) await settle.insertNotices(client, notices);
+  if (notices.length > 0) await insertNotices(client, notices);
   return notices.length > 0;
 };

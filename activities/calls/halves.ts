@@ -4,6 +4,7 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import { readMembers } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
 import { lockRefused } from '../../postgres/calls/halves';
+import { insertNotices } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import { noticesOf } from '../callbacks/notices';
 import type { Call } from './call';
@@ -58,6 +59,6 @@ export const concludeSibling = async (
   await settle.finishBatch(client, sibling.id, BATCH_STATES.failed, true, 1, error);
   const theirs: Call = { ...call, batch: { ...call.batch, id: sibling.id, n: 1 }, attempt: sibling.attempt, members };
   const notices = noticesOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
-  if (notices.length > 0) await settle.insertNotices(client, notices);
+  if (notices.length > 0) await insertNotices(client, notices);
   return notices.length > 0;
 };

@@ -1,5 +1,7 @@
-import type { Fence, Mark, MemberTask } from '../../postgres/calls/batch';
-import { markAttempts, markFenced, readMembers } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/batch';
+import type { Fence, Mark } from '../../postgres/calls/mark';
+import { readMembers } from '../../postgres/calls/batch';
+import { markAttempts, markFenced } from '../../postgres/calls/mark';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';
 import { Gatherer } from './groupCommit';

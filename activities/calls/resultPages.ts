@@ -1,4 +1,4 @@
-import type { ResultPage } from '../../postgres/calls/settle';
+import type { ResultPage } from '../../postgres/calls/records';
 import type { ResultSink } from '../../handlers/results';
 import type { ResultLimits } from '../../handlers/storable';
 import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';

@@ -1,5 +1,5 @@
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import type { Carried } from './attempt';
+import type { Carried } from './carried';
 
 /**
  * Which batch of a submission goes next: pure bookkeeping, no I/O. A batch is pending (in the

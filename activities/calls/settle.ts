@@ -10,6 +10,7 @@ import { pauseHandler } from '../../postgres/grouping/handler';
 import type { Client } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { lockSibling, markRefused } from '../../postgres/calls/halves';
+import { insertResultPage } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import { setTargetPaused } from '../../postgres/grouping/target';
 import type { Call, Settled } from './call';
@@ -61,7 +62,7 @@ export const settleCall = async (
   outcome: CallOutcome,
 ): Promise<Settled> => {
   const pages = await call.pages.rest();
-  for (const page of pages) await settle.insertResultPage(deps.pool, page);
+  for (const page of pages) await insertResultPage(deps.pool, page);
   return withRetries(() =>
     inTransaction(deps.pool, async (client) => {
       const { batch } = call;
@@ -196,21 +197,7 @@ const write = async (
       await markRefused(client, batch.id, settlement.error);
       return;
     case 'halt':
-      if (settlement.scope === 'target')
-        await setTargetPaused(client, call.handler.name, batch.target, settlement.reason);
-      else await pauseHandler(client, call.handler.name, settlement.reason);
-      // An earlier call may have been applied: in a new batch, under a new key, its tasks could be
-      // applied twice (H3). It keeps its own. In a lane it keeps its place, too.
-      if (batch.inLane || (batch.unsure && !keyedByTask(call.handler)))
-        await settle.deferBatch(client, batch.id, attempt, {
-          inMs: 0,
-          refused: true,
-          counts: false,
-          keep: false,
-          error: settlement.reason,
-        });
-      else await settle.dissolveBatch(client, batch.id, counts, settlement.reason);
-      return;
+      return halt(client, call, settlement);
     case 'park':
       await settle.parkBatch(client, batch.id, attempt, counts, settlement.error);
       settled.notices = await notify(
@@ -223,6 +210,24 @@ const write = async (
       );
       return;
   }
+};
+
+/** The target or the handler pauses; the batch waits for its resume, or its tasks do. */
+const halt = async (client: Client, call: Call, settlement: Extract<Settlement, { kind: 'halt' }>): Promise<void> => {
+  const { batch, attempt } = call;
+  if (settlement.scope === 'target') await setTargetPaused(client, call.handler.name, batch.target, settlement.reason);
+  else await pauseHandler(client, call.handler.name, settlement.reason);
+  // An earlier call may have been applied: in a new batch, under a new key, its tasks could be
+  // applied twice (H3). It keeps its own. In a lane it keeps its place, too.
+  if (batch.inLane || (batch.unsure && !keyedByTask(call.handler)))
+    await settle.deferBatch(client, batch.id, attempt, {
+      inMs: 0,
+      refused: true,
+      counts: false,
+      keep: false,
+      error: settlement.reason,
+    });
+  else await settle.dissolveBatch(client, batch.id, countsAttempt(settlement.kind), settlement.reason);
 };
 
 /**

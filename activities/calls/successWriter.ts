@@ -1,6 +1,6 @@
 import type { Pool } from '../../postgres/pool';
 import { withRetries } from '../../postgres/errors';
-import type { Notice, ResultPage } from '../../postgres/calls/settle';
+import type { Notice, ResultPage } from '../../postgres/calls/records';
 import { settleSucceeded } from '../../postgres/calls/settle';
 import { Gatherer } from './groupCommit';
 

@@ -1,4 +1,5 @@
-import type { Handler, Results } from '../../handlers/types';
+import type { Handler } from '../../handlers/types';
+import type { Results } from '../../handlers/contract';
 import { describeThrown } from '../../handlers/text';
 import { stackOf, userFrame } from '../../handlers/stack';
 import { isDeclared } from '../../handlers/thrown';

@@ -5,13 +5,10 @@ import { MOST_COUNTED } from '../../workflows/planning/grouping/leaderDetails';
 import { FLUSH_REASONS } from '../../workflows/planning/states';
 import * as claim from '../../postgres/grouping/claim';
 import type { LockedLeader } from '../../postgres/grouping/leader';
-import {
-  countBacklog,
-  isDueEarlier,
-  lockLeader,
-  lockLeaderAndHandler,
-  wakeForFreeSlots,
-} from '../../postgres/grouping/leader';
+import { countBacklog, isDueEarlier, lockLeader, lockLeaderAndHandler } from '../../postgres/grouping/leader';
+import { wakeForFreeSlots } from '../../postgres/grouping/leaderWakes';
+import type { HeadTask } from '../../postgres/grouping/queueHead';
+import { promoteDelayed, readQueueHeads } from '../../postgres/grouping/queueHead';
 import { hasFreeSlot, readHandlerWeight, useDispatch } from '../../postgres/grouping/slots';
 import type { Serving } from '../../postgres/nodes/partition';
 import { readServing } from '../../postgres/nodes/partition';
@@ -177,14 +174,14 @@ const planDue = async (
   leader: LockedLeader,
   targets: readonly claim.DueTarget[],
   maxBatches: number,
-): Promise<{ plan: ClaimPlan; heads: Map<number, claim.HeadTask[]> }> => {
+): Promise<{ plan: ClaimPlan; heads: Map<number, HeadTask[]> }> => {
   const ids = targets.map((target) => target.id);
-  if (ids.length > 0) await claim.promoteDelayed(client, ids, MAX_TASKS);
+  if (ids.length > 0) await promoteDelayed(client, ids, MAX_TASKS);
   const wanted = targets.map(
     (target) => Math.max(Math.min(MAX_TASKS, maxBatches * itemsOf(leader, target)), itemsOf(leader, target)) + 1,
   );
   const total = Math.max(MAX_TASKS + MAX_TARGETS, ...targets.map((target) => itemsOf(leader, target) + 1));
-  const heads = await claim.readQueueHeads(client, ids, wanted, total, leader.keyed);
+  const heads = await readQueueHeads(client, ids, wanted, total, leader.keyed);
   const seen = [...heads.values()].reduce((sum, head) => sum + head.length, 0);
   const lastSeen = [...heads.keys()].at(-1);
   const plan = planClaim(
@@ -218,13 +215,13 @@ const writeClaim = async (
   epoch: number,
   plan: ClaimPlan,
   dispatch: TurnAnswer['dispatch'],
-  heads: Awaited<ReturnType<typeof claim.readQueueHeads>>,
+  heads: Awaited<ReturnType<typeof readQueueHeads>>,
 ): Promise<void> => {
   if (dispatch !== null) {
     if (plan.take.length > 0) await claim.takeBatches(client, plan.take, dispatch.no);
     if (plan.cut.length > 0) {
       const by = { leaderId: input.leaderId, epoch, turn: input.turn, dispatch: dispatch.no, keyed: leader.keyed };
-      const tasks = new Map<number, claim.HeadTask>();
+      const tasks = new Map<number, HeadTask>();
       for (const head of heads.values()) for (const task of head) tasks.set(task.seq, task);
       await claim.insertBatches(
         client,

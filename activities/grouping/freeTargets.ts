@@ -1,6 +1,6 @@
 import { releaseTargets } from '../../postgres/calls/batch';
 import { findHandler } from '../../postgres/grouping/handler';
-import { wakeBlockedLeaders } from '../../postgres/grouping/leader';
+import { wakeBlockedLeaders } from '../../postgres/grouping/leaderWakes';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { wakeNotifier } from '../../workflows/wake';
 import type { RingDeps } from './ring';

@@ -2,16 +2,14 @@ import type { Logger } from 'pino';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/grant';
 import type { LockedQueuer } from '../../postgres/lanes/grant';
+import { recoverSubmitters } from '../../postgres/lanes/recovery';
 import { hasUnseenWork, publishGrantTurn } from '../../postgres/lanes/queuer';
-import type { CarriedBatch } from '../../postgres/calls/batch';
-import { failDependents } from '../../postgres/lanes/settle';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import { writePaces } from '../../postgres/lanes/tokens';
-import { insertSubmitter, keepSubmitters, readCarried } from '../../postgres/lanes/submitter';
+import { insertSubmitter } from '../../postgres/lanes/submitter';
 import type { GrantAnswer, GrantInput } from '../../workflows/contracts';
 import { decideNextGrant } from '../../workflows/planning/lanes/nextGrant';
-import type { DependencyFailure, Grant } from '../../workflows/planning/lanes/types';
+import type { Grant } from '../../workflows/planning/lanes/types';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { LEADER_STATES } from '../../workflows/planning/states';
 import type { Look } from './look';
@@ -19,13 +17,7 @@ import type { NodeSettings } from '../nodes/settings';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 import { lookAtLanes } from './look';
 import { standingOf } from '../grouping/reserve';
-
-/**
- * A submitter that gives no sign of life for this long is dead: a few ticks of a busy process.
- * Sooner than its heartbeat ends: signs of life in the store cost no action. One that only was slow
- * loses nothing but its claim: what it had marked waits for its true answer.
- */
-export const SUBMITTER_LEASE_MS = 4_000;
+import { writePlan } from './grantPlan';
 
 /**
  * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it
@@ -66,7 +58,7 @@ const takeTurn = async (
   if (standing.kind === 'repeated') return repeated(queuer, input);
   const { epoch, live } = standing;
 
-  const taken = await store.recoverSubmitters(client, input.queuerId, live);
+  const taken = await recoverSubmitters(client, input.queuerId, live);
   const free = input.mayClaim && !queuer.paused ? Math.max(0, queuer.slots - taken) : 0;
   const look = await lookAtLanes(client, input.queuerId, queuer, free);
   const submitters = await startSubmitters(client, input.queuerId, epoch, queuer.slots, look, nodes.leaseMs);
@@ -139,153 +131,6 @@ const hand = (client: Client, grants: readonly Grant[], submitter: number): Prom
     client,
     grants.map(({ batchId, from, startInMs }) => ({ id: batchId, from: STATUSES[from], submitter, startInMs })),
   );
-
-/** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
-const writePlan = async (client: Client, queuerId: number, look: Look, grants: readonly Grant[]): Promise<void> => {
-  const { plan, lanes } = look;
-  const granted = new Map<number, number>();
-  for (const { laneId } of grants) granted.set(laneId, (granted.get(laneId) ?? 0) + 1);
-  if (plan.lanes.length > 0)
-    await store.updateLanes(
-      client,
-      plan.lanes.map((lane) => ({
-        lane_id: lane.laneId,
-        deficit: lane.deficit,
-        served: lane.served,
-        pending: lane.pending,
-        saturated: lane.saturated,
-        ready: lane.ready,
-        due_in_ms: lane.dueInMs,
-        granted: granted.get(lane.laneId) ?? 0,
-        blocked_by: lane.heldBy,
-        unserved_by: lane.unservedBy,
-        halted_by: lane.haltedBy,
-        halt_reason:
-          lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null
-            ? null
-            : haltOf(plan.failures, lane.haltedBy),
-      })),
-    );
-  // After the lanes: those of their dependents are worth a look now.
-  if (plan.failures.length > 0) await failAll(client, plan.failures);
-  // Of what is granted only: rates of batches that another process is to send are not taken here.
-  const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
-    new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
-  await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));
-  await writePaces(client, 'target', only(plan.paced.targets, granting('targetId')));
-  if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
-};
-
-const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<number, T> =>
-  all.size === 0 ? new Map<number, T>() : new Map([...all].filter(([id]) => ids.has(id)));
-
-const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
-  const on = failures.find((failure) => failure.batchId === batchId)?.on;
-  // Parked while another one halted the lane: now it is its turn.
-  if (on === undefined)
-    return `unknown: nobody knows whether batch ${batchId} was applied; \`lane fix\` or \`lane skip\` it`;
-  return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
-};
-
-const failAll = async (client: Client, failures: readonly DependencyFailure[]): Promise<void> => {
-  for (const { batchId, on } of failures) await failDependents(client, batchId, on);
-};
-
-/** A submitter of this process that asks for its next batches. */
-export interface Ask {
-  no: number;
-  epoch: number;
-  slots: number;
-}
-
-export interface NextGrants {
-  /** By submitter. */
-  batches: Map<number, CarriedBatch[]>;
-  /**
-   * Submitters that must give up what they got nothing for: taken for dead, everything is paused,
-   * or another's turn.
-   */
-  over: Set<number>;
-  /** There may be something else for those who got nothing. */
-  again: boolean;
-  /** Others are free, and there may be something for them. */
-  more: boolean;
-}
-
-/**
- * The next batches of some submitters of one process, for the slots that they have free: under the
- * same lock, by the same plan, in one transaction. Only what this process can send; where the next
- * in turn is of another one's handlers, or of a lane that another one serves, slots are given up,
- * and the queuer starts a submitter for it.
- */
-export const grantNext = async (
-  deps: { pool: Pool; handlers: ReadonlyMap<string, unknown>; node: string },
-  queuerId: number,
-  asks: readonly Ask[],
-): Promise<NextGrants> =>
-  withRetries(() =>
-    inTransaction(
-      deps.pool,
-      async (client) => {
-        const queuer = await store.lockQueuer(client, queuerId);
-        const known = await keepSubmitters(client, distinct(asks), SUBMITTER_LEASE_MS);
-        if (queuer?.expired === true) await store.recoverExpired(client, queuerId);
-        const over = new Set(asks.map(({ no }) => no).filter((no) => !known.has(no)));
-        if (queuer === null || known.size === 0 || queuer.paused || queuer.taken > queuer.slots)
-          return { batches: new Map(), over: new Set(asks.map(({ no }) => no)), again: false, more: true };
-        const seats = asks
-          .filter(({ no }) => known.has(no))
-          .flatMap(({ no, slots }) => Array.from({ length: slots }, () => no));
-        const look = await lookAtLanes(client, queuerId, queuer, seats.length);
-        const isOurs = ({ batchId, laneId }: Grant): boolean =>
-          deps.handlers.has(look.batches.get(batchId)!.handler) && (look.nodes.get(laneId) ?? deps.node) === deps.node;
-        const foreign = new Set(look.plan.grants.filter((grant) => !isOurs(grant)).map(({ laneId }) => laneId));
-        const grants = look.plan.grants.filter(({ laneId }) => !foreign.has(laneId));
-        look.plan.lanes = look.plan.lanes.filter(({ laneId }) => !foreign.has(laneId));
-        const batches = await handOut(client, grants, seats);
-        await writePlan(client, queuerId, look, grants);
-        if (foreign.size > 0) for (const no of seats.slice(grants.length)) over.add(no);
-        const changes = new Map(look.plan.lanes.map((lane) => [lane.laneId, lane.ready]));
-        const readyStill = look.plan.again || [...look.lanes.keys()].some((id) => changes.get(id) ?? true);
-        return { batches, over, again: look.plan.again, more: readyStill && queuer.taken < queuer.slots };
-      },
-      BEGIN_SHORT,
-    ),
-  );
-
-const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];
-
-/** Each grant to the next seat. */
-const handOut = async (
-  client: Client,
-  grants: readonly Grant[],
-  seats: readonly number[],
-): Promise<Map<number, CarriedBatch[]>> => {
-  const batches = new Map<number, CarriedBatch[]>();
-  if (grants.length === 0) return batches;
-  await store.grantBatches(
-    client,
-    grants.map(({ batchId, from, startInMs }, at) => ({
-      id: batchId,
-      from: STATUSES[from],
-      submitter: seats[at]!,
-      startInMs,
-    })),
-  );
-  const carried = new Map(
-    (
-      await readCarried(
-        client,
-        grants.map(({ batchId }) => batchId),
-      )
-    ).map((batch) => [batch.id, batch]),
-  );
-  for (const [at, { batchId }] of grants.entries()) {
-    const no = seats[at]!;
-    batches.set(no, [...(batches.get(no) ?? []), carried.get(batchId)!]);
-  }
-  return batches;
-};
 
 const NOTHING: Omit<GrantAnswer, 'epoch'> = {
   deposed: false,

@@ -3,8 +3,8 @@ import { Gather } from '../../postgres/sharing/coalesce';
 import { lookForReady } from '../../postgres/lanes/grant';
 import type { Pool } from '../../postgres/pool';
 import type { ActivityDeps } from '../deps';
-import type { Ask } from './grant';
-import { grantNext } from './grant';
+import type { Ask } from './nextGrants';
+import { grantNext } from './nextGrants';
 import { wakeQueuersOf } from './ring';
 
 /**

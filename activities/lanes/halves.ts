@@ -4,6 +4,7 @@ import type { Pair } from '../../postgres/calls/halves';
 import { lockPair, lockRefused, reopenRefused } from '../../postgres/calls/halves';
 import * as lane from '../../postgres/lanes/settle';
 import type { Client } from '../../postgres/pool';
+import { insertNotices } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import type { Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
@@ -56,6 +57,6 @@ export const concludePair = async (
   const others = await lane.readyDependents(client, pair.id);
   const theirs: Call = { ...call, batch: { ...call.batch, id: pair.id, n: 1 }, attempt: pair.attempt, members };
   const notices = noticesOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);
-  if (notices.length > 0) await settle.insertNotices(client, notices);
+  if (notices.length > 0) await insertNotices(client, notices);
   return { lanes: [...(moved === null ? [] : [moved.laneId]), ...others], notices: notices.length > 0 };
 };

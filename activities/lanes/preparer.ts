@@ -1,4 +1,5 @@
-import type { Fence, MemberTask } from '../../postgres/calls/batch';
+import type { MemberTask } from '../../postgres/calls/batch';
+import type { Fence } from '../../postgres/calls/mark';
 import { readMembers } from '../../postgres/calls/batch';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';

@@ -3,7 +3,7 @@ import type { AcceptedInLane } from '../../postgres/lanes/settleMany';
 import { acceptInLanes, readyAllDependents, settleLanesSucceeded } from '../../postgres/lanes/settleMany';
 import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import type { Notice, ResultPage } from '../../postgres/calls/settle';
+import type { Notice, ResultPage } from '../../postgres/calls/records';
 import { Gatherer } from '../calls/groupCommit';
 
 /** Of a batch in a lane: written, and the lanes that are worth a look now. */

@@ -10,7 +10,7 @@ import {
 import type { PartitionRow } from '../../postgres/nodes/partition';
 import { readNodeFacts } from '../../postgres/nodes/node';
 import type { NodeFactsRow } from '../../postgres/nodes/node';
-import { wakeServedLeaders } from '../../postgres/grouping/leader';
+import { wakeServedLeaders } from '../../postgres/grouping/leaderWakes';
 import { markServedLanes } from '../../postgres/lanes/lane';
 import { withRetries } from '../../postgres/errors';
 import type { Client } from '../../postgres/pool';

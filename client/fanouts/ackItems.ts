@@ -1,6 +1,7 @@
 import type { AckAnswer, BadWant } from '../../postgres/fanouts/ack';
 import * as store from '../../postgres/fanouts/ack';
-import { codeOf, withRetries } from '../../postgres/errors';
+import { withRetries } from '../../postgres/errors';
+import { codeOf } from '../../postgres/sqlState';
 import type { CompletedRow } from '../../postgres/fanouts/fanout';
 import type { Pool } from '../../postgres/pool';
 import type { SegmentWant } from '../../workflows/planning/fanouts/acks';

@@ -3,7 +3,7 @@ import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
 import { moveSubmission } from '../../postgres/lanes/settle';
 import { inTransaction } from '../../postgres/pool';
-import { insertNotices } from '../../postgres/calls/settle';
+import { insertNotices } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
 import { whyNotCancelled } from '../../workflows/planning/lanes/cancel';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';

@@ -6,7 +6,7 @@ import { moveSubmission, readyDependents } from '../../postgres/lanes/settle';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
-import { insertNotices } from '../../postgres/calls/settle';
+import { insertNotices } from '../../postgres/calls/records';
 import { insertSubmission } from '../../postgres/lanes/laneBatch';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
 import { STRATEGIES } from '../../workflows/planning/lanes/types';

@@ -5,7 +5,7 @@ import { findBatchesOfTasks } from '../../postgres/lanes/cancelBatch';
 import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
 import { inTransaction } from '../../postgres/pool';
-import { insertNotices } from '../../postgres/calls/settle';
+import { insertNotices } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
 import { isTerminal, taskStateName } from '../../workflows/planning/states';
 import { checkIds } from '../arguments';

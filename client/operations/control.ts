@@ -2,7 +2,7 @@ import { MAX_LINGER_MS, problemsOf, settings, whole } from '../../handlers/check
 import { withRetries } from '../../postgres/errors';
 import { pauseHandler, resumeHandler } from '../../postgres/grouping/handler';
 import { lanesOfHandler } from '../../postgres/lanes/control';
-import { wakeResumedLeaders } from '../../postgres/grouping/leader';
+import { wakeResumedLeaders } from '../../postgres/grouping/leaderWakes';
 import { findTargetsWithWork } from '../../postgres/operations/resume';
 import { lowerDue, WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { flushLanes, flushTargets, setTargetOverrides, setTargetPaused } from '../../postgres/grouping/target';

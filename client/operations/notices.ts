@@ -1,4 +1,4 @@
-import type { Notice } from '../../postgres/calls/settle';
+import type { Notice } from '../../postgres/calls/records';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 
 /** A task that came to its end by hand, and who is to be told (A17). */

@@ -7,7 +7,7 @@ import { inTransaction } from '../../postgres/pool';
 import { laneOfParked } from '../../postgres/lanes/control';
 import type { ParkedTask } from '../../postgres/operations/resolve';
 import * as store from '../../postgres/operations/resolve';
-import { insertNotices } from '../../postgres/calls/settle';
+import { insertNotices } from '../../postgres/calls/records';
 import { BATCH_STATES, batchStateName, TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import { checkIds, checkOneOf, checkWhole } from '../arguments';
 import { wakeGivenUp } from './cancellation';

@@ -1,6 +1,6 @@
 import type { Findings } from '../configError';
 import { RejectedError } from '../errors';
-import type { Batch } from '../types';
+import type { Batch } from '../contract';
 import type { Reference, Scope, Template } from './template';
 import { compileTemplate, MissingValue } from './template';
 

@@ -1,7 +1,7 @@
 import { linkedSignal } from '../deadline';
 import { HaltError, LaterError } from '../errors';
 import { cutText, describeThrown, show } from '../text';
-import type { Batch, CallContext, CancelAnswer, ReconcileAnswer, ReferenceStatus, Results } from '../types';
+import type { Batch, CallContext, CancelAnswer, ReconcileAnswer, ReferenceStatus, Results } from '../contract';
 import type { FollowUp, FollowUps } from './followUps';
 import { readPath } from './path';
 import type { StatusTable } from './patterns';

@@ -1,5 +1,5 @@
 import { cutText, show } from '../text';
-import type { ItemResult, Results } from '../types';
+import type { ItemResult, Results } from '../contract';
 import { parseJson, quote, readBody, readEvidence, readLines } from './body';
 import { withoutSecrets } from './headers';
 import { readPath } from './path';

@@ -1,7 +1,7 @@
 import type { Findings } from '../configError';
 import { show } from '../text';
-import type { ItemResult, ItemStatus } from '../types';
-import { ITEM_STATUSES } from '../types';
+import type { ItemResult, ItemStatus } from '../contract';
+import { ITEM_STATUSES } from '../contract';
 import type { Path } from './path';
 import { isBad, member, parsePath, readPath } from './path';
 import type { StatusTable } from './patterns';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { either, flag, oneOf, settings, text, whole } from '../checks';
 import { commonShape } from '../settings';
-import { HOLD_SCOPES, ITEM_STATUSES } from '../types';
+import { HOLD_SCOPES, ITEM_STATUSES } from '../contract';
 
 /**
  * The shape of an http handler's JSON (H10). What needs the environment, templates or two settings

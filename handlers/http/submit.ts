@@ -1,6 +1,6 @@
 import { HaltError, RejectedError } from '../errors';
 import { show } from '../text';
-import type { Batch, CallContext, HoldScope, SubmitAnswer } from '../types';
+import type { Batch, CallContext, HoldScope, SubmitAnswer } from '../contract';
 import type { FollowUps } from './followUps';
 import { readPath } from './path';
 import type { StatusTable } from './patterns';

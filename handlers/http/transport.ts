@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { Agent } from 'undici';
 import { HaltError, LaterError } from '../errors';
 import { cutText, describeThrown } from '../text';
-import type { HoldScope } from '../types';
+import type { HoldScope } from '../contract';
 
 export interface TransportOptions {
   /** Most connections to one host. */

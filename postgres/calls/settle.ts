@@ -1,52 +1,11 @@
 import type { Client, Queryable } from '../pool';
+import type { Notice, ResultPage } from './records';
+import { pagesJson, WRITTEN_DOWN } from './records';
 
 /**
  * What a call came to, written. Every statement is guarded by (batch, attempt): a true answer
  * counts unless a newer attempt exists (store.md section 3).
  */
-
-export interface ResultPage {
-  batch_id: number;
-  attempt: number;
-  no: number;
-  /** Lowest and highest place in the batch. */
-  first: number;
-  last: number;
-  /**
-   * JSON text: place and value of each member that has one, and what of the value could not be
-   * kept, if anything.
-   */
-  results: string;
-}
-
-/**
- * Pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already and are not read and written
- * once more.
- */
-export const pagesJson = (pages: readonly ResultPage[]): string =>
-  `[${pages.map(({ results, ...page }) => `${JSON.stringify(page).slice(0, -1)},"results":${results}}`).join()}]`;
-
-export interface Notice {
-  batch_id: number | null;
-  attempt: number | null;
-  initiator_id: number;
-  body: unknown;
-}
-
-/**
- * Results ($2) and notices ($3) of those that `done` names: the parts of a statement that settles
- * many.
- */
-export const WRITTEN_DOWN = `
-paged as (
-  insert into result_page (batch_id, attempt, no, first, last, results)
-  select p.batch_id, p.attempt, p.no, p.first, p.last, p.results
-  from json_to_recordset($2) p (batch_id bigint, attempt int, no int, first int, last int, results json)
-  join done d on d.id = p.batch_id and d.attempt = p.attempt on conflict do nothing),
-noted as (
-  insert into notification (batch_id, attempt, initiator_id, body, next_at)
-  select n.batch_id, n.attempt, n.initiator_id, n.body, clock() from json_to_recordset($3) n (batch_id bigint, attempt int, initiator_id int, body jsonb)
-  join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
 /**
  * Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that
@@ -76,20 +35,6 @@ select id from done`,
     values: [JSON.stringify(batches), pagesJson(pages), JSON.stringify(notices), batches.map(({ id }) => id)],
   });
   return new Set(rows.map((row) => row.id));
-};
-
-/**
- * Pages of a large answer, written while it is read; only the settled attempt's pages are ever
- * shown.
- */
-export const insertResultPage = async (db: Queryable, page: ResultPage): Promise<void> => {
-  await db.query({
-    name: 'insert-result-page',
-    text: `
-insert into result_page (batch_id, attempt, no, first, last, results) values ($1, $2, $3, $4, $5, $6)
-on conflict (batch_id, attempt, no) do update set first = excluded.first, last = excluded.last, results = excluded.results`,
-    values: [page.batch_id, page.attempt, page.no, page.first, page.last, page.results],
-  });
 };
 
 export interface GuardedBatch {
@@ -319,15 +264,5 @@ export const freeKeys = async (db: Queryable, batchIds: readonly number[]): Prom
 delete from busy_key where seq = any(array(
   select m.seq from batch b cross join lateral unnest(b.members) u (seq) join member m on m.seq = u.seq and m.batch_id = b.id where b.id = any($1::bigint[])))`,
     values: [batchIds],
-  });
-};
-
-export const insertNotices = async (db: Queryable, notices: readonly Notice[]): Promise<void> => {
-  await db.query({
-    name: 'insert-notices',
-    text: `
-insert into notification (batch_id, attempt, initiator_id, body, next_at)
-select batch_id, attempt, initiator_id, body, clock() from json_to_recordset($1) n (batch_id bigint, attempt int, initiator_id int, body jsonb)`,
-    values: [JSON.stringify(notices)],
   });
 };

@@ -49,66 +49,6 @@ from queuer q where q.id = $1`,
   return rows[0] ?? null;
 };
 
-/**
- * Submitters that the workflow does not know, or that gave no sign of life for their lease, are
- * gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
- * before that call's deadline; its true answer still counts), any other is as it was. This is also
- * the takeover of a dead run's. Answers the slots that live ones hold.
- */
-export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
-  const { rows: gone } = await client.query<{ no: number }>({
-    name: 'forget-submitters',
-    text: 'delete from submitter where queuer_id = $1 and (no <> all($2::bigint[]) or expires_at <= clock()) returning no',
-    values: [queuerId, live],
-  });
-  if (gone.length > 0)
-    await recoverBatches(
-      client,
-      gone.map(({ no }) => no),
-    );
-  const { rows } = await client.query<{ slots: number }>({
-    name: 'slots-taken',
-    text: 'select coalesce(sum(slots), 0)::int as slots from submitter where queuer_id = $1',
-    values: [queuerId],
-  });
-  return rows[0]!.slots;
-};
-
-/**
- * The same for those alone whose lease has passed: for a submitter that grants itself, which does
- * not know who else is live.
- */
-export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
-  const { rows: gone } = await client.query<{ no: number }>({
-    name: 'forget-expired-submitters',
-    text: 'delete from submitter where queuer_id = $1 and expires_at <= clock() returning no',
-    values: [queuerId],
-  });
-  if (gone.length > 0)
-    await recoverBatches(
-      client,
-      gone.map(({ no }) => no),
-    );
-};
-
-export const recoverBatches = async (client: Queryable, submitters: readonly number[]): Promise<number[]> => {
-  const { rows } = await client.query<{ laneId: number }>({
-    name: 'recover-batches',
-    text: `
-with back as (
-  update batch b set dispatch = null
-  from submission g where g.submitter = any($1::bigint[]) and g.status = 3 and b.id = g.batch_id and b.state = 1 and b.dispatch = g.submitter
-  returning b.id, b.attempt_until, b.unsure),
-moved as (
-  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()
-  from back b where s.batch_id = b.id and s.status = 3 returning s.lane_id)
-update lane_state l set ready = true, pending = l.pending - m.n from (select lane_id, count(*)::int as n from moved group by 1) m
-where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
-    values: [submitters],
-  });
-  return rows.map(({ laneId }) => laneId);
-};
-
 /** What a grant knows of a lane that may have something to send. */
 export interface LaneFacts {
   id: number;

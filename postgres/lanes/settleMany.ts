@@ -1,6 +1,6 @@
 import type { Client, Queryable } from '../pool';
-import type { Notice, ResultPage } from '../calls/settle';
-import { pagesJson, WRITTEN_DOWN } from '../calls/settle';
+import type { Notice, ResultPage } from '../calls/records';
+import { pagesJson, WRITTEN_DOWN } from '../calls/records';
 
 /**
  * Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted":

@@ -1,5 +1,7 @@
-import type { CarriedBatch, Fence } from '../calls/batch';
-import { aheadOf, CARRIED, HELD_FOR_SHARE } from '../calls/batch';
+import type { CarriedBatch } from '../calls/batch';
+import type { Fence } from '../calls/mark';
+import { aheadOf, CARRIED } from '../calls/batch';
+import { HELD_FOR_SHARE } from '../calls/mark';
 import type { Client, Queryable } from '../pool';
 
 /** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */

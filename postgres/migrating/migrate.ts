@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import {
-  codeOf,
   isDifferentSchema,
   isLockTimeout,
   isMissingSchema,
@@ -11,6 +10,7 @@ import {
   SchemaNewerError,
   typedError,
 } from '../errors';
+import { codeOf } from '../sqlState';
 import { probeExecutionTables } from '../executions/execution';
 import { knownMigrations, MIGRATIONS_DIR } from './files';
 import { unknownMigrations } from './name';

@@ -1,4 +1,4 @@
-import { WOKEN } from '../grouping/leader';
+import { WOKEN } from '../grouping/leaderWakes';
 import type { Queryable } from '../pool';
 import type { WokenLeader } from '../grouping/ring';
 

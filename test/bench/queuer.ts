@@ -1,4 +1,4 @@
-import { grantNext } from '../../activities/lanes/grant';
+import { grantNext } from '../../activities/lanes/nextGrants';
 import { defineHandler } from '../../handlers';
 import type { LaneRules } from '../../handlers';
 import { createClient } from '../../client';

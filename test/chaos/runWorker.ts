@@ -4,7 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import type { Handler } from '../../handlers';
 import { createPool } from '../../postgres/pool';
-import type { NodeOptions } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import { createNode } from '../../workers/node';
 import { eventually } from '../helpers/eventually';
 import { say } from './post';

@@ -1,7 +1,7 @@
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { FunctionCall } from '../../handlers/functions';
 import type { ExecuteOptions, Execution, ExecutionView } from '../../client';
-import type { NodeOptions } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import type { OwnMuster } from '../workflows/ownNode';
 import { openOwn } from '../workflows/ownNode';
 import type { Run } from './functions';

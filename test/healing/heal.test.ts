@@ -5,7 +5,7 @@ import { defineHandler } from '../../handlers';
 import type { Handler, HandlerOptions } from '../../handlers';
 import { submitBatches } from '../../activities/calls/dispatch';
 import { createClient } from '../../client';
-import type { NodeOptions } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import { SilentRuns } from '../../workers/sweeper/silentRuns';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId, queuerWorkflowId } from '../../workflows/naming';

@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import pino from 'pino';
-import { deploymentOptions } from '../../workers/node';
+import { deploymentOptions } from '../../workers/temporal/taskWorkers';
 import type { SilentRun } from '../../workers/sweeper/stuckRuns';
 import { StuckRuns } from '../../workers/sweeper/stuckRuns';
 import { WORKFLOW_FAILURES } from '../../workers/temporal/workflowFailures';

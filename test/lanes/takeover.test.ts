@@ -1,6 +1,7 @@
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { randomUUID } from 'node:crypto';
-import { grantLanes, grantNext } from '../../activities/lanes/grant';
+import { grantLanes } from '../../activities/lanes/grant';
+import { grantNext } from '../../activities/lanes/nextGrants';
 import { wakeQueuers } from '../../postgres/lanes/queuer';
 import { markGranted, readGranted } from '../../postgres/lanes/submitter';
 import type { Client } from '../../client';

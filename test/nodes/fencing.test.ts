@@ -3,7 +3,7 @@ import { defineHandler } from '../../handlers';
 import { nowNs, toNs } from '../../activities/nodes/heartbeat';
 import { Partitions } from '../../activities/nodes/partitions';
 import { fenceOf, isStale, prepare } from '../../activities/calls/attempt';
-import { markFenced } from '../../postgres/calls/batch';
+import { markFenced } from '../../postgres/calls/mark';
 import { assignPartitions, partitionResource, readPartitions, revokePartitions } from '../../postgres/nodes/partition';
 import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/nodes/partitionLease';
 import type { TurnAnswer } from '../../workflows/contracts';

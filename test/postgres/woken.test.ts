@@ -3,7 +3,7 @@ import pino from 'pino';
 import { grantLanes } from '../../activities/lanes/grant';
 import { defineHandler } from '../../handlers';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
-import * as leaders from '../../postgres/grouping/leader';
+import * as leaders from '../../postgres/grouping/leaderWakes';
 import { wakeExpiredQueuers, wakeQueuers } from '../../postgres/lanes/queuer';
 import { wakeLeaders } from '../../postgres/grouping/ring';
 import type { Bench } from '../workflows/bench';

@@ -5,7 +5,7 @@ import type { CompletionSignal } from '../../workflows/definitions';
 import { completeSignal, lookSignal } from '../../workflows/definitions';
 import { wakeMonitor } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';
-import type { NodeOptions } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import type { TestMuster } from '../helpers/muster';
 
 /**

@@ -3,7 +3,7 @@ import { defineHandler } from '../../handlers';
 import { deliveryWaitMs } from '../../activities/callbacks/notify';
 import { partsOf } from '../../activities/callbacks/message';
 import { endNotification, putOffNotification, takeDueNotifications } from '../../postgres/callbacks/notification';
-import { insertNotices } from '../../postgres/calls/settle';
+import { insertNotices } from '../../postgres/calls/records';
 import { registerInitiator } from '../../postgres/grouping/task';
 import { wakeNotifier } from '../../workflows/wake';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';

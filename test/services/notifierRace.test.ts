@@ -1,8 +1,8 @@
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { registerInitiator } from '../../postgres/grouping/task';
-import { insertNotices } from '../../postgres/calls/settle';
+import { insertNotices } from '../../postgres/calls/records';
 import { wakeNotifier } from '../../workflows/wake';
-import type { NodeOptions } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { NativeConnection } from '@temporalio/worker';
 import type { LogMetadata } from '@temporalio/worker';
 import pino from 'pino';
-import { createWorkers } from '../../workers/node';
+import { createWorkers } from '../../workers/temporal/taskWorkers';
 import { isPoisoned } from '../../workers/temporal/isolate';
 import { FOREIGN_SCOPE } from '../../workflows/ownScope';
 import { killLeftovers, startCli } from '../cli/process';

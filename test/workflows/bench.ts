@@ -8,7 +8,7 @@ import pino from 'pino';
 import { claimBatches } from '../../activities/grouping/claim';
 import type { Handler } from '../../handlers';
 import { SuccessWriter } from '../../activities/calls/successWriter';
-import type { CallerDeps } from '../../activities/calls/attempt';
+import type { CallerDeps } from '../../activities/calls/carried';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
 import { readInstallation } from '../../postgres/installation';

@@ -1,6 +1,6 @@
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
-import { wakeExpiredLeaders } from '../../postgres/grouping/leader';
+import { wakeExpiredLeaders } from '../../postgres/grouping/leaderWakes';
 import { lookSignal } from '../../workflows/definitions';
 import { workflowTaskQueue } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';

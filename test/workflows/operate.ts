@@ -1,5 +1,5 @@
 import { pauseHandler, resumeHandler } from '../../postgres/grouping/handler';
-import { wakeResumedLeaders } from '../../postgres/grouping/leader';
+import { wakeResumedLeaders } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import { flushTargets, setTargetOverrides, setTargetPaused, targetIds } from '../../postgres/grouping/target';
 import type { Client } from '../../client';

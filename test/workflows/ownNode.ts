@@ -6,7 +6,7 @@ import { createClient } from '../../client';
 import { createPool } from '../../postgres/pool';
 import type { Client as Session, Pool } from '../../postgres/pool';
 import { createNode } from '../../workers/node';
-import type { NodeOptions } from '../../workers/node';
+import type { NodeOptions } from '../../workers/nodeOptions';
 import { leaderWorkflowId } from '../../workflows/naming';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';

@@ -1,7 +1,8 @@
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { claimBatches } from '../../activities/grouping/claim';
 import { makeCall, prepare, settleOutcome } from '../../activities/calls/attempt';
-import type { CallerDeps, CallEnd } from '../../activities/calls/attempt';
+import type { CallEnd } from '../../activities/calls/attempt';
+import type { CallerDeps } from '../../activities/calls/carried';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import { createPool } from '../../postgres/pool';

@@ -9,7 +9,8 @@ import {
   NotCancellableError,
 } from '../../client/errors';
 import { InvalidItemError } from '../../client/fanouts/errors';
-import { codeOf, isConnectionError, isRetryable } from '../../postgres/errors';
+import { isConnectionError, isRetryable } from '../../postgres/errors';
+import { codeOf } from '../../postgres/sqlState';
 import type { ProblemExtras, ProblemName } from './problem';
 import { ApiProblem } from './problem';
 

@@ -4,14 +4,10 @@ import type { Logger } from 'pino';
 import * as store from '../../postgres/operations/metrics';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
-import type { OverdueGauge } from '../../postgres/sweeper/overdueWork';
-import { readOverdueGauges } from '../../postgres/sweeper/overdueWork';
-import type { Wakes } from '../../postgres/sweeper/unanswered';
-import { readWakes } from '../../postgres/sweeper/unanswered';
-import { UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { flushReasonName, LEADER_STATES, leaderStateName } from '../../workflows/planning/states';
 import { ExecutionGauges } from './executionGauges';
 import { PartitionGauges } from './partitionGauges';
+import { StandingGauges } from './standingGauges';
 import type { SweepCounts } from '../sweeper/counts';
 
 /** Scrapes that come together share one reading. */
@@ -57,10 +53,7 @@ const OF_LANES = {
 export class StoreMetrics {
   private readonly gauges: Record<keyof typeof PER_HANDLER, Gauge<'handler'>>;
   private readonly lanes: Record<keyof typeof OF_LANES, Gauge>;
-  private readonly unanswered: Gauge<'kind'>;
-  private readonly oldestUnanswered: Gauge<'kind'>;
-  private readonly standing: Gauge<'kind'>;
-  private readonly oldestStanding: Gauge<'kind'>;
+  private readonly standing: StandingGauges;
   private readonly paused: Gauge<'handler'>;
   private readonly nodes: Gauge<'handler'>;
   private readonly leaders: Gauge<'handler' | 'state'>;
@@ -94,30 +87,7 @@ export class StoreMetrics {
     ) as typeof this.lanes;
     this.executions = new ExecutionGauges(registry);
     this.partitions = new PartitionGauges(registry, options.partitions);
-    this.unanswered = new Gauge({
-      name: 'muster_unanswered_wakes',
-      help: 'Leaders and queuers that were woken more than 30 s ago and have taken no turn since',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.oldestUnanswered = new Gauge({
-      name: 'muster_oldest_unanswered_wake_seconds',
-      help: 'Age of the oldest wake that no turn has answered',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.standing = new Gauge({
-      name: 'muster_standing',
-      help: 'Monitors, notifiers, balancers and executions whose work has been due for more than 60 s without a sign of them',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.oldestStanding = new Gauge({
-      name: 'muster_oldest_standing_seconds',
-      help: 'Since the oldest such work was due; 0: none stands still',
-      labelNames: ['kind'],
-      registers,
-    });
+    this.standing = new StandingGauges(registry);
     this.paused = gauge('muster_handler_paused', '1: the handler is paused');
     this.nodes = gauge('muster_nodes', 'Live worker processes that serve the handler');
     this.leaders = new Gauge({
@@ -168,8 +138,7 @@ export class StoreMetrics {
         for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
-        this.showWakes(await readWakes(client, UNANSWERED_MS));
-        this.showOverdue(await readOverdueGauges(client));
+        await this.standing.read(client);
         await this.executions.read(client);
         await this.partitions.read(client);
         await this.countBatches(client);
@@ -193,20 +162,6 @@ export class StoreMetrics {
       for (const state of Object.keys(LEADER_STATES)) this.leaders.set({ handler, state }, 0);
     }
     for (const { handler, state, n } of leaders) this.leaders.set({ handler, state: leaderStateName(state) }, n);
-  }
-
-  private showWakes(wakes: readonly Wakes[]): void {
-    for (const { kind, late, oldestMs } of wakes) {
-      this.unanswered.set({ kind }, late);
-      this.oldestUnanswered.set({ kind }, oldestMs / 1_000);
-    }
-  }
-
-  private showOverdue(kinds: readonly OverdueGauge[]): void {
-    for (const { kind, n, oldestMs } of kinds) {
-      this.standing.set({ kind }, n);
-      this.oldestStanding.set({ kind }, oldestMs / 1_000);
-    }
   }
 
   private async countBatches(client: Client): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { LastTurn } from '../../postgres/grouping/leader';
-import { wakeExpiredLeaders } from '../../postgres/grouping/leader';
+import { wakeExpiredLeaders } from '../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../postgres/pool';
 import type { WokenQueuer } from '../../postgres/lanes/queuer';
 import { wakeExpiredQueuers } from '../../postgres/lanes/queuer';

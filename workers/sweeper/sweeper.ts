@@ -6,20 +6,19 @@ import { ringServed } from '../../activities/nodes/served';
 import { releaseTargets } from '../../postgres/calls/batch';
 import { acquireLease, releaseLease } from '../../postgres/lease';
 import { markForgottenLanes } from '../../postgres/lanes/queue';
-import { deleteStaleNodes, forgetDrains, NODE_LIVE_MS, servedHandlers } from '../../postgres/nodes/node';
-import { hasOverdueNotifications } from '../../postgres/callbacks/notification';
-import { overdueHandlers } from '../../postgres/accepted/poll';
+import { deleteStaleNodes, forgetDrains } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import { Retention } from '../../postgres/sweeper/retention';
 import * as sweep from '../../postgres/sweeper/sweep';
-import { WAKE_DEADLINE_MS, wakeMonitor, wakeNotifier } from '../../workflows/wake';
+import { WAKE_DEADLINE_MS } from '../../workflows/wake';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
 import { FanoutReaper } from './fanoutReaper';
 import { LostPartitions } from './lostPartitions';
 import { pages } from './pages';
-import { Pace, Patience } from './backOff';
+import { OverdueWakes } from './overdueWakes';
+import { Pace } from './backOff';
 import { sampleOf } from './sample';
 import { SilentRuns } from './silentRuns';
 import { StuckRuns } from './stuckRuns';
@@ -81,8 +80,6 @@ const OTHER_BUDGET_MS = 50;
 const RING = 500;
 const SAMPLE = 200;
 const EXPIRED_TASKS = 20_000;
-/** Younger than this, a notification or a question is about to be taken by somebody. */
-const OVERDUE_MS = 2_000;
 const STALE_NODE_MS = 3_600_000;
 /** A process that has been gone for so long does not come back. */
 const FORGET_DRAIN_MS = 7 * 24 * 3_600_000;
@@ -100,7 +97,6 @@ export class Sweeper {
   private leaders = 0;
   private batches = { leaderId: 0, id: 0 };
   private stranded = 0;
-  private readonly patience = new Patience();
   private readonly pace: Pace;
   private readonly executions: ExecutionSweep;
   /** One line an outage, not one a round. */
@@ -108,6 +104,7 @@ export class Sweeper {
   private readonly retention = new Retention();
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
+  private readonly overdue: OverdueWakes;
   private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
@@ -115,6 +112,7 @@ export class Sweeper {
   constructor(private readonly options: SweeperOptions) {
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
     this.stuck = new StuckRuns(options);
+    this.overdue = new OverdueWakes(options, this.silent, this.counts);
     this.expired = new Expired(options);
     this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
@@ -164,8 +162,8 @@ export class Sweeper {
     await this.step('delayed targets', () => this.sweepDelayed());
     await this.step('leaders', () => this.sweepLeaders());
     await this.step('open batches', () => this.sweepBatches());
-    await this.step('notifications', () => this.wakeNotifier());
-    await this.step('accepted batches', () => this.wakeMonitors());
+    await this.step('notifications', () => this.overdue.wakeNotifier());
+    await this.step('accepted batches', () => this.overdue.wakeMonitors());
     await this.step('what waited for a node', () => ringServed(this.options));
     await this.step('queuers', () => this.wakeQueuers());
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
@@ -270,31 +268,6 @@ export class Sweeper {
     for (let i = 0; i < targetIds.length; i += RING) await ring(this.options, targetIds.slice(i, i + RING));
   }
 
-  private async wakeNotifier(): Promise<void> {
-    const overdue = await hasOverdueNotifications(this.options.pool, OVERDUE_MS);
-    this.silent.noteNotifier(overdue);
-    if (!this.patience.mayTry('notifier', overdue)) return;
-    this.counts.notifierWakes++;
-    this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
-  }
-
-  /**
-   * Where no live worker serves the handler, the monitor could only wait, and each wake would grow
-   * its history.
-   */
-  private async wakeMonitors(): Promise<void> {
-    const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
-    const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, NODE_LIVE_MS);
-    const due = overdue.filter((handler) => served.includes(handler));
-    this.silent.noteMonitors(due);
-    this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
-    for (const handler of due) {
-      if (!this.patience.mayTry(`monitor/${handler}`, true)) continue;
-      this.counts.monitorWakes++;
-      this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
-    }
-  }
-
   private async wakeQueuers(): Promise<void> {
     this.counts.forgottenLanes += await markForgottenLanes(this.options.pool, RING);
     this.counts.queuerWakes += (await this.expired.wakeQueuers()).length;
@@ -308,9 +281,5 @@ export class Sweeper {
     this.counts.deletedTasks += await (deleteExpired === undefined
       ? this.retention.deleteExpired(pool, EXPIRED_TASKS)
       : deleteExpired(pool, EXPIRED_TASKS));
-  }
-
-  private logFailure(error: Error | null): void {
-    if (error !== null) this.options.log.warn({ err: error }, 'sweeper: a wake failed; the next round repeats it');
   }
 }

@@ -1,5 +1,5 @@
 import { wake } from '../../activities/grouping/ring';
-import { openLeaders } from '../../postgres/grouping/leader';
+import { openLeaders } from '../../postgres/grouping/leaderWakes';
 import { leaderRun } from '../sweeper/silentRuns';
 import { StuckRuns } from '../sweeper/stuckRuns';
 import type { StuckRunsOptions } from '../sweeper/stuckRuns';

@@ -17,7 +17,7 @@ import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import { isRetryable } from '../../../postgres/errors';
 import { readInstallation } from '../../../postgres/installation';
-import { wakeExpiredLeaders } from '../../../postgres/grouping/leader';
+import { wakeExpiredLeaders } from '../../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../../postgres/pool';
 import { createPool } from '../../../postgres/pool';
 import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';

@@ -1,6 +1,26 @@
 import { conflictOn } from './conflicts';
 import { isInFlight } from './statuses';
-import type { Approach, ApproachName, Blocker, Lane, LaneKind, QueuedBatch } from './types';
+import type { ApproachName, Lane, LaneKind, QueuedBatch } from './types';
+
+/** Whether a batch may go beside those before it in its lane (C25). One per approach. */
+export interface Approach {
+  readonly name: ApproachName;
+  /**
+   * What it must wait for: of `earlier` (open, before it in the lane, in order; this plan's grants
+   * as submitted), or else of `later` (after it and in flight). Null: it may go.
+   */
+  blockedBy(
+    batch: QueuedBatch,
+    earlier: readonly QueuedBatch[],
+    later: readonly QueuedBatch[],
+    kind: LaneKind,
+  ): Blocker | null;
+}
+export interface Blocker {
+  batch: QueuedBatch;
+  /** The state key on which they conflict, '*' where one declared none; null: order alone. */
+  key: string | null;
+}
 
 /**
  * Whether `batch` must wait for `other`, which is open before it in the lane, where they must not

@@ -1,6 +1,7 @@
+import type { Blocker } from './approaches';
 import { approachOf } from './approaches';
 import { isInFlight } from './statuses';
-import type { Blocker, Lane, QueuedBatch } from './types';
+import type { Lane, QueuedBatch } from './types';
 
 /** Why a batch does not go now, or that it may (C26). */
 export type Verdict =

@@ -1,6 +1,7 @@
 import { isSaturated } from './backPressure';
 import { LaneWalk } from './eligibility';
 import { isInFlight } from './statuses';
+import type { Strategy, Turn } from './strategies';
 import { ROUND, strategyOf } from './strategies';
 import type {
   Accounting,
@@ -11,8 +12,6 @@ import type {
   LaneUpdate,
   QueuedBatch,
   QueuerState,
-  Strategy,
-  Turn,
 } from './types';
 import type { Held } from './tokens';
 import { TokenBudget } from './tokens';

@@ -1,4 +1,31 @@
-import type { Strategy, StrategyName, Turn } from './types';
+import type { Accounting, StrategyName } from './types';
+
+/** Who is next among lanes that have a batch which may go (C13). One per strategy. */
+export interface Strategy {
+  readonly name: StrategyName;
+  /** Most grants one lane gets in one plan. */
+  grantsPerLane(depth: number): number;
+  /** Below 0: `one` goes before `other`. Never 0 for two lanes. */
+  compare(one: Turn, other: Turn): number;
+  /**
+   * The lane's accounting when it is served at the queuer's place `round` or later: `served` is
+   * then its own place.
+   */
+  enter(lane: Weighted & Accounting, round: number): Accounting;
+  /** After a batch of this weight was granted to a lane that entered. */
+  charge(lane: Weighted & Accounting, batchWeight: number): Accounting;
+}
+export interface Weighted {
+  weight: number;
+}
+/** A lane's next batch, as a strategy sees it. `due`: the place at which the lane is due. */
+export interface Turn {
+  laneId: number;
+  due: number;
+  /** Of the queue that `single` serves. */
+  sequence: number;
+  part: number;
+}
 
 /**
  * Places in a round: who is served takes the queuer's place and is due one round later, behind

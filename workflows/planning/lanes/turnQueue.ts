@@ -1,4 +1,4 @@
-import type { Strategy, Turn } from './types';
+import type { Strategy, Turn } from './strategies';
 
 interface Place<T> {
   turn: Turn;

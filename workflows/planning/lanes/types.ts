@@ -221,53 +221,6 @@ export interface GrantPlan {
  */
 export type PlanGrants = (state: QueuerState, slots: number) => GrantPlan;
 
-/** Who is next among lanes that have a batch which may go (C13). One per strategy. */
-export interface Strategy {
-  readonly name: StrategyName;
-  /** Most grants one lane gets in one plan. */
-  grantsPerLane(depth: number): number;
-  /** Below 0: `one` goes before `other`. Never 0 for two lanes. */
-  compare(one: Turn, other: Turn): number;
-  /**
-   * The lane's accounting when it is served at the queuer's place `round` or later: `served` is
-   * then its own place.
-   */
-  enter(lane: Weighted & Accounting, round: number): Accounting;
-  /** After a batch of this weight was granted to a lane that entered. */
-  charge(lane: Weighted & Accounting, batchWeight: number): Accounting;
-}
-export interface Weighted {
-  weight: number;
-}
-/** A lane's next batch, as a strategy sees it. `due`: the place at which the lane is due. */
-export interface Turn {
-  laneId: number;
-  due: number;
-  /** Of the queue that `single` serves. */
-  sequence: number;
-  part: number;
-}
-
-/** Whether a batch may go beside those before it in its lane (C25). One per approach. */
-export interface Approach {
-  readonly name: ApproachName;
-  /**
-   * What it must wait for: of `earlier` (open, before it in the lane, in order; this plan's grants
-   * as submitted), or else of `later` (after it and in flight). Null: it may go.
-   */
-  blockedBy(
-    batch: QueuedBatch,
-    earlier: readonly QueuedBatch[],
-    later: readonly QueuedBatch[],
-    kind: LaneKind,
-  ): Blocker | null;
-}
-export interface Blocker {
-  batch: QueuedBatch;
-  /** The state key on which they conflict, '*' where one declared none; null: order alone. */
-  key: string | null;
-}
-
 /**
  * What handlers allow beside the order of lanes (G1, G4, H6): calls in flight, rates, weight that
  * the downstream has not done with. Only of handlers that set such limits; a batch of any other

@@ -1,0 +1,54 @@
+import type { Handler } from '../../handlers/types';
+import type { Batch, CallContext } from '../../handlers/contract';
+import type { Fence } from '../../postgres/calls/mark';
+import { insertResultPage } from '../../postgres/calls/records';
+import { partitionName } from '../../postgres/nodes/partition';
+import { ResultPages } from './resultPages';
+import type { Call } from './call';
+import type { CallerDeps, Carried } from './carried';
+
+/** What a handler is given to make a call: the batch, and what comes with it. */
+
+export const toCall = (
+  deps: Pick<CallerDeps, 'handler' | 'pool'>,
+  carried: Omit<Carried, 'markedAtMs' | 'fence'> & { fence?: Fence | null },
+): Call => {
+  const call: Call = {
+    batch: carried.batch,
+    handler: deps.handler,
+    members: carried.members,
+    attempt: carried.attempt,
+    fence: carried.fence ?? null,
+    pages: undefined as never,
+    absent: false,
+  };
+  call.pages = newPages(deps, call);
+  return call;
+};
+
+export const newPages = (deps: Pick<CallerDeps, 'pool'>, call: Call): ResultPages =>
+  new ResultPages(call.batch.id, call.attempt, (page) => insertResultPage(deps.pool, page));
+
+export const toBatch = (handler: Handler, call: Call): Batch => ({
+  id: String(call.batch.id),
+  handler: handler.name,
+  target: call.batch.target,
+  tasks: call.members.map((member) => ({
+    id: member.id,
+    payload: JSON.parse(member.payload) as unknown,
+    attempts: member.attempts,
+  })),
+  epoch: call.batch.epoch,
+  attempt: call.attempt,
+  ...(call.fence === null ? {} : { partition: { id: partitionName(call.fence.id), epoch: call.fence.epoch } }),
+});
+
+export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
+  signal: deps.signal,
+  idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
+  deadline: Date.now() + deps.handler.timeoutMs,
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
+});
+
+/** The same for every attempt of a batch, never the same in two installations (H3). */
+export const idempotencyKey = (installation: string, batchId: number): string => `muster-${installation}-${batchId}`;

@@ -1,0 +1,62 @@
+import * as store from '../../postgres/lanes/grant';
+import { failDependents } from '../../postgres/lanes/settle';
+import type { Client } from '../../postgres/pool';
+import { writePaces } from '../../postgres/lanes/tokens';
+import type { DependencyFailure, Grant } from '../../workflows/planning/lanes/types';
+import type { Look } from './look';
+
+/** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
+export const writePlan = async (
+  client: Client,
+  queuerId: number,
+  look: Look,
+  grants: readonly Grant[],
+): Promise<void> => {
+  const { plan, lanes } = look;
+  const granted = new Map<number, number>();
+  for (const { laneId } of grants) granted.set(laneId, (granted.get(laneId) ?? 0) + 1);
+  if (plan.lanes.length > 0)
+    await store.updateLanes(
+      client,
+      plan.lanes.map((lane) => ({
+        lane_id: lane.laneId,
+        deficit: lane.deficit,
+        served: lane.served,
+        pending: lane.pending,
+        saturated: lane.saturated,
+        ready: lane.ready,
+        due_in_ms: lane.dueInMs,
+        granted: granted.get(lane.laneId) ?? 0,
+        blocked_by: lane.heldBy,
+        unserved_by: lane.unservedBy,
+        halted_by: lane.haltedBy,
+        halt_reason:
+          lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null
+            ? null
+            : haltOf(plan.failures, lane.haltedBy),
+      })),
+    );
+  // After the lanes: those of their dependents are worth a look now.
+  if (plan.failures.length > 0) await failAll(client, plan.failures);
+  // Of what is granted only: rates of batches that another process is to send are not taken here.
+  const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
+    new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
+  await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));
+  await writePaces(client, 'target', only(plan.paced.targets, granting('targetId')));
+  if (grants.length > 0) await store.updateRound(client, queuerId, plan.round, grants.length);
+};
+
+const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<number, T> =>
+  all.size === 0 ? new Map<number, T>() : new Map([...all].filter(([id]) => ids.has(id)));
+
+const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
+  const on = failures.find((failure) => failure.batchId === batchId)?.on;
+  // Parked while another one halted the lane: now it is its turn.
+  if (on === undefined)
+    return `unknown: nobody knows whether batch ${batchId} was applied; \`lane fix\` or \`lane skip\` it`;
+  return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
+};
+
+const failAll = async (client: Client, failures: readonly DependencyFailure[]): Promise<void> => {
+  for (const { batchId, on } of failures) await failDependents(client, batchId, on);
+};

@@ -1,0 +1,149 @@
+import { INSTALLATION } from '../installation';
+import type { Queryable } from '../pool';
+import type { WokenLeader } from './ring';
+import { SLOTS_TAKEN } from './slots';
+import type { LastTurn } from './leader';
+
+/**
+ * Leaders to wake: those that waited for something that is there now, and those whose own wake was
+ * lost.
+ */
+
+export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
+
+/**
+ * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it
+ * is free. `except`: who hears of it otherwise, the leader whose submission it was; not a later run
+ * of that leader.
+ */
+export const wakeBlockedLeaders = async (
+  db: Queryable,
+  handlerId: number,
+  except: { leaderId: number; epoch: number } | null,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-blocked-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked
+  and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
+    values: [handlerId, except?.leaderId ?? null, leaseMs, except?.epoch ?? null],
+  });
+  return rows;
+};
+
+/** Leaders of partitions that a node holds now, where due work waited for that. */
+export const wakeServedLeaders = async (
+  db: Queryable,
+  partitions: readonly string[],
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-served-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+  woken_at = clock()
+from partition p join handler h on h.id = p.handler_id
+where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 and l.blocked ${WOKEN}`,
+    values: [partitions, leaseMs],
+  });
+  return rows;
+};
+
+/**
+ * Leaders that wait for slots, if one is free: after every turn, whose claim may have left some
+ * that it had reserved, or forgotten a dead submission's. Only those: two leaders that wait for a
+ * rate would wake each other without end.
+ */
+export const wakeForFreeSlots = async (
+  db: Queryable,
+  handlerId: number,
+  exceptLeaderId: number,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-for-free-slots',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.wants_slots and l.id <> $2
+  and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) ${WOKEN}`,
+    values: [handlerId, exceptLeaderId, leaseMs],
+  });
+  return rows;
+};
+
+/**
+ * A leader that has due work and waits for its own submissions to end: to be woken when one of them
+ * gives up slots.
+ */
+export const findStarvedLeader = async (db: Queryable, leaderId: number): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'find-starved-leader',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
+where l.id = $1 and l.state = 1 and exists (select from target t where t.leader_id = l.id and t.due_at <= clock() and not t.paused and not t.busy)`,
+    values: [leaderId],
+  });
+  return rows;
+};
+
+/**
+ * After a resume: every leader of the handler (or of one target) that has work looks again, idle or
+ * waiting.
+ */
+export const wakeResumedLeaders = async (
+  db: Queryable,
+  handler: string,
+  key: string | null,
+  leaseMs: number,
+): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'wake-resumed-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+  woken_at = clock()
+from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and exists (
+  select from target t where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
+    or exists (select from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null))) ${WOKEN}`,
+    values: [handler, key, leaseMs],
+  });
+  return rows;
+};
+
+/**
+ * Leaders whose lease has passed without a sign of life: their run died, or their wake was lost.
+ * For the sweeper.
+ */
+export const wakeExpiredLeaders = async (
+  db: Queryable,
+  limit: number,
+  leaseMs: number,
+): Promise<(WokenLeader & LastTurn)[]> => {
+  const { rows } = await db.query<WokenLeader & LastTurn>({
+    name: 'wake-expired-leaders',
+    text: `
+update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+  woken_at = case when l.state = 1 then coalesce(l.woken_at, clock()) else clock() end
+from handler h where h.id = l.handler_id and l.id in (
+  select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn`,
+    values: [limit, leaseMs],
+  });
+  return rows;
+};
+
+/**
+ * All leaders that work or wait: a new version of the workers became the current one, and they are
+ * to look.
+ */
+export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
+  const { rows } = await db.query<WokenLeader>({
+    name: 'open-leaders',
+    text: `
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
+where l.state <> 0 order by l.id`,
+  });
+  return rows;
+};

@@ -1,0 +1,63 @@
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { Client } from '../../postgres/pool';
+import type { OverdueGauge } from '../../postgres/sweeper/overdueWork';
+import { readOverdueGauges } from '../../postgres/sweeper/overdueWork';
+import type { Wakes } from '../../postgres/sweeper/unanswered';
+import { readWakes } from '../../postgres/sweeper/unanswered';
+import { UNANSWERED_MS } from '../../workflows/planning/liveness';
+
+/** What stands still, as metrics of a registry: wakes without a turn, and work that is overdue. */
+export class StandingGauges {
+  private readonly unanswered: Gauge<'kind'>;
+  private readonly oldestUnanswered: Gauge<'kind'>;
+  private readonly standing: Gauge<'kind'>;
+  private readonly oldestStanding: Gauge<'kind'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.unanswered = new Gauge({
+      name: 'muster_unanswered_wakes',
+      help: 'Leaders and queuers that were woken more than 30 s ago and have taken no turn since',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.oldestUnanswered = new Gauge({
+      name: 'muster_oldest_unanswered_wake_seconds',
+      help: 'Age of the oldest wake that no turn has answered',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.standing = new Gauge({
+      name: 'muster_standing',
+      help: 'Monitors, notifiers, balancers and executions whose work has been due for more than 60 s without a sign of them',
+      labelNames: ['kind'],
+      registers,
+    });
+    this.oldestStanding = new Gauge({
+      name: 'muster_oldest_standing_seconds',
+      help: 'Since the oldest such work was due; 0: none stands still',
+      labelNames: ['kind'],
+      registers,
+    });
+  }
+
+  async read(client: Client): Promise<void> {
+    this.showWakes(await readWakes(client, UNANSWERED_MS));
+    this.showOverdue(await readOverdueGauges(client));
+  }
+
+  private showWakes(wakes: readonly Wakes[]): void {
+    for (const { kind, late, oldestMs } of wakes) {
+      this.unanswered.set({ kind }, late);
+      this.oldestUnanswered.set({ kind }, oldestMs / 1_000);
+    }
+  }
+
+  private showOverdue(kinds: readonly OverdueGauge[]): void {
+    for (const { kind, n, oldestMs } of kinds) {
+      this.standing.set({ kind }, n);
+      this.oldestStanding.set({ kind }, oldestMs / 1_000);
+    }
+  }
+}

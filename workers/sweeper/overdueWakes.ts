@@ -1,0 +1,53 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { overdueHandlers } from '../../postgres/accepted/poll';
+import { hasOverdueNotifications } from '../../postgres/callbacks/notification';
+import { NODE_LIVE_MS, servedHandlers } from '../../postgres/nodes/node';
+import type { Pool } from '../../postgres/pool';
+import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
+import { Patience } from './backOff';
+import type { SweepCounts } from './counts';
+import type { SilentRuns } from './silentRuns';
+
+/** Younger than this, a notification or a question is about to be taken by somebody. */
+const OVERDUE_MS = 2_000;
+
+/** Wakes the notifier and the monitors whose work has been due for longer than they let it wait. */
+export class OverdueWakes {
+  private readonly patience = new Patience();
+
+  constructor(
+    private readonly options: { pool: Pool; temporal: Client; prefix: string; log: Pick<Logger, 'warn'> },
+    private readonly silent: Pick<SilentRuns, 'noteNotifier' | 'noteMonitors'>,
+    private readonly counts: Pick<SweepCounts, 'notifierWakes' | 'monitorWakes'>,
+  ) {}
+
+  async wakeNotifier(): Promise<void> {
+    const overdue = await hasOverdueNotifications(this.options.pool, OVERDUE_MS);
+    this.silent.noteNotifier(overdue);
+    if (!this.patience.mayTry('notifier', overdue)) return;
+    this.counts.notifierWakes++;
+    this.logFailure(await wakeNotifier(this.options.temporal, this.options.prefix));
+  }
+
+  /**
+   * Where no live worker serves the handler, the monitor could only wait, and each wake would grow
+   * its history.
+   */
+  async wakeMonitors(): Promise<void> {
+    const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);
+    const served = overdue.length === 0 ? [] : await servedHandlers(this.options.pool, NODE_LIVE_MS);
+    const due = overdue.filter((handler) => served.includes(handler));
+    this.silent.noteMonitors(due);
+    this.patience.keep((key) => key === 'notifier' || due.includes(key.slice('monitor/'.length)));
+    for (const handler of due) {
+      if (!this.patience.mayTry(`monitor/${handler}`, true)) continue;
+      this.counts.monitorWakes++;
+      this.logFailure(await wakeMonitor(this.options.temporal, this.options.prefix, handler));
+    }
+  }
+
+  private logFailure(error: Error | null): void {
+    if (error !== null) this.options.log.warn({ err: error }, 'sweeper: a wake failed; the next round repeats it');
+  }
+}
