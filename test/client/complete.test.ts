@@ -1,50 +1,21 @@
-import { defineHandler } from '../../handlers';
-import type { Batch, Handler, HandlerOptions, ItemResult, SubmitAnswer } from '../../handlers';
+import type { ItemResult } from '../../handlers';
 import { lateAnswer } from '../helpers/lateAnswer';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 import { expectWhole } from '../helpers/whole';
 import { reachesStatus } from '../helpers/reachesStatus';
+import { acceptedIn, answers, calls, handlers, ids, oks } from './acceptingHandlers';
 
 /** H7: completion by the client. The downstream only accepts; nobody can ask it. */
 
 let muster: TestMuster;
-/** What a call answers, by target; without: accepted under `<target>/<batch>`. */
-const answers = new Map<string, (batch: Batch) => Promise<SubmitAnswer> | SubmitAnswer>();
-const calls: { target: string; ids: string[] }[] = [];
-
-const define = (name: string, more: Partial<HandlerOptions> = {}): Handler =>
-  defineHandler({
-    name,
-    target: (payload) => (payload as { to: string }).to,
-    limits: { maxItems: 8 },
-    linger: { lingerMs: 20 },
-    concurrency: { perTarget: 50, perHandler: 200 },
-    retry: { delayed: { baseMs: 50, maxMs: 100 }, maxAttempts: 3 },
-    submit: async (batch) => {
-      calls.push({ target: batch.target, ids: batch.tasks.map(({ id }) => id) });
-      return (
-        (await answers.get(batch.target)?.(batch)) ?? { status: 'accepted', reference: `${batch.target}/${batch.id}` }
-      );
-    },
-    ...more,
-  });
-const handlers = [
-  define('plain'),
-  define('big', { limits: { maxItems: 2_500 } }),
-  define('lane', { service: (target) => target, lane: { onInvalid: 'halt' } }),
-  define('heavy', { limits: { maxItems: 1, maxWeightInFlight: { perHandler: 1 } } }),
-];
-
 beforeAll(async () => {
   muster = await startMuster(handlers);
 });
 afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
 
-const ids = (to: string, n: number): string[] => Array.from({ length: n }, (_, i) => `${to}-${i}`);
-const oks = (of: readonly string[]): ItemResult[] => of.map((id) => ({ id, status: 'ok', result: `done ${id}` }));
 /** Submits n tasks of a target in one batch; answers it once it was accepted. */
 const accept = async (handler: string, to: string, n = 3): Promise<{ batchId: number; reference: string }> => {
   await muster.client.submit(
@@ -55,18 +26,8 @@ const accept = async (handler: string, to: string, n = 3): Promise<{ batchId: nu
 };
 /** The batch of a target that is accepted and has a number above this one. */
 const acceptedAgain = async (to: string, after: number) => (await acceptedBatches(to, after, 1))[0]!;
-/**
- * Waits until so many batches of a target with numbers above this one are accepted: which of two is
- * accepted first is open.
- */
 const acceptedBatches = (to: string, after: number, count: number) =>
-  eventually(async () => {
-    const { rows } = await muster.database.pool.query<{ batchId: number; reference: string }>({
-      text: 'select b.id as "batchId", b.reference from batch b join target t on t.id = b.target_id where t.key = $1 and b.id > $2 and b.state = 1 and b.reference is not null order by b.id',
-      values: [to, after],
-    });
-    return rows.length >= count && rows;
-  });
+  acceptedIn(muster.database.pool, to, after, count);
 const states = async (to: string, n = 3): Promise<string[]> =>
   (await muster.client.getTasks(ids(to, n))).map(({ state }) => state);
 const complete = (handler: string, told: Parameters<TestMuster['client']['complete']>[1]) =>

@@ -8,7 +8,7 @@ import { tapPool } from '../chaos/tap';
 import { eventually } from '../helpers/eventually';
 import type { Shop } from './shop';
 import { cut, endAlone, items, openShop } from './shop';
-import type { Ids } from './verifyPlants';
+import type { Ids } from './plants/plant';
 import { plantsOf } from './verifyPlants';
 
 let shop: Shop;

@@ -1,47 +1,18 @@
-import type { Handler } from '../../handlers';
 import { httpHandler } from '../../handlers';
 import type { Answer, Downstream, Seen } from '../handlers/downstream';
 import { json, startDownstream } from '../handlers/downstream';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import type { Row, Script } from './tableHandlers';
+import { all, calls, callsOf, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
 
 /**
  * Every row of the table in spec/handlers.md on a real HTTP downstream: what the n-th call of a
  * target is answered is scripted here.
  */
-type Script = (call: number, items: { id: string }[]) => Answer;
-const scripts = new Map<string, Script>();
-const callsOf = new Map<string, { ids: string[]; key: string | undefined }[]>();
-
-const ok = (items: { id: string }[], change: (item: { id: string }) => object | null = () => ({})): Answer =>
-  json(200, {
-    results: items
-      .map((item) => change(item) && { id: item.id, status: 200, ...change(item) })
-      .filter((item) => item !== null),
-  });
-
 let downstream: Downstream;
 let muster: TestMuster;
-const handlers = (): Handler[] =>
-  (['none', { by: 'batch' }, { by: 'task' }] as const).map((idempotency) =>
-    httpHandler({
-      kind: 'http',
-      name: typeof idempotency === 'string' ? 'none' : `by-${idempotency.by}`,
-      target: 'to',
-      limits: { maxItems: 8 },
-      linger: { lingerMs: 50 },
-      idempotency,
-      timeoutMs: 1_000,
-      retry: { inPlace: { times: 2, baseMs: 20 }, delayed: { baseMs: 50, maxMs: 200 }, maxAttempts: 4 },
-      request: {
-        url: `${downstream.url}/batch`,
-        envelope: { to: '{{target}}', items: '{{items}}' },
-        item: { id: '{{id}}' },
-      },
-      response: { results: 'results', matchBy: 'id', status: { path: 'status' }, error: 'error', result: false },
-    }),
-  );
 
 beforeAll(async () => {
   downstream = await startDownstream();
@@ -52,19 +23,12 @@ beforeAll(async () => {
     callsOf.set(body.to, calls);
     scripts.get(body.to)!(calls.length, body.items)(response, seen, request);
   };
-  muster = await startMuster(handlers());
+  muster = await startMuster(tableHandlers(downstream.url));
 });
 afterAll(async () => {
   await muster.stop();
   await downstream.close();
 });
-
-interface Row {
-  id: string;
-  state: number;
-  attempts: number;
-}
-const STATES = ['created', 'batched', 'in-progress', 'unknown', 'succeeded', 'failed', 'dead', 'cancelled'];
 
 /**
  * Submits m tasks to a fresh target and waits until none of them moves any more (or `until` holds);
@@ -95,12 +59,6 @@ const run = async (
   });
   return Object.fromEntries(rows.map((row) => [row.id.slice(to.length + 1), `${STATES[row.state]} ${row.attempts}`]));
 };
-const all = (m: number, value: string, except: Record<string, string> = {}): Record<string, string> => ({
-  ...Object.fromEntries(Array.from({ length: m }, (_, i) => [String(i), value])),
-  ...except,
-});
-const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf('-') + 1));
-const calls = (to: string): { ids: string[]; key: string | undefined }[] => callsOf.get(to) ?? [];
 
 const KINDS = ['none', 'by-batch', 'by-task'] as const;
 

@@ -8,11 +8,9 @@ import { eventually } from '../helpers/eventually';
 import { temporalAddress } from '../helpers/database';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
+import type { Order } from './badTasks';
+import { BAD_TASKS, good } from './badTasks';
 
-interface Order {
-  to: unknown;
-  n: number;
-}
 const seen: string[] = [];
 const orders = defineHandler<Order>({
   name: 'orders',
@@ -54,52 +52,9 @@ const problemOf = async (tasks: unknown): Promise<{ code: string; field: string;
   expect(await count()).toBe(before);
   return error.problems[0]!;
 };
-const good = (id: string, to = 'a'): { id: string; payload: Order } => ({ id, payload: { to, n: 1 } });
 
 describe('bad input: nothing is accepted, the error names the field, what was expected and what came', () => {
-  const cases: [string, unknown, string, string, RegExp][] = [
-    ['missing id', { payload: { to: 'a', n: 1 } }, 'id', 'INVALID_ID', /expected 1-256 bytes of text, got nothing/],
-    ['id not text', { ...good(''), id: 7 }, 'id', 'INVALID_ID', /expected text, got 7/],
-    ['empty id', good(''), 'id', 'INVALID_ID', /expected 1-256 bytes, got 0/],
-    ['id over 256 bytes', good('x'.repeat(257)), 'id', 'INVALID_ID', /got 257/],
-    ['NUL in an id', good('a\0b'), 'id', 'INVALID_ID', /expected no NUL character, got one at place 1/],
-    ['half a surrogate in an id', good('\ud800'), 'id', 'INVALID_ID', /well-formed Unicode/],
-    [
-      'payload against the schema',
-      { id: 'p', payload: { to: 'a', n: 'one' } },
-      'payload.n',
-      'INVALID_PAYLOAD',
-      /expected number/,
-    ],
-    [
-      'payload over 256 KiB',
-      { id: 'p', payload: { to: 'a'.repeat(262_144), n: 1 } },
-      'payload',
-      'PAYLOAD_TOO_LARGE',
-      /at most 262144 bytes of JSON, got 262/,
-    ],
-    ['target not text', { id: 'p', payload: { to: 5, n: 1 } }, 'target', 'INVALID_TARGET', /expected text, got 5/],
-    ['target empty', { id: 'p', payload: { to: '', n: 1 } }, 'target', 'INVALID_TARGET', /expected 1-512 bytes, got 0/],
-    [
-      'target over 512 bytes',
-      { id: 'p', payload: { to: 'é'.repeat(257), n: 1 } },
-      'target',
-      'INVALID_TARGET',
-      /expected 1-512 bytes, got 514/,
-    ],
-    ['NUL in a target', { id: 'p', payload: { to: 'a\0', n: 1 } }, 'target', 'INVALID_TARGET', /NUL/],
-    [
-      'notBefore',
-      { ...good('p'), notBefore: 'tomorrow' },
-      'notBefore',
-      'INVALID_TIME',
-      /expected an ISO time.*got "tomorrow"/,
-    ],
-    ['priority', { ...good('p'), priority: 1.5 }, 'priority', 'INVALID_PRIORITY', /whole number.*got 1.5/],
-    ['callback', { ...good('p'), callback: { url: 'ftp://x' } }, 'callback', 'INVALID_CALLBACK', /expected \{url/],
-    ['no object', 'task', 'task', 'INVALID_TASK', /expected an object/],
-  ];
-  test.each(cases)('%s', async (_, task, field, code, message) => {
+  test.each(BAD_TASKS)('%s', async (_, task, field, code, message) => {
     const problem = await problemOf([good(`fine-${code}-${field}`), task]);
     expect(problem).toMatchObject({ field, code });
     expect(problem.message).toMatch(message);

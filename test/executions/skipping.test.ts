@@ -1,7 +1,7 @@
 import { storeExecution } from '../../client/executions/execute';
 import { wakeExecutions } from '../../workflows/wake';
 import { eventually } from '../helpers/eventually';
-import type { Skipping } from '../helpers/timeSkipping';
+import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { lists } from './helpers';
 

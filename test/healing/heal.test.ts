@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import pino from 'pino';
-import { defineHandler } from '../../handlers';
-import type { Handler, HandlerOptions } from '../../handlers';
 import { submitBatches } from '../../activities/calls/dispatch';
 import { createClient } from '../../client';
 import type { NodeOptions } from '../../workers/nodeOptions';
@@ -16,55 +14,16 @@ import type { OwnMuster } from '../workflows/ownNode';
 import { openBench } from '../workflows/bench';
 import { openOwn } from '../workflows/ownNode';
 import { ONE_SHOT, otherVersion, TYPES } from './typeWorld';
+import { accepting, asked, calls, gate, HOUR_MS, interrupted, laned, other, plain } from './handlers';
 
 /** The sweeper's heal in a whole Muster: real store, real runs, and what it means for tasks. */
-
-interface Work {
-  to: string;
-}
-const HOUR_MS = 3_600_000;
-const calls: string[] = [];
-const interrupted: string[] = [];
-let gate: Promise<void> = Promise.resolve();
-const define = (name: string, more: Partial<HandlerOptions<Work>> = {}): Handler =>
-  defineHandler<Work>({
-    name,
-    target: ({ to }) => to,
-    limits: { maxItems: 1 },
-    linger: { lingerMs: 0 },
-    leaders: 1,
-    submit: async ({ target, tasks }, { signal }) => {
-      calls.push(...tasks.map(({ id }) => `${name}: ${id}`));
-      signal.addEventListener('abort', () => interrupted.push(...tasks.map(({ id }) => id)));
-      if (target === 'gate') await gate;
-      if (target === 'later')
-        return { results: tasks.map(({ id }) => ({ id, status: 'retry', retryAfterMs: HOUR_MS })) };
-      return { results: tasks.map(({ id }) => ({ id, status: 'ok' })) };
-    },
-    ...more,
-  });
-// Longer than a call of it is held open here.
-const plain = define('plain', { timeoutMs: 120_000 });
-const laned = define('laned', { lane: {} });
-const other = define('other');
-/** What the downstream was asked about. */
-const asked: string[] = [];
-const accepting = define('accepting', {
-  submit: ({ tasks }) => Promise.resolve({ status: 'accepted', reference: tasks[0]!.id }),
-  status: (references) => {
-    asked.push(...references);
-    return Promise.resolve(references.map((reference) => ({ reference, status: 'done' })));
-  },
-  results: (reference) => [{ id: reference, status: 'ok' }],
-  poll: { everyMs: 86_400_000, deadlineMs: 7 * 86_400_000 },
-});
 
 let muster: OwnMuster;
 beforeEach(async () => {
   calls.splice(0);
   asked.splice(0);
   interrupted.splice(0);
-  gate = Promise.resolve();
+  gate.open = Promise.resolve();
   muster = await openOwn([plain, laned, other, accepting]);
 });
 afterEach(() => muster.stop());
@@ -118,7 +77,7 @@ test('the workers are replaced by incompatible code, without versioning, and rol
 
 test('runs whose workflow tasks fail for a signal are begun anew by the sweeper; a call in flight ends undisturbed, and its true answer counts', async () => {
   let open = (): void => undefined;
-  gate = new Promise((resolve) => (open = resolve));
+  gate.open = new Promise((resolve) => (open = resolve));
   const warnings: { msg: string; type?: string }[] = [];
   const log = pino(
     { level: 'warn' },

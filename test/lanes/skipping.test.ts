@@ -1,5 +1,5 @@
 import { LaterError, RejectedError } from '../../handlers';
-import type { Skipping } from '../helpers/timeSkipping';
+import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { Downstream, items, okay } from './downstream';
 

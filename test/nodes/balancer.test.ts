@@ -10,7 +10,7 @@ import { balancerWorkflowId } from '../../workflows/naming';
 import { wakeBalancer } from '../../workflows/wake';
 import { FlowingClock } from '../helpers/clock';
 import { eventually } from '../helpers/eventually';
-import type { Skipping } from '../helpers/timeSkipping';
+import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 
 /**

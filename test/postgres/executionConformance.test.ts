@@ -8,29 +8,20 @@ import { checkSchema, migrate } from '../../postgres/migrating/migrate';
 import { createPool } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import { createStore } from '../../examples/support/database';
-import { startPostgres } from '../../workers/embedded';
-import { postgresUrl } from '../helpers/database';
-import { oneEach, Scene } from './executionStore';
+import { breaksOff, oneEach, Scene, serverOf } from './executionStore';
 
 /**
  * E14: one suite on both stores: the embedded Postgres, which needs no server set up, and one that
- * is given by its URL (MUSTER_GIVEN_DATABASE_URL, or a second server that the test starts and then
- * knows by its URL only).
+ * is given by its URL (`serverOf`).
  */
 describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) => {
   let url: string;
   let pool: Pool;
   let stop = (): Promise<void> => Promise.resolve();
   beforeAll(async () => {
-    let server = postgresUrl();
-    const given = process.env['MUSTER_GIVEN_DATABASE_URL'];
-    if (kind === 'given' && given !== undefined) server = given;
-    else if (kind === 'given') {
-      const second = await startPostgres({ settings: { fsync: 'off' }, log: () => undefined });
-      server = second.url;
-      stop = () => second.stop();
-    }
-    url = await createStore(server, `conformance_${randomUUID().slice(0, 8)}`);
+    const server = await serverOf(kind);
+    stop = server.stop;
+    url = await createStore(server.url, `conformance_${randomUUID().slice(0, 8)}`);
     pool = createPool({ databaseUrl: url, max: 10 });
   });
   afterAll(async () => {
@@ -63,11 +54,8 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
     const template = { functionId: 'c', method: 'f' };
     test('a list of several parts is staged until it is whole: a list that breaks off is never accepted', async () => {
       const broken = randomUUID();
-      const breaks = function* () {
-        for (let i = 0; i < 25_000; i++) yield [`${i}`];
-        throw new Error('the file ended');
-      };
-      await expect(storeExecution(pool, template, breaks(), { requestId: broken })).rejects.toThrow('the file ended');
+      const breaks = breaksOff(25_000, 'the file ended');
+      await expect(storeExecution(pool, template, breaks, { requestId: broken })).rejects.toThrow('the file ended');
       expect(await readExecution(pool, broken)).toMatchObject({ state: 2, items: 20_000 });
       expect(await takeTurn(pool, broken, { id: 'r', startedAtMs: 1, turn: 1 }, 10)).toBeNull();
       // The same request again goes on where the first one stopped.
@@ -111,11 +99,8 @@ describe.each(['embedded', 'given'])('E14: the store of executions, %s', (kind) 
     });
     test('an abandoned list is deleted, once nobody has added to it for an hour', async () => {
       const requestId = randomUUID();
-      const breaks = function* () {
-        yield* oneEach(10_001);
-        throw new Error('gone');
-      };
-      await expect(storeExecution(pool, template, breaks(), { requestId })).rejects.toThrow('gone');
+      const breaks = breaksOff(10_001, 'gone');
+      await expect(storeExecution(pool, template, breaks, { requestId })).rejects.toThrow('gone');
       expect(await deleteAbandonedStaging(pool, 4_000)).toBe(0);
       await pool.query(`update execution set resume_at = clock() - interval '1 s' where id = $1`, [requestId]);
       while ((await deleteAbandonedStaging(pool, 4_000)) > 0);

@@ -7,6 +7,8 @@ import { inTransaction } from '../../postgres/pool';
 import type { Pool } from '../../postgres/pool';
 import type { ItemResult } from '../../postgres/executions/workItem';
 import { recordResults } from '../../postgres/executions/workItem';
+import { startPostgres } from '../../workers/embedded';
+import { postgresUrl } from '../helpers/database';
 
 /** The store of executions as a workflow and its nodes use it, without either. */
 export class Scene {
@@ -65,3 +67,22 @@ export class Scene {
 }
 
 export const oneEach = (n: number): string[][] => Array.from({ length: n }, (_, i) => [`${i}`]);
+
+/** A list that ends with an error after so many. */
+export const breaksOff = function* (n: number, message: string): Generator<string[]> {
+  yield* oneEach(n);
+  throw new Error(message);
+};
+
+/**
+ * The embedded Postgres of all tests, or one that is `given` by its URL: MUSTER_GIVEN_DATABASE_URL,
+ * or a second server that this starts and its user then knows by its URL only.
+ */
+export const serverOf = async (kind: string): Promise<{ url: string; stop: () => Promise<void> }> => {
+  const none = (): Promise<void> => Promise.resolve();
+  if (kind !== 'given') return { url: postgresUrl(), stop: none };
+  const given = process.env['MUSTER_GIVEN_DATABASE_URL'];
+  if (given !== undefined) return { url: given, stop: none };
+  const second = await startPostgres({ settings: { fsync: 'off' }, log: () => undefined });
+  return { url: second.url, stop: () => second.stop() };
+};

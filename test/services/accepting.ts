@@ -111,3 +111,11 @@ export const errorOf = async (target: string): Promise<string | null> =>
       [target],
     )
   )[0]!.error;
+/** How many tasks whose ids match have succeeded. */
+export const succeededOf = async (ids: string): Promise<number> =>
+  (await query<{ n: number }>('select count(*) as n from task_state where id ~ $1 and state = 4', [ids]))[0]!.n;
+export const pausedTargets = (handler: string): Promise<{ key: string; reason: string | null }[]> =>
+  query(
+    'select t.key, t.pause_reason as reason from target t join handler h on h.id = t.handler_id where h.name = $1 and t.paused',
+    [handler],
+  );

@@ -1,8 +1,6 @@
-import { WorkflowFailedError } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { z } from 'zod';
 import { defineHandler } from '../../handlers';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../workflows/definitions';
 import { tasksEndedSignal } from '../../workflows/definitions';
@@ -13,12 +11,9 @@ import { startMuster } from '../helpers/muster';
 import type { UserWorker } from '../helpers/userWorker';
 import { bundleWorkflows, startUserWorker } from '../helpers/userWorker';
 import type * as user from './workflows/user';
+import type { Work } from './userTasks';
+import { failureOf, late } from './userTasks';
 
-interface Work {
-  to: string;
-  fail?: string;
-  bytes?: number;
-}
 let seen: string[] = [];
 const jobs = defineHandler<Work>({
   name: 'jobs',
@@ -38,29 +33,10 @@ const jobs = defineHandler<Work>({
   },
 });
 
-const late = defineHandler({
-  name: 'late',
-  schema: z.object({ to: z.string() }).refine(async () => Promise.resolve(true)),
-  target: ({ to }) => to,
-  limits: { maxItems: 10 },
-  submit: () => Promise.resolve({ results: [] }),
-});
-
 let workflowBundle: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
   workflowBundle = await bundleWorkflows(require.resolve('./workflows/user'));
 });
-
-/** The type of the failure that a workflow ended with, and its message. */
-const failureOf = async (run: Promise<unknown>): Promise<{ type: string; message: string; details: unknown }> => {
-  const error = await run.then(
-    () => Promise.reject(new Error('it succeeded')),
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof WorkflowFailedError)) throw error;
-  const { type, message, details } = error.cause as unknown as { type: string; message: string; details: unknown };
-  return { type, message, details };
-};
 
 describe('with a whole Muster', () => {
   let muster: TestMuster;

@@ -13,12 +13,14 @@ import {
   errorOf,
   muster,
   oks,
+  pausedTargets,
   query,
   referencesOf,
   script,
   startAccepting,
   states,
   stopAccepting,
+  succeededOf,
 } from './accepting';
 import type { Accepted } from './accepting';
 
@@ -70,11 +72,7 @@ describe('H7: what the downstream says of an accepted batch', () => {
       asked.some((references) => references.filter((reference) => reference.startsWith('many')).length >= 30),
     );
     for (const [reference, one] of accepted) if (reference.startsWith('many')) one.status = 'done';
-    await eventually(
-      async () =>
-        (await query<{ n: number }>(`select count(*) as n from task_state where id like 'many-%' and state = 4`))[0]!
-          .n === 40,
-    );
+    await eventually(async () => (await succeededOf('^many-')) === 40);
     expect(Math.max(...asked.map((references) => references.length))).toBeLessThanOrEqual(100);
   });
 
@@ -235,20 +233,16 @@ test('a status call that halts one target: asked about together with others, tha
   script.interrupt = (question) => {
     if (question.includes(locked)) throw new HaltError('no key for this one', { scope: 'target' });
   };
-  const pausedTargets = (): Promise<object[]> =>
-    query(
-      `select t.key, t.pause_reason as reason from target t join handler h on h.id = t.handler_id where h.name = 'plain' and t.paused`,
-    );
-  await eventually(async () => (await pausedTargets()).length > 0);
+  await eventually(async () => (await pausedTargets('plain')).length > 0);
   for (const reference of references) accepted.get(reference)!.status = 'done';
   for (const target of free) await become(target, all(target, 'succeeded 1'));
-  expect(await pausedTargets()).toEqual([{ key: 'locked', reason: 'no key for this one' }]);
+  expect(await pausedTargets('plain')).toEqual([{ key: 'locked', reason: 'no key for this one' }]);
   expect(await query(`select from handler where name = 'plain' and paused_at is not null`)).toEqual([]);
   expect(await errorOf('locked')).toMatch(/no key for this one/);
   await muster().client.pause('plain', { target: 'locked', reason: 'by hand' });
   const before = asked.length;
   await eventually(() => asked.slice(before).filter((question) => question.includes(locked)).length > 2);
-  expect(await pausedTargets()).toEqual([{ key: 'locked', reason: 'by hand' }]);
+  expect(await pausedTargets('plain')).toEqual([{ key: 'locked', reason: 'by hand' }]);
   script.interrupt = null;
   accepted.get(locked)!.status = 'done';
   await become('locked', all('locked', 'succeeded 1')); // what is in flight goes on under a pause
@@ -267,11 +261,7 @@ test('H6: weight in flight is free when an accepted batch ends, for other leader
     expect(open().length).toBe(done + 2);
     for (const one of open()) one.status = 'done';
   }
-  await eventually(
-    async () =>
-      (await query<{ n: number }>(`select count(*) as n from task_state where id ~ '^h\\d-0$' and state = 4`))[0]!.n ===
-      6,
-  );
+  await eventually(async () => (await succeededOf('^h\\d-0$')) === 6);
 });
 
 test('a monitor that was terminated is started again by the sweeper', async () => {

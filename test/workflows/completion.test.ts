@@ -3,7 +3,7 @@ import type { CompletionSignal } from '../../workflows/definitions';
 import { completeSignal } from '../../workflows/definitions';
 import { monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
 import { eventually } from '../helpers/eventually';
-import type { Skipping } from '../helpers/timeSkipping';
+import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 
 /**

@@ -1,5 +1,5 @@
 import { FLUSH_REASONS } from '../../workflows/planning/states';
-import type { Skipping } from '../helpers/timeSkipping';
+import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { operate } from './operate';
 import { scripted } from './scripted';

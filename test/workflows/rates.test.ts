@@ -1,4 +1,4 @@
-import type { Skipping } from '../helpers/timeSkipping';
+import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { allOk, scripted } from './scripted';
 import type { Scripted } from './scripted';

@@ -26,6 +26,7 @@ import type { Clock } from './clock';
 import { FailedRings } from './failedRings';
 import type { Breakage, Fate, Party } from './fate';
 import { Death } from './death';
+import { Holds } from './holds';
 import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
 
@@ -34,14 +35,6 @@ export const LEASE_MS = 15_000;
 const SILENT = new DefaultLogger('ERROR', () => undefined);
 /** Turns of one run at one instant of the store's clock: more is a leader that spins. */
 const MOST_TURNS = 200;
-
-interface Hold {
-  party: Party;
-  when: 'before' | 'after';
-  statement: string;
-  reach: () => void;
-  opened: Promise<void>;
-}
 
 /**
  * The grouping loop on real connections without Temporal: the product's client, claims, submissions
@@ -66,7 +59,7 @@ export class World {
   private active = 0;
   private turns = { at: 0, count: 0 };
   private atRest: (() => void)[] = [];
-  private readonly holds: Hold[] = [];
+  private readonly holds = new Holds();
 
   private readonly deps: ActivityDeps;
 
@@ -127,7 +120,7 @@ export class World {
 
   async close(): Promise<void> {
     this.closed = true;
-    for (const hold of this.holds.splice(0)) hold.reach();
+    this.holds.end();
     for (const run of this.runs.values()) run.terminate();
     await this.rest();
     await Promise.all([this.clients, this.leaders, this.submissions].map((pool) => pool.end()));
@@ -166,12 +159,7 @@ export class World {
 
   /** The next time this party comes to the statement it stops there: `reached`, then `open`. */
   hold(party: Party, when: 'before' | 'after', statement: string): { reached: Promise<void>; open: () => void } {
-    let reach: () => void = () => undefined;
-    let open: () => void = () => undefined;
-    const reached = new Promise<void>((resolve) => (reach = resolve));
-    const opened = new Promise<void>((resolve) => (open = resolve));
-    this.holds.push({ party, when, statement, reach, opened });
-    return { reached, open };
+    return this.holds.add(party, when, statement);
   }
 
   /** Terminates a leader's run; the row still says that it works or waits. */
@@ -282,23 +270,15 @@ export class World {
     return tapPool(pool, {
       before: async (statement) => {
         await this.fate.before?.(party, statement);
-        await this.stopAt(party, 'before', statement.name);
+        await this.holds.stopAt(party, 'before', statement.name);
       },
       after: async (statement) => {
-        await this.stopAt(party, 'after', statement.name);
+        await this.holds.stopAt(party, 'after', statement.name);
         await this.fate.after?.(party, statement);
       },
       instead: ({ name }) => skip?.[party]?.[name],
       rewrite,
       seen,
     });
-  }
-
-  private async stopAt(party: Party, when: Hold['when'], statement: string): Promise<void> {
-    const at = this.holds.findIndex((h) => h.party === party && h.when === when && h.statement === statement);
-    if (at < 0) return;
-    const [hold] = this.holds.splice(at, 1);
-    hold!.reach();
-    await hold!.opened;
   }
 }

@@ -1,0 +1,53 @@
+import { assign } from '../../../workflows/planning/nodes/assign';
+import { dead, expired, held, limitsOf, node, nodes, partition, released, short } from './world';
+
+describe('restart grace', () => {
+  const limits = limitsOf({ restartGraceMs: 5_000 });
+  const now = expired(held({ a: [0, 1], b: [2, 3], c: [4] }), 'a');
+  const others = nodes('b', 'c');
+
+  test('a node missing within the grace keeps what it had; after it all is given away', () => {
+    expect(assign(now, [dead('a', { missingMs: 4_999 }), ...others], limits)).toEqual([]);
+    expect(assign(now, [dead('a', { missingMs: 5_000 }), ...others], limits).map(({ to }) => to)).toEqual(['c', 'b']);
+  });
+
+  test('a draining node has no grace, and what it cannot have any more does not wait for it', () => {
+    const gone = dead('a', { missingMs: 1 });
+    expect(assign(now, [{ ...gone, draining: true }, ...others], limits)).toHaveLength(2);
+    const mail = now.map((facts) => (facts.id === '0' ? { ...facts, handler: 'mail' } : facts));
+    const able = others.map((one) => ({ ...one, handlers: ['mail'] }));
+    expect(short(assign(mail, [gone, ...able], limits))).toEqual(['assign 0 a>c expired']);
+  });
+
+  test('started again under its name it takes its own back, once their leases ended', () => {
+    const a = dead('a', { successorOf: 'node-a', missingMs: 2_000 });
+    const again = node('a2', { successorOf: 'node-a', startedMs: 5 });
+    expect(short(assign(now, [a, again, ...others], limits))).toEqual([
+      'assign 0 a>a2 expired',
+      'assign 1 a>a2 expired',
+    ]);
+    const held5 = held({ a: [0, 1], b: [2, 3], c: [4] });
+    expect(assign(held5, [a, again, ...others], limits)).toEqual([]);
+    // The old process is not known to be dead yet.
+    expect(assign(held5, [node('a', { successorOf: 'node-a' }), again, ...others], limits)).toEqual([]);
+    const drained = node('a', { successorOf: 'node-a', draining: true });
+    expect(short(assign(held5, [drained, again, ...others], limits))).toEqual([
+      'revoke 0 a>a2 drain',
+      'revoke 1 a>a2 drain',
+    ]);
+  });
+
+  test('what was pinned elsewhere, or revoked for somebody, does not wait for it', () => {
+    const gone = dead('a', { missingMs: 1 });
+    const one = (facts: object) => [partition('0', 'a', { expired: true, ...facts })];
+    expect(assign(one({}), [gone, node('b')], limits)).toEqual([]);
+    for (const facts of [{ pinned: 'b' }, { revokedFor: 'b' }])
+      expect(short(assign(one(facts), [gone, node('b')], limits))).toEqual(['assign 0 a>b expired']);
+  });
+
+  test('a revoke that was for the old process is for its successor', () => {
+    const pending = [partition('0', 'b', { revokedFor: 'a' }), partition('1', 'b')];
+    const among = [dead('a', { successorOf: 'n' }), node('a2', { successorOf: 'n' }), node('b')];
+    expect(short(assign(released(pending), among, limits))).toEqual(['assign 0 b>a2 expired']);
+  });
+});
