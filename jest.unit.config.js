@@ -1,0 +1,8 @@
+/** `npm run test:unit`: the tests that need no server, in under a minute. They run in `npm test`, too. */
+const { globalSetup, globalTeardown, ...base } = require('./jest.config.js');
+
+module.exports = {
+  ...base,
+  testPathIgnorePatterns: ['/node_modules/', 'handlers/httpOrder'], // which has lanes
+  testMatch: ['<rootDir>/test/{planning,handlers}/**/*.test.ts', '<rootDir>/test/project/{demands,imports}.test.ts'],
+};
