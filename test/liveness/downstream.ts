@@ -23,7 +23,7 @@ const FINISHES_MS = 500;
 const FINDINGS = 20;
 
 export class Downstream {
-  /** Times of its movements, by mover. */
+  /** Times of its movements, by mover, and by mover and target. */
   private readonly moves = new Map<string, number[]>();
   private readonly known = new Map<string, Known>();
   /** Effects by id. */
@@ -63,10 +63,9 @@ export class Downstream {
     return Math.max(...all.slice(1).map((one, i) => one - all[i]!));
   }
 
-  private moved(mover: string): void {
-    const times = this.moves.get(mover);
-    if (times === undefined) this.moves.set(mover, [performance.now()]);
-    else times.push(performance.now());
+  private moved(mover: string, targets: readonly string[] = []): void {
+    keep(this.moves, mover);
+    for (const target of new Set(targets)) keep(this.moves, `${mover} ${target}`);
   }
 
   private async serve(request: IncomingMessage): Promise<unknown> {
@@ -89,7 +88,7 @@ export class Downstream {
 
   private take(call: Call): SubmitAnswer {
     const { handler, key } = call;
-    this.moved(handler);
+    this.moved(handler, [call.target]);
     if (!this.known.has(key)) {
       this.known.set(key, { call, doneAtMs: performance.now() + FINISHES_MS });
       this.effect(call);
@@ -116,8 +115,12 @@ export class Downstream {
   }
 
   private status(references: readonly string[]): ReferenceStatus[] {
-    const handler = this.known.get(references[0]!)?.call.handler;
-    if (handler !== undefined) this.moved(asksOf(handler));
+    const calls = references.flatMap((reference) => this.known.get(reference)?.call ?? []);
+    if (calls.length > 0)
+      this.moved(
+        asksOf(calls[0]!.handler),
+        calls.map(({ target }) => target),
+      );
     return references.map((reference) => {
       const one = this.known.get(reference);
       if (one === undefined) return { reference, status: 'lost' };
@@ -138,5 +141,11 @@ export class Downstream {
     await new Promise((resolve) => this.server.close(resolve));
   }
 }
+
+const keep = (all: Map<string, number[]>, key: string): void => {
+  const times = all.get(key);
+  if (times === undefined) all.set(key, [performance.now()]);
+  else times.push(performance.now());
+};
 
 const oks = ({ tasks }: Call): ItemResult[] => tasks.map((_, index) => ({ index, status: 'ok' }));

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HERD, MOVERS, STEADY } from './movers';
 import { countOpen, readNewest } from './openWork';
 import type { Phase } from './phases';
+import type { TargetFigures } from './targets';
+import { measureTargets } from './targets';
 import type { Fault } from './truth';
 import type { World } from './world';
 
@@ -15,6 +17,8 @@ export interface PhaseFigures {
   againMs: Record<string, number | null>;
   /** The longest of those. */
   goesOnMs: number | null;
+  /** Of single targets that had open work at its end. */
+  targets: Record<string, TargetFigures>;
   /** Longest without a movement, from the beginning of the fault until all was drained. */
   stillMs: Record<string, number>;
   /**
@@ -64,6 +68,8 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
   );
   const moving = phase.name === HERD ? MOVERS : STEADY;
   const first = (name: string): number | null => downstream.firstSince(name, toMs);
+  const targets = measureTargets(world, moving, upTo, toMs, DRAIN_MS);
+  targets.catch(() => undefined); // told below
   while (moving.some(({ name }) => first(name) === null) && performance.now() - toMs < PATIENCE_MS) await sleep(50);
   const againMs = Object.fromEntries(moving.map(({ name }) => [name, since(first(name), toMs)]));
   const all = Object.values(againMs);
@@ -75,6 +81,7 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
     faultMs: Math.round(toMs - fromMs),
     againMs,
     goesOnMs: all.includes(null) ? null : Math.max(...(all as number[])),
+    targets: await targets,
     stillMs: Object.fromEntries(
       moving.map(({ name }) => [name, Math.round(downstream.longestStill(name, fromMs, endMs))]),
     ),
