@@ -52,7 +52,7 @@ const startWorker = async (address: string): Promise<(part: PartHealth['part']) 
 };
 
 /** Longer than keepalives let a connection be without a sign, so that its polls are cut off. */
-const STOPPED_MS = 70_000;
+const STOPPED_MS = 60_000;
 /**
  * A poll that reached the server when it was back: its client ends it 70 s after it began, and the
  * next one has its minute.
