@@ -28,6 +28,8 @@ export class Downstream {
   private readonly known = new Map<string, Known>();
   /** Effects by id. */
   readonly effects = new Map<string, number>();
+  /** Tasks that had an effect, by handler. */
+  private readonly done = new Map<string, number>();
   /** Ids of which a callback spoke. */
   readonly told = new Set<string>();
   private readonly last = new Map<string, number>();
@@ -51,6 +53,9 @@ export class Downstream {
 
   movedAt(mover: string): number | null {
     return this.moves.get(mover)?.at(-1) ?? null;
+  }
+  doneOf(handler: string): number {
+    return this.done.get(handler) ?? 0;
   }
   /** The first movement from then on; null: none yet. */
   firstSince(mover: string, atMs: number): number | null {
@@ -102,7 +107,8 @@ export class Downstream {
     for (const { id, n } of tasks) {
       const times = (this.effects.get(id) ?? 0) + 1;
       this.effects.set(id, times);
-      if (times > 1) this.find(`doubled: ${id} had ${times} effects`);
+      if (times === 1) this.done.set(handler, this.doneOf(handler) + 1);
+      else this.find(`doubled: ${id} had ${times} effects`);
       if (handler !== LANE && handler !== LANE_ACCEPTED) continue;
       const lane = `${handler} ${target}`;
       const before = this.last.get(lane) ?? -1;

@@ -35,18 +35,20 @@ export interface PhaseFigures {
 const PATIENCE_MS = 180_000;
 const DRAIN_MS = 300_000;
 const STEADY_MS = 3_000;
+/** The leaders of a herd take their turns before and after those of everybody. */
+const STEADY_BESIDE_HERD_MS = 15_000;
 
 /** Until every steady mover has moved just now. */
-export const untilSteady = async (world: World): Promise<void> => {
+export const untilSteady = async (world: World, withinMs = STEADY_MS): Promise<void> => {
   const { downstream } = world;
   const begunMs = performance.now();
-  const late = () => STEADY.filter(({ name }) => performance.now() - (downstream.movedAt(name) ?? 0) > STEADY_MS);
+  const late = () => STEADY.filter(({ name }) => performance.now() - (downstream.movedAt(name) ?? 0) > withinMs);
   for (; late().length > 0; await sleep(200))
     if (performance.now() - begunMs > PATIENCE_MS)
       throw new Error(
         `Cannot begin: no call of ${late()
           .map(({ name }) => name)
-          .join(', ')} for ${STEADY_MS} ms.`,
+          .join(', ')} for ${withinMs} ms.`,
       );
 };
 
@@ -54,7 +56,7 @@ export const untilSteady = async (world: World): Promise<void> => {
 export const measure = async (phase: Phase, world: World): Promise<{ figures: PhaseFigures; fault: Fault }> => {
   const { downstream, load, crew, store, options } = world;
   await phase.prepare?.(world);
-  await untilSteady(world);
+  await untilSteady(world, phase.name === HERD ? STEADY_BESIDE_HERD_MS : STEADY_MS);
   load.forget();
   const deaths = crew.deaths;
   const fromMs = performance.now();
