@@ -1,9 +1,16 @@
 import pg from 'pg';
+import { isSilence } from './errors';
 import type { Session } from './session';
 import { DOUBT_MS } from './session';
 
 /** The question is one connection and one short read. */
 const ASKING_MS = 5_000;
+
+/**
+ * After so many questions in a row without any sign, a session counts as lost as well: whoever
+ * waits on it is told within some 20 s.
+ */
+const MOST_SILENCES = 2;
 
 /**
  * Whose backend is there and has nothing to do, or is no longer there. A role sees the state of its
@@ -18,7 +25,10 @@ where a.pid is null or a.state like 'idle%' and a.state_change < clock_timestamp
  * answer never came back, as after a way to the server that was cut without a sign. The server is
  * asked over a connection of its own, one beyond the pool's limit: a backend that is still at work
  * is waited for, any other session is given up at once, instead of when the statement's whole time
- * is over.
+ * is over. So is one during whose wait the server gave no sign to two questions in a row. Its
+ * backend may be at work all the same, on a machine too busy to take connections: the error says
+ * that its outcome is unknown, or the server rolls it back. A server that refuses a connection is
+ * there, and decides nothing.
  */
 export class Doubts {
   private readonly doubted = new Set<Session>();
@@ -40,24 +50,42 @@ export class Doubts {
   }
 
   private async ask(): Promise<void> {
+    const silences = new WeakMap<Session, { since: number; times: number }>();
     for (;;) {
       const waiting = [...this.doubted].filter((session) => session.waitsSince !== null);
       this.doubted.clear();
       if (waiting.length === 0) return;
       const asked = waiting.map((session) => ({ session, since: session.waitsSince!, pid: session.pid ?? 0 }));
-      const lost = await readLost(
+      const lost = await askLost(
         this.url,
         asked.map(({ pid }) => pid),
-      ).catch(() => new Set<number>()); // the server is away: nobody knows
+      );
       // What was answered meanwhile, or waits for another statement by now, was not lost.
-      const gone = asked.filter(({ session, since, pid }) => lost.has(pid) && session.waitsSince === since);
+      const still = asked.filter(({ session, since }) => session.waitsSince === since);
+      const gone = still.filter(({ session, since, pid }) => {
+        if (lost !== 'silence') silences.delete(session);
+        if (lost !== 'silence') return lost.has(pid);
+        const before = silences.get(session);
+        const times = before?.since === since ? before.times + 1 : 1;
+        silences.set(session, { since, times });
+        return times >= MOST_SILENCES;
+      });
       for (const { session, since } of gone) session.giveUp(Math.round(performance.now() - since));
       if (gone.length > 0) this.onLost();
-      for (const { session, since } of asked) if (session.waitsSince === since) this.doubted.add(session);
+      for (const one of still) if (!gone.includes(one)) this.doubted.add(one.session);
       await new Promise((resolve) => setTimeout(resolve, DOUBT_MS).unref());
     }
   }
 }
+
+/** Nobody's where the server, or somebody on the way, says that it takes no question now. */
+const askLost = async (url: string, pids: readonly number[]): Promise<ReadonlySet<number> | 'silence'> => {
+  try {
+    return await readLost(url, pids);
+  } catch (error) {
+    return isSilence(error) ? 'silence' : new Set();
+  }
+};
 
 const readLost = async (url: string, pids: readonly number[]): Promise<Set<number>> => {
   const client = new pg.Client({

@@ -150,6 +150,12 @@ export const concernsAllSessions = (error: unknown): boolean =>
 export const isConnectionError = (error: unknown): boolean =>
   ['lost', 'refused'].includes(meaningOf(error)?.kind ?? '');
 
+/** Nothing came at all: no session, no refusal, no answer. */
+export const isSilence = (error: unknown): boolean =>
+  ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'].includes(codeOf(error) ?? '') ||
+  NO_CONNECTION.test(messageOf(error)) ||
+  /^Query read timeout/.test(messageOf(error));
+
 /**
  * The same transaction may be tried again. After a lost connection a commit may have happened:
  * callers are idempotent.

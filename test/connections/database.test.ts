@@ -63,13 +63,16 @@ const warm = async (pool: Pool, n = 4): Promise<void> => {
   await Promise.all(Array.from({ length: n }, () => pool.query('select pg_sleep(0.1)')));
 };
 /** Rejected within the bound, with an error of ours that carries none of the driver's fields. */
-const failureOf = async (work: Promise<unknown>): Promise<Error & { code: string; outcome: string }> => {
+const failureOf = async (
+  work: Promise<unknown>,
+  boundMs = BOUND_MS,
+): Promise<Error & { code: string; outcome: string }> => {
   const begun = performance.now();
   const ended = await work.then(
     () => null,
     (error: unknown) => error as Error & { code: string; outcome: string },
   );
-  expect(performance.now() - begun).toBeLessThan(BOUND_MS);
+  expect(performance.now() - begun).toBeLessThan(boundMs);
   if (ended === null) throw new Error('expected it to fail');
   expect(ended).not.toHaveProperty('severity');
   return ended;
@@ -103,6 +106,35 @@ test('a lost session is found out long before its statement has had its time, on
   const begun = performance.now();
   await expect(pool.query('select pg_sleep(7), 1 as one')).resolves.toMatchObject({ rows: [{ one: 1 }] });
   expect(performance.now() - begun).toBeLessThan(BOUND_MS);
+  await pool.end();
+});
+
+test('a server that gives no sign to new connections either: a submit is told long before its statement has had its time', async () => {
+  const pool = createPool({ databaseUrl: proxy.through(database.url), max: 4 }); // 65 s for each statement
+  const { client } = clientThrough({ pool });
+  await client.submit('jobs', task('silent-0'));
+  await warm(pool);
+  proxy.stall();
+  // Two questions of 5 s, 5 s apart; half of the statement's time bounds it.
+  const failure = await failureOf(client.submit('jobs', task('silent-1')), 32_000);
+  expect(failure.code).toBe('DATABASE_UNAVAILABLE');
+  expect(failure.message).toMatch(
+    /^Postgres does not answer: no answer within \d+ ms\. .*(Nothing was accepted\.|submit again with the same ids)/,
+  );
+  proxy.resume();
+  await client.submit('jobs', task('silent-1'));
+  expect(await stored('silent-1')).toBe(1);
+  await client.close();
+  await pool.end();
+});
+
+test('a statement at work is waited for while the server, or somebody before it, refuses new connections', async () => {
+  const pool = createPool({ databaseUrl: proxy.through(database.url), max: 4 });
+  await warm(pool, 1);
+  proxy.refuse();
+  // Longer than three questions about it would take.
+  await expect(pool.query('select pg_sleep(22), 1 as one')).resolves.toMatchObject({ rows: [{ one: 1 }] });
+  proxy.resume();
   await pool.end();
 });
 

@@ -23,11 +23,13 @@ const FINISHES_MS = 500;
 const FINDINGS = 20;
 
 export class Downstream {
-  /** Times of its movements, by mover. */
+  /** Times of its movements, by mover, and by mover and target. */
   private readonly moves = new Map<string, number[]>();
   private readonly known = new Map<string, Known>();
   /** Effects by id. */
   readonly effects = new Map<string, number>();
+  /** Tasks that had an effect, by handler. */
+  private readonly done = new Map<string, number>();
   /** Ids of which a callback spoke. */
   readonly told = new Set<string>();
   private readonly last = new Map<string, number>();
@@ -52,6 +54,9 @@ export class Downstream {
   movedAt(mover: string): number | null {
     return this.moves.get(mover)?.at(-1) ?? null;
   }
+  doneOf(handler: string): number {
+    return this.done.get(handler) ?? 0;
+  }
   /** The first movement from then on; null: none yet. */
   firstSince(mover: string, atMs: number): number | null {
     return this.moves.get(mover)?.find((one) => one >= atMs) ?? null;
@@ -63,10 +68,9 @@ export class Downstream {
     return Math.max(...all.slice(1).map((one, i) => one - all[i]!));
   }
 
-  private moved(mover: string): void {
-    const times = this.moves.get(mover);
-    if (times === undefined) this.moves.set(mover, [performance.now()]);
-    else times.push(performance.now());
+  private moved(mover: string, targets: readonly string[] = []): void {
+    keep(this.moves, mover);
+    for (const target of new Set(targets)) keep(this.moves, `${mover} ${target}`);
   }
 
   private async serve(request: IncomingMessage): Promise<unknown> {
@@ -89,7 +93,7 @@ export class Downstream {
 
   private take(call: Call): SubmitAnswer {
     const { handler, key } = call;
-    this.moved(handler);
+    this.moved(handler, [call.target]);
     if (!this.known.has(key)) {
       this.known.set(key, { call, doneAtMs: performance.now() + FINISHES_MS });
       this.effect(call);
@@ -103,7 +107,8 @@ export class Downstream {
     for (const { id, n } of tasks) {
       const times = (this.effects.get(id) ?? 0) + 1;
       this.effects.set(id, times);
-      if (times > 1) this.find(`doubled: ${id} had ${times} effects`);
+      if (times === 1) this.done.set(handler, this.doneOf(handler) + 1);
+      else this.find(`doubled: ${id} had ${times} effects`);
       if (handler !== LANE && handler !== LANE_ACCEPTED) continue;
       const lane = `${handler} ${target}`;
       const before = this.last.get(lane) ?? -1;
@@ -116,8 +121,12 @@ export class Downstream {
   }
 
   private status(references: readonly string[]): ReferenceStatus[] {
-    const handler = this.known.get(references[0]!)?.call.handler;
-    if (handler !== undefined) this.moved(asksOf(handler));
+    const calls = references.flatMap((reference) => this.known.get(reference)?.call ?? []);
+    if (calls.length > 0)
+      this.moved(
+        asksOf(calls[0]!.handler),
+        calls.map(({ target }) => target),
+      );
     return references.map((reference) => {
       const one = this.known.get(reference);
       if (one === undefined) return { reference, status: 'lost' };
@@ -138,5 +147,11 @@ export class Downstream {
     await new Promise((resolve) => this.server.close(resolve));
   }
 }
+
+const keep = (all: Map<string, number[]>, key: string): void => {
+  const times = all.get(key);
+  if (times === undefined) all.set(key, [performance.now()]);
+  else times.push(performance.now());
+};
 
 const oks = ({ tasks }: Call): ItemResult[] => tasks.map((_, index) => ({ index, status: 'ok' }));

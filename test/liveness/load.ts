@@ -62,16 +62,14 @@ export class Load {
     this.streams.push(this.batches(each));
   }
 
-  /** Many leaders have work, until `endHerd`. */
-  startHerd(each: number): void {
+  /**
+   * Many leaders have work, until `endHerd`; none is added while so much is open: what arrives is
+   * in proportion to what the machine can do.
+   */
+  startHerd(each: number, isFull: () => boolean): void {
     this.herding = true;
-    this.streams.push(
-      this.stream(
-        HERD,
-        () => this.tasks(HERD, each, this.options.leaders * 2),
-        () => this.herding,
-      ),
-    );
+    const next = (): TaskInput[] => (isFull() ? [] : this.tasks(HERD, each, this.options.leaders * 2));
+    this.streams.push(this.stream(HERD, next, () => this.herding));
   }
   endHerd(): void {
     this.herding = false;
@@ -91,6 +89,10 @@ export class Load {
     this.acceptedAtMs = [];
   }
 
+  acceptedOf(handler: string): number {
+    return this.acked.get(handler)?.length ?? 0;
+  }
+
   get accepted(): number {
     return [...this.acked.values()].reduce((sum, ids) => sum + ids.length, 0);
   }
@@ -98,7 +100,7 @@ export class Load {
   private async stream(handler: string, next: () => TaskInput[], goesOn = () => true): Promise<void> {
     while (!this.stopping && goesOn()) {
       const tasks = next();
-      await this.untilAccepted(() => this.options.client.submit(handler, tasks));
+      if (tasks.length > 0) await this.untilAccepted(() => this.options.client.submit(handler, tasks));
       this.keep(handler, tasks);
       await sleep(EVERY_MS * (0.5 + this.random()));
     }

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HERD, MOVERS, STEADY } from './movers';
 import { countOpen, readNewest } from './openWork';
 import type { Phase } from './phases';
+import type { TargetFigures } from './targets';
+import { measureTargets } from './targets';
 import type { Fault } from './truth';
 import type { World } from './world';
 
@@ -15,6 +17,8 @@ export interface PhaseFigures {
   againMs: Record<string, number | null>;
   /** The longest of those. */
   goesOnMs: number | null;
+  /** Of single targets that had open work at its end. */
+  targets: Record<string, TargetFigures>;
   /** Longest without a movement, from the beginning of the fault until all was drained. */
   stillMs: Record<string, number>;
   /**
@@ -31,18 +35,20 @@ export interface PhaseFigures {
 const PATIENCE_MS = 180_000;
 const DRAIN_MS = 300_000;
 const STEADY_MS = 3_000;
+/** The leaders of a herd take their turns before and after those of everybody. */
+const STEADY_BESIDE_HERD_MS = 15_000;
 
 /** Until every steady mover has moved just now. */
-export const untilSteady = async (world: World): Promise<void> => {
+export const untilSteady = async (world: World, withinMs = STEADY_MS): Promise<void> => {
   const { downstream } = world;
   const begunMs = performance.now();
-  const late = () => STEADY.filter(({ name }) => performance.now() - (downstream.movedAt(name) ?? 0) > STEADY_MS);
+  const late = () => STEADY.filter(({ name }) => performance.now() - (downstream.movedAt(name) ?? 0) > withinMs);
   for (; late().length > 0; await sleep(200))
     if (performance.now() - begunMs > PATIENCE_MS)
       throw new Error(
         `Cannot begin: no call of ${late()
           .map(({ name }) => name)
-          .join(', ')} for ${STEADY_MS} ms.`,
+          .join(', ')} for ${withinMs} ms.`,
       );
 };
 
@@ -50,7 +56,7 @@ export const untilSteady = async (world: World): Promise<void> => {
 export const measure = async (phase: Phase, world: World): Promise<{ figures: PhaseFigures; fault: Fault }> => {
   const { downstream, load, crew, store, options } = world;
   await phase.prepare?.(world);
-  await untilSteady(world);
+  await untilSteady(world, phase.name === HERD ? STEADY_BESIDE_HERD_MS : STEADY_MS);
   load.forget();
   const deaths = crew.deaths;
   const fromMs = performance.now();
@@ -64,6 +70,8 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
   );
   const moving = phase.name === HERD ? MOVERS : STEADY;
   const first = (name: string): number | null => downstream.firstSince(name, toMs);
+  const targets = measureTargets(world, moving, upTo, toMs, DRAIN_MS);
+  targets.catch(() => undefined); // told below
   while (moving.some(({ name }) => first(name) === null) && performance.now() - toMs < PATIENCE_MS) await sleep(50);
   const againMs = Object.fromEntries(moving.map(({ name }) => [name, since(first(name), toMs)]));
   const all = Object.values(againMs);
@@ -75,6 +83,7 @@ export const measure = async (phase: Phase, world: World): Promise<{ figures: Ph
     faultMs: Math.round(toMs - fromMs),
     againMs,
     goesOnMs: all.includes(null) ? null : Math.max(...(all as number[])),
+    targets: await targets,
     stillMs: Object.fromEntries(
       moving.map(({ name }) => [name, Math.round(downstream.longestStill(name, fromMs, endMs))]),
     ),

@@ -32,6 +32,31 @@ order by h.name, x.kind, x.since`);
   return rows;
 };
 
+/** A target with something to do, and who leads it. */
+export interface Owing {
+  handler: string;
+  kind: 'call' | 'ask';
+  target: string;
+  leader: string;
+  leaderId: number;
+}
+
+/** Of tasks up to this one. A batch of unknown outcome counts: nothing here parks one. */
+export const readOwing = async (db: pg.Pool, upTo: number): Promise<Owing[]> => {
+  const { rows } = await db.query<Owing>(
+    `
+select distinct h.name as handler, x.kind, g.key as target, l.name as leader, l.id as "leaderId"
+from (
+  select q.target_id, 'call' as kind from queue q where q.seq <= $1
+  union all select q.target_id, 'call' from lane_queue q where q.seq <= $1
+  union all select d.target_id, 'call' from delayed d where d.seq <= $1
+  union all select b.target_id, case when b.reference is null then 'call' else 'ask' end from batch b where b.state in (1, 3) and b.members[1] <= $1
+) x join target g on g.id = x.target_id join handler h on h.id = g.handler_id join leader l on l.id = g.leader_id`,
+    [upTo],
+  );
+  return rows;
+};
+
 /** The newest task so far. */
 export const readNewest = async (db: pg.Pool): Promise<number> =>
   Number((await db.query<{ seq: string | null }>('select max(seq) as seq from task')).rows[0]!.seq ?? 0);

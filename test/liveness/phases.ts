@@ -70,11 +70,16 @@ const starved = ({ busy, busyMs }: FaultSettings): Phase => ({
 });
 
 const HERD_BATCH = 40;
+/**
+ * Open tasks of the herd at which no more are added, for each leader. Its turns queue before those
+ * of everybody: above what the machine can do, nothing would be steady.
+ */
+const HERD_OPEN = 2;
 
 const herd = ({ herdMs }: FaultSettings): Phase => ({
   name: 'herd',
-  prepare: async ({ load, options }) => {
-    load.startHerd(HERD_BATCH);
+  prepare: async ({ load, downstream, options }) => {
+    load.startHerd(HERD_BATCH, () => load.acceptedOf(HERD) - downstream.doneOf(HERD) >= HERD_OPEN * options.leaders);
     options.log(`  ${options.leaders} leaders work for ${herdMs} ms`);
     await sleep(herdMs);
   },

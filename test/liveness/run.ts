@@ -109,11 +109,16 @@ interface Found {
 /** What must hold, and did not. */
 export const failuresOf = ({ phases, truth, balance, verification, deaths }: Found, withinMs: number): string[] => {
   const failures: string[] = [];
-  for (const { phase, againMs, submits, drainedMs } of phases) {
+  for (const { phase, againMs, targets, submits, drainedMs } of phases) {
     for (const [mover, ms] of Object.entries(againMs))
       if (ms === null || ms > withinMs)
         failures.push(
           `${phase}: ${mover} went on ${ms === null ? 'not at all' : `after ${ms} ms`}, expected within ${withinMs} ms`,
+        );
+    for (const [mover, { stillMs, target }] of Object.entries(targets))
+      if (stillMs !== null && stillMs > withinMs)
+        failures.push(
+          `${phase}: target ${target} of ${mover} had open work and did not move for ${stillMs} ms after it, expected ${withinMs} ms at most`,
         );
     if (submits.againMs === null || submits.againMs > withinMs)
       failures.push(

@@ -4,7 +4,7 @@ import { choosePorts } from '../../workers/embedded/ports';
 import { localUrl, PollWatch } from '../../workers/metrics/pollWatch';
 import type { PollCounts } from '../../workers/metrics/polls';
 import { PollState, readPollCounts } from '../../workers/metrics/polls';
-import { POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
+import { POLL_BROKEN_MS, POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
 import { eventually } from '../helpers/eventually';
 import { prebuiltBundle } from '../helpers/prebuilt';
 
@@ -46,9 +46,62 @@ describe('by its counters a poll', () => {
   test('that stays open for longer than a server keeps it hangs', () => {
     expect(state.trouble(1_000 + POLL_HANGS_MS - 1)).toBeNull();
     expect(state.trouble(1_000 + POLL_HANGS_MS)).toMatchObject({ sinceMs: 1_000, text: expect.stringMatching(/hang/) });
-    // Half-open connections are given up by the SDK and opened anew: that is no answer.
-    state.see(counts({ started: 4, returned: 2 }), 46_000);
+    // Its client gives it up after 70 s and begins another: that is no answer.
+    state.see(counts({ started: 3, returned: 1 }), 71_000);
     expect(state.trouble(1_000 + POLL_HANGS_MS)).not.toBeNull();
+  });
+
+  test('that is cut off has a successor with a minute of its own, a few times', () => {
+    state.see(counts({ started: 4, returned: 2 }), 46_000);
+    expect(state.trouble(46_000 + POLL_HANGS_MS - 1)).toBeNull();
+    expect(state.trouble(46_000 + POLL_HANGS_MS)).toMatchObject({
+      sinceMs: 46_000,
+      text: expect.stringMatching(/hang: none was answered for 120 s/),
+    });
+    // A way that cuts each after 45 s never brings an answer.
+    for (let i = 2; i <= 20; i++) state.see(counts({ started: 2 + 2 * i, returned: 2 * i }), 1_000 + i * 45_000);
+    expect(state.trouble(POLL_BROKEN_MS + POLL_HANGS_MS + 1_000)).not.toBeNull();
+  });
+
+  test('of several that hang is told, although they are given up in turns', () => {
+    for (let i = 1; i <= 40; i++) state.see(counts({ started: 2 + i, returned: i }), 1_000 + i * 35_000);
+    expect(state.trouble(POLL_BROKEN_MS + POLL_HANGS_MS + 1_000)).not.toBeNull();
+  });
+
+  describe('of a server that was stopped for two minutes', () => {
+    // As read from a real worker, by seconds: stopped at 9, back at 129. Keepalives cut it off
+    // twice; the third reaches the server when it is back, and its client's 70 s end before the
+    // server's minute.
+    const AWAY = [14, 19, 24, 29, 34, 39, 44, 49, 54, 59, 64, 69, 74, 79, 84, 89, 94, 99, 104, 109, 114, 119, 124];
+    const see = (s: number, returned: number): void => {
+      const awayAt = AWAY.filter((at) => at >= 19 && at <= s).at(-1);
+      state.see(
+        counts({ started: returned + 1, returned }),
+        s * 1_000,
+        awayAt === undefined ? undefined : awayAt * 1_000,
+      );
+    };
+    beforeEach(() => {
+      state = new PollState('q', 'activities', 0);
+      for (let s = 1; s <= 169; s++) {
+        see(s, s < 56 ? 0 : s < 101 ? 1 : s < 169 ? 2 : 3);
+        expect(state.trouble(s * 1_000)).toBeNull();
+      }
+    });
+
+    test('nothing is said while its successor has its time, and nothing after its answer', () => {
+      for (let s = 170; s <= 229; s++) {
+        see(s, 3);
+        expect(state.trouble(s * 1_000)).toBeNull();
+      }
+      state.see(counts({ started: 5, returned: 4, answered: 1 }), 229_000, 124_000);
+      expect(state.trouble(289_000)).toBeNull();
+    });
+
+    test('it is told to hang when it has had it', () => {
+      see(239, 4); // given up once more
+      expect(state.trouble(169_000 + POLL_HANGS_MS)).toMatchObject({ sinceMs: 169_000 });
+    });
   });
 
   test('that is cut on its way while it waits is not refused: the next one is open', () => {

@@ -1,7 +1,7 @@
 import type { Pool } from '../../postgres/pool';
 import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
-import { DATABASE_SILENT_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
+import { DATABASE_SILENT_MS, POLL_AWAY_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import type { PollWatch } from './pollWatch';
 import { SinceError } from './pollWatch';
 
@@ -66,7 +66,11 @@ export class Health {
     });
     this.parts = [database, turns];
     if (askTemporal !== undefined)
-      this.parts.push(new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal));
+      this.parts.push(
+        new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal, (forMs) => {
+          if (forMs >= POLL_AWAY_MS) polls?.sayAway();
+        }),
+      );
     if (checkWorkers !== undefined) this.parts.push(new Part('workers', 0, async () => checkWorkers()));
     if (polls !== undefined) this.parts.push(new Part('polls', 0, () => polls.check()));
     this.timer = setInterval(() => void this.check(), EVERY_MS);
@@ -126,6 +130,8 @@ class Part {
     readonly name: PartHealth['part'],
     private readonly patienceMs: number,
     private readonly ask: () => Promise<unknown>,
+    /** Told of each question that fails, and for how long they have. */
+    private readonly onSilence: (forMs: number) => void = () => undefined,
   ) {}
 
   async check(): Promise<void> {
@@ -137,6 +143,7 @@ class Part {
     } catch (error) {
       this.failingSince ??= error instanceof SinceError ? error.since : new Date();
       this.error = error instanceof Error ? error.message : String(error);
+      this.onSilence(this.silentMs());
     }
   }
 

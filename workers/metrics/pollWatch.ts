@@ -18,8 +18,16 @@ export class SinceError extends Error {
  */
 export class PollWatch {
   private readonly states = new Map<string, PollState>();
+  private awayAt = -Infinity;
 
   constructor(private readonly url: string) {}
+
+  /**
+   * The server gives no answer to other questions either: polls have their time from its return on.
+   */
+  sayAway(): void {
+    this.awayAt = performance.now();
+  }
 
   /**
    * Reads the counters; throws `SinceError` if some polls do not come back, or bring only failures.
@@ -31,7 +39,7 @@ export class PollWatch {
       const key = `${counts.kind} ${counts.queue}`;
       const state = this.states.get(key) ?? new PollState(counts.queue, counts.kind, now);
       this.states.set(key, state);
-      state.see(counts, now);
+      state.see(counts, now, this.awayAt);
     }
     const troubles = [...this.states.values()].map((state) => state.trouble(now)).filter((found) => found !== null);
     const [oldest] = troubles.sort((a, b) => a.sinceMs - b.sinceMs);

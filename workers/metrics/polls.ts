@@ -1,4 +1,10 @@
-import { POLL_HANGS_MS, POLL_REFUSED_MS } from '../../workflows/planning/liveness';
+import {
+  POLL_BROKEN_MS,
+  POLL_HANGS_MS,
+  POLL_MS,
+  POLL_REFUSED_MS,
+  POLL_RETRY_MS,
+} from '../../workflows/planning/liveness';
 
 /**
  * Whether the polls of a worker come back, decided from the SDK's own counters. Pure: readings and
@@ -79,10 +85,16 @@ export class PollState {
   private last: PollCounts | null = null;
   /** The last answer, or since when a poll has been open after a time without any. */
   private answeredAt: number;
+  /**
+   * From when on the server has had its time to answer: then, or since the open poll took the place
+   * of one that was cut off on its way.
+   */
+  private begunAt: number;
   /** The first poll since the last answer that came back without one. */
   private refusedAt: number | null = null;
   private failingAt: number | null = null;
   private failedAt = -Infinity;
+  private awayAt = -Infinity;
 
   constructor(
     readonly queue: string,
@@ -90,18 +102,36 @@ export class PollState {
     now: number,
   ) {
     this.answeredAt = now;
+    this.begunAt = now;
   }
 
-  see(counts: PollCounts, now: number): void {
+  /** `awayAt`: when the server was last found away, by another question than a poll. */
+  see(counts: PollCounts, now: number, awayAt = -Infinity): void {
     const before = this.last ?? { ...counts, started: 0, returned: 0, answered: 0, tasksFailed: 0, tasksEnded: 0 };
     const wasOpen = this.isOpen();
     this.last = counts;
+    this.awayAt = awayAt;
     if (counts.answered > before.answered) {
-      this.answeredAt = now;
+      this.answeredAt = this.begunAt = now;
       this.refusedAt = null;
-    } else if (counts.returned > before.returned) this.refusedAt ??= now;
-    else if (!wasOpen && this.isOpen() && this.refusedAt === null) this.answeredAt = now; // all its slots were taken until now
+    } else if (counts.returned > before.returned) {
+      this.refusedAt ??= now;
+      if (this.wasCutOff(now)) this.begunAt = now;
+    } else if (!this.isOpen() && this.wasCutOff(now)) {
+      this.begunAt = now;
+    } else if (!wasOpen && this.isOpen() && this.refusedAt === null) this.answeredAt = this.begunAt = now; // all its slots were taken until now
     this.seeTasks(counts.tasksFailed - before.tasksFailed, counts.tasksEnded - before.tasksEnded, now);
+  }
+
+  /**
+   * A poll that came back without an answer before its minute was over was cut off, and its
+   * successor has a minute of its own. Later it was given up by its client, after 70 s, and hangs,
+   * unless the server was away when it began. Several that hang are given up in turns, which looks
+   * like cuts: so these are believed for a while only.
+   */
+  private wasCutOff(now: number): boolean {
+    const isEarly = now - this.begunAt < POLL_MS || this.awayAt > this.begunAt;
+    return isEarly && now - Math.max(this.answeredAt, this.awayAt) < POLL_BROKEN_MS;
   }
 
   /** Those that are not reported do not count as ended. */
@@ -124,9 +154,12 @@ export class PollState {
         sinceMs: this.refusedAt,
         text: `${what} are refused, or find no server: none was answered for ${seconds(now - this.answeredAt)}`,
       };
-    if (this.isOpen() && now - this.answeredAt >= POLL_HANGS_MS)
+    // A server that was away begins with those polls that reach it when it is back, and they come
+    // back in their own time.
+    const dueFrom = Math.max(this.begunAt, this.awayAt + POLL_RETRY_MS);
+    if (this.isOpen() && now - dueFrom >= POLL_HANGS_MS)
       return {
-        sinceMs: this.answeredAt,
+        sinceMs: dueFrom,
         text: `${what} hang: none was answered for ${seconds(now - this.answeredAt)}, and a server answers each within a minute`,
       };
     if (this.failingAt !== null && now - this.failingAt >= POLL_REFUSED_MS)

@@ -25,7 +25,21 @@ export const STANDING_MS = 60_000;
  * A long poll comes back within a minute, with work or without. An open one without an answer for
  * this much longer hangs.
  */
+export const POLL_MS = 60_000;
 export const POLL_HANGS_MS = 75_000;
+
+/**
+ * Polls that are cut off on their way, again and again, do not hang; but without any answer for so
+ * long they count as if they did.
+ */
+export const POLL_BROKEN_MS = 180_000;
+
+/**
+ * Temporal gave no answer to other questions for so long: its polls' time begins when it is back,
+ * and the SDK has begun new ones within the second.
+ */
+export const POLL_AWAY_MS = 10_000;
+export const POLL_RETRY_MS = 15_000;
 
 /**
  * Polls that were refused, or workflow tasks that failed, for so long, and none in between that

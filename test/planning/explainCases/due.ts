@@ -153,10 +153,32 @@ export const DUE_CASES: Case[] = [
   ],
   [
     'other leaders have the calls',
-    { ...due, leader: { blocked: true, wakeInMs: 9_000, heldBy: 'calls in flight of other leaders' } },
+    {
+      ...due,
+      leader: { blocked: true, wakeInMs: 9_000, heldBy: 'calls in flight of other leaders' },
+      handler: { slotsTaken: 9 },
+    },
     'slot',
     null,
     /at their limit/,
+  ],
+  [
+    'calls have ended since, and nobody told the leader',
+    { ...due, leader: { ...due.leader, heldBy: 'calls in flight' }, handler: { slotsTaken: 3 } },
+    'slot',
+    null,
+    /^Its batch is due, but leader "0" found no free call of handler "orders" when it looked last \(3 of 8 are in flight now\); it looks again when it hears that calls of its own have ended\.$/,
+  ],
+  [
+    "others' calls have ended since",
+    {
+      ...due,
+      leader: { state: 'waiting', blocked: true, wakeInMs: 9_000, heldBy: 'calls in flight of other leaders' },
+      handler: { slotsTaken: 3 },
+    },
+    'slot',
+    9_000,
+    /\(3 of 8 are in flight now\); it looks again within 9000 ms\.$/,
   ],
   [
     'handler at its weight',

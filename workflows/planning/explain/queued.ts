@@ -1,3 +1,4 @@
+import { OWN_CALLS } from '../grouping/next';
 import type { ExplainFacts, QueuedPart, Reason } from './facts';
 import { waitForLeader } from './leader';
 import { standsStill } from './standing';
@@ -75,7 +76,8 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
  * Due, but its calls or weight in flight are at a limit. Null: there is room, or nobody is there
  * who knows.
  */
-const waitForRoom = ({ handler, target, leader }: ExplainFacts, behind: string): Reason | null => {
+const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
+  const { handler, target, leader } = facts;
   if (!handler.served || leader.state === 'idle' || (leader.expiresInMs ?? 0) <= 0 || standsStill(leader)) return null;
   const heavy = handler.weightPerTarget !== null && target.weight > 0 && target.inFlight < handler.perTarget;
   if (target.busy && heavy)
@@ -102,11 +104,32 @@ const waitForRoom = ({ handler, target, leader }: ExplainFacts, behind: string):
       inMs: leader.wakeInMs,
       text: `Its batch is due${behind}, but the rate limit of handler "${handler.name}" lets nothing start for ${span(leader.wakeInMs)}.`,
     };
-  if (leader.heldBy?.startsWith('calls in flight') === true)
+  return leader.heldBy?.startsWith('calls in flight') === true ? waitForCalls(facts, leader.heldBy, behind) : null;
+};
+
+/**
+ * Its leader found no free call when it looked last. Some may have ended since: then what it waits
+ * for is its next look.
+ */
+const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind: string): Reason => {
+  const { name, slotsTaken, perHandler } = handler;
+  if (slotsTaken >= perHandler)
     return {
       waitsFor: 'slot',
       inMs: null,
-      text: `Its batch is due${behind}, but the calls in flight of handler "${handler.name}" are at their limit (${handler.slotsTaken} of ${handler.perHandler}); it goes when one has ended.`,
+      text: `Its batch is due${behind}, but the calls in flight of handler "${name}" are at their limit (${slotsTaken} of ${perHandler}); it goes when one has ended.`,
     };
-  return null;
+  const found = `Its batch is due${behind}, but leader "${leader.name}" found no free call of handler "${name}" when it looked last`;
+  const now = `${slotsTaken} of ${perHandler} are in flight now`;
+  return heldBy === OWN_CALLS || leader.wakeInMs === null
+    ? {
+        waitsFor: 'slot',
+        inMs: null,
+        text: `${found} (${now}); it looks again when it hears that calls of its own have ended.`,
+      }
+    : {
+        waitsFor: 'slot',
+        inMs: Math.max(0, leader.wakeInMs),
+        text: `${found} (${now}); it looks again within ${span(Math.max(0, leader.wakeInMs))}.`,
+      };
 };

@@ -13,6 +13,7 @@ const BLOCKED_LOOK_MS = 10_000;
  */
 const UNSERVED_LOOK_MS = { first: 2_000, most: 60_000 };
 export const UNSERVED = 'no node holds its partition';
+export const OWN_CALLS = 'calls in flight';
 
 /** What a leader does after a turn. */
 export interface Next {
@@ -96,7 +97,7 @@ export const decideNext = (
       blocked: false,
       again: false,
       wantsSlots: false,
-      heldBy: 'calls in flight',
+      heldBy: OWN_CALLS,
     };
   return { ...waiting(BLOCKED_LOOK_MS, true, 'calls in flight of other leaders'), wantsSlots: true };
 };
