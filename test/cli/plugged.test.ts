@@ -151,9 +151,9 @@ test('muster worker bundles anew and says so, reads what they wrote, and calls i
   const worker = await world.worker();
   expect(worker.stderr()).toContain('bundling the workflows with the converters and interceptors of the config');
   const file = world.write('orders.ndjson', [order('first', 'se')]);
-  const { code, stderr } = await world.run(`submit orders --file ${file} --wait`);
+  const { code, stderr } = await world.run(`submit orders --file ${file} --wait --timeout 60s`);
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  await world.run('submit orders --file - --wait', `${JSON.stringify(order('fifth', 'is'))}\n`);
+  await world.run('submit orders --file - --wait --timeout 60s', `${JSON.stringify(order('fifth', 'is'))}\n`);
   await expectAllEncrypted();
   expect(seen()).toEqual(expect.arrayContaining(['activity claimBatches', 'activity submitBatches']));
   await worker.says(/"msg":"intercepted"/);
@@ -211,18 +211,24 @@ test('startWorker of muster/worker serves within this process with codec and int
     log: 'silent',
     shutdownGraceMs: 5_000,
   });
-  // Written with the codec; the run of a worker without it would fail, and be followed by one in
-  // the clear.
-  const earlier = new Set((await leaderRuns()).map(({ runId }) => runId));
-  const sent = await world.run('submit orders --file - --wait', `${JSON.stringify(order('sixth', 'se'))}\n`);
-  expect(sent).toMatchObject({ code: 0 });
-  for (const { input, status } of (await leaderRuns()).filter(({ runId }) => !earlier.has(runId)))
-    expect([encodingOf(input), status]).toEqual(['binary/encrypted', expect.not.stringContaining('FAILED')]);
-  expect(calls).toEqual(expect.arrayContaining(['activity claimBatches', 'activity submitBatches']));
-  // A task of somebody without the codec: its run ends, and the sweeper of this worker begins the
-  // next, with its interceptors.
-  await world.ended('orders', order('seventh', 'no'));
-  expect(calls).toContain('client leader');
-  await worker.stop();
+  try {
+    // Written with the codec; the run of a worker without it would fail, and be followed by one in
+    // the clear.
+    const earlier = new Set((await leaderRuns()).map(({ runId }) => runId));
+    const sent = await world.run(
+      'submit orders --file - --wait --timeout 60s',
+      `${JSON.stringify(order('sixth', 'se'))}\n`,
+    );
+    expect(sent).toMatchObject({ code: 0 });
+    for (const { input, status } of (await leaderRuns()).filter(({ runId }) => !earlier.has(runId)))
+      expect([encodingOf(input), status]).toEqual(['binary/encrypted', expect.not.stringContaining('FAILED')]);
+    expect(calls).toEqual(expect.arrayContaining(['activity claimBatches', 'activity submitBatches']));
+    // A task of somebody without the codec: its run ends, and the sweeper of this worker begins the
+    // next, with its interceptors.
+    await world.ended('orders', order('seventh', 'no'));
+    expect(calls).toContain('client leader');
+  } finally {
+    await worker.stop();
+  }
   await worker.ended;
 });
