@@ -73,6 +73,56 @@ export const embedded = async (): Promise<void> => {
 };
 `;
 
+/**
+ * A program of the user's own with a worker in it: everything that can be plugged in, bundled
+ * there, beside a running `muster dev`.
+ */
+const SERVING = `
+import { readFileSync } from 'node:fs';
+import { createClient, defineHandler } from 'muster';
+import { startWorker } from 'muster/worker';
+const handlers = [defineHandler({
+  name: 'mine', target: () => 'one', limits: { maxItems: 10 }, linger: { lingerMs: 50 },
+  submit: async ({ tasks }) => ({ results: tasks.map(({ id, payload }) => ({ id, status: 'ok', result: payload + 1 })) }),
+})];
+const { databaseUrl, temporal: { address } } = JSON.parse(readFileSync('.muster/dev.json', 'utf8'));
+const turn = (payloads) => payloads.map((one) => ({ metadata: { ...one.metadata, turned: Buffer.from('1') }, data: Buffer.from(one.data).reverse() }));
+const back = (payloads) => payloads.map((one) => { if (!one.metadata.turned) throw new Error('not turned'); return { metadata: one.metadata, data: Buffer.from(one.data).reverse() }; });
+const dataConverter = { payloadCodecs: [{ encode: async (payloads) => turn(payloads), decode: async (payloads) => back(payloads) }] };
+const seen = new Set();
+const worker = await startWorker({
+  databaseUrl, prefix: 'own', handlers, log: 'fatal', shutdownGraceMs: 5000,
+  temporal: { address, dataConverter, interceptors: {
+    activity: [({ info }) => ({ inbound: { execute: (input, next) => (seen.add(info.activityType), next(input)) } })],
+    workflowModules: ['./signs.ts'],
+  } },
+});
+const client = createClient({ databaseUrl, prefix: 'own', handlers, temporal: { address, dataConverter } });
+await client.submit('mine', { id: 'own-1', payload: 41 });
+const [end] = await client.waitFor(['own-1'], { timeoutMs: 60000 });
+const temporal = await client.temporal();
+const types = [];
+for await (const { type, status, workflowId, runId } of temporal.workflow.list({ query: "WorkflowId STARTS_WITH 'own/leader/'" })) {
+  const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+  const activity = events.find((event) => event.activityTaskScheduledEventAttributes);
+  types.push([type, status.name, Object.keys(activity.activityTaskScheduledEventAttributes.header?.fields ?? {})]);
+}
+await client.close();
+await worker.stop();
+console.log(JSON.stringify({ end: [end.state, end.result], types, seen: [...seen] }));
+`;
+/**
+ * Bundled with the workflows when the worker starts, in TypeScript: it writes a header on every
+ * activity.
+ */
+const SIGNS = `
+import type { WorkflowInterceptors } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
+export const interceptors = (): WorkflowInterceptors => ({
+  outbound: [{ scheduleActivity: (input, next) => next({ ...input, headers: { ...input.headers, [workflowInfo().workflowType]: { metadata: {}, data: new Uint8Array([1]) } } }) }],
+});
+`;
+
 const run = promisify(execFile);
 let folder: string;
 beforeAll(async () => {
@@ -131,7 +181,7 @@ test('muster/worker can be required and imported, and says what is wrong', async
   expect(imported.stdout).toBe(required.stdout);
 });
 
-test('muster dev, submit, the result', async () => {
+test('muster dev, submit, the result; and a worker within a program of its own, with a codec and interceptors', async () => {
   const bin = path.join(folder, 'node_modules', 'muster', 'bin', 'muster.js');
   const dev = startCli(['dev', '--json'], { cwd: folder, bin });
   await dev.says(/"ready":true/);
@@ -141,6 +191,14 @@ test('muster dev, submit, the result', async () => {
   expect(sent.lines()[0]).toMatchObject({ id: 'first', state: 'succeeded', result: { double: 42 } });
   const { stdout } = await run('npx', ['--no', 'muster', 'task', 'first', '--json'], { cwd: folder });
   expect(JSON.parse(stdout)).toMatchObject({ state: 'succeeded' });
+  writeFileSync(path.join(folder, 'serving.mjs'), SERVING);
+  writeFileSync(path.join(folder, 'signs.ts'), SIGNS);
+  const served = await run(process.execPath, ['serving.mjs'], { cwd: folder });
+  expect(JSON.parse(served.stdout)).toEqual({
+    end: ['succeeded', 42],
+    types: [['leader', 'COMPLETED', ['leader']]],
+    seen: expect.arrayContaining(['claimBatches', 'submitBatches']),
+  });
   dev.child.kill('SIGINT');
   expect(await dev.exit).toBe(0);
 });

@@ -127,9 +127,11 @@ test('the same of a queuer', async () => {
   expect((await client.status('items'))[0]!.standing).toEqual([]);
   expect(await broken()).toContain('a woken queuer takes a turn');
   await eventually(async () => (await gauge('queuer')) === 1, { everyMs: 300 });
-  await eventually(async () =>
-    /Queuer 0 stands still: .*failed last with: planted/.test((await client.explain(id)).text),
-  );
+  const text = await eventually(async () => {
+    const explained = (await client.explain(id)).text;
+    return /Queuer 0 stands still: .*failed last with: planted/.test(explained) && explained;
+  });
+  expect(text).toContain(`temporal workflow terminate --workflow-id "${prefix}/queuer/0"`);
 });
 
 test('a queuer is named beside many leaders that have stood for longer', async () => {

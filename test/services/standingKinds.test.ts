@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { defineHandler } from '../../handlers';
 import type { HandlerOptions } from '../../handlers/types';
 import { dueExecutions } from '../../postgres/executions/execution';
@@ -5,6 +6,9 @@ import type { Standing } from '../../workflows/contracts/handler';
 import type { MetricsServer } from '../../workers/metrics/server';
 import { startMetrics } from '../../workers/metrics/server';
 import { STANDING_MS } from '../../workflows/planning/liveness';
+import { runCli } from '../cli/process';
+import { makeFolder } from '../cli/world';
+import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -40,6 +44,7 @@ const told = defineHandler<Job>({ ...plain, name: 'told' });
 const spread = defineHandler<Job>({ ...plain, name: 'spread', affinity: { partitions: 2 } });
 const handlers = [accepted, told, spread];
 
+const folder = makeFolder();
 let muster: TestMuster;
 let metrics: MetricsServer;
 let standIn: TestNode;
@@ -72,11 +77,28 @@ afterAll(async () => {
   await metrics.stop();
   await standIn?.stop();
   await muster.stop();
+  rmSync(folder, { recursive: true });
 });
 
 const text = async (path: string): Promise<string> => (await fetch(`${metrics.url}${path}`)).text();
-const gauge = async (kind: string): Promise<number> =>
-  Number(new RegExp(`^muster_standing\\{kind="${kind}"\\} (\\d+)`, 'm').exec(await text('/metrics'))![1]);
+const gauge = async (name: string, kind: string): Promise<number> =>
+  Number(new RegExp(`^${name}\\{kind="${kind}"\\} ([\\d.]+)`, 'm').exec(await text('/metrics'))![1]);
+/** What /healthz says of the workflows; nothing: they are healthy. */
+const whatStands = async (): Promise<string[]> => {
+  const { parts } = JSON.parse(await text('/healthz')) as {
+    parts: { part: string; healthy: boolean; error: string }[];
+  };
+  return parts.filter(({ part, healthy }) => part === 'turns' && !healthy).map(({ error }) => error);
+};
+/** What `muster status` prints of the handler. */
+const printed = async (handler: string): Promise<string> => {
+  const env = {
+    MUSTER_DATABASE_URL: muster.database.url,
+    TEMPORAL_ADDRESS: temporalAddress(),
+    MUSTER_PREFIX: muster.prefix,
+  };
+  return (await runCli(['status', handler], { cwd: folder, env })).stdout;
+};
 const broken = async (): Promise<string[]> =>
   (await muster.client.verify()).checks.filter(({ violations }) => violations.length > 0).map(({ name }) => name);
 const standing = async (handler: string, kind: string): Promise<Standing | undefined> =>
@@ -114,8 +136,11 @@ const KINDS = [
 test.each(KINDS)(
   'a %s that stands still is told of by everything that looks, and not before its time',
   async (kind, handler, invariant, task, workflow) => {
+    for (const age of Object.values(AGE)) await age(0);
     await looked();
+    await query('update leader set woken_at = null'); // of the one without a worker, which would be told first
     await AGE[kind]!(STANDING_MS - 15_000);
+    expect((await whatStands()).filter((line) => line.includes(kind))).toEqual([]);
     expect(await standing(handler, kind)).toBeUndefined();
     expect(await broken()).not.toContain(invariant);
 
@@ -124,8 +149,14 @@ test.each(KINDS)(
     expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}${workflow}`));
     expect(found.ms).toBeGreaterThan(STANDING_MS);
     expect(await broken()).toContain(invariant);
-    await eventually(async () => (await gauge(kind)) === 1, { everyMs: 300 });
-    expect(await text('/healthz')).toMatch(/"part":"turns","healthy":false/);
+    await eventually(async () => (await gauge('muster_standing', kind)) === 1, { everyMs: 300 });
+    expect(await gauge('muster_oldest_standing_seconds', kind)).toBeGreaterThan(STANDING_MS / 1_000);
+    expect(await whatStands()).toEqual([
+      expect.stringMatching(new RegExp(`^${kind}.* has had overdue work for \\d+ s`)),
+    ]);
+    expect(await printed(handler)).toMatch(
+      new RegExp(`STANDS STILL: (the )?${kind} .*workflow ${muster.prefix}${workflow}`),
+    );
     const explained =
       task === null
         ? (await muster.client.execution(executionId).status()).message!

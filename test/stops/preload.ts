@@ -14,6 +14,11 @@ export interface Overrides {
   isolateMs?: number;
   /** Every leader runs for ever. */
   endless?: boolean;
+  /**
+   * Every leader begins in the cancellation scope of another run, as in a process whose workflow
+   * code was cut off before.
+   */
+  foreignScope?: boolean;
   workflowTaskTimeoutMs?: number;
   workflowTasksAtOnce?: number;
   /** The sweeper wakes in every round whatever stays due. */
@@ -29,12 +34,23 @@ export const overriding = (overrides: Overrides): Record<string, string> => ({
 });
 
 const LEADER = /async function leader\(input\) \{/;
-const endlessly = (code: string): string => {
+const FOREIGN =
+  '$& return workflow_1.CancellationScope.cancellable(() => leaderOfItsOwn(input)); } async function leaderOfItsOwn(input) {';
+/** The bundle with a leader that does this first. */
+const withLeader = (file: string, begins: string): { code: string } => {
+  const code = readFileSync(file, 'utf8');
   if (!LEADER.test(code)) throw new Error('the bundle has no leader that could be changed');
-  return code.replace(LEADER, '$& for (;;);');
+  return { code: code.replace(LEADER, begins) };
 };
 
-const override = ({ isolateMs, endless, workflowTaskTimeoutMs, workflowTasksAtOnce, impatient }: Overrides): void => {
+const override = ({
+  isolateMs,
+  endless,
+  foreignScope,
+  workflowTaskTimeoutMs,
+  workflowTasksAtOnce,
+  impatient,
+}: Overrides): void => {
   const create = Worker.create.bind(Worker);
   Worker.create = (options: WorkerOptions): Promise<Worker> => {
     const { workflowBundle } = options;
@@ -42,7 +58,10 @@ const override = ({ isolateMs, endless, workflowTaskTimeoutMs, workflowTasksAtOn
     return create({
       ...options,
       ...(runsWorkflows && endless === true
-        ? { workflowBundle: { code: endlessly(readFileSync(workflowBundle.codePath, 'utf8')) } }
+        ? { workflowBundle: withLeader(workflowBundle.codePath, '$& for (;;);') }
+        : {}),
+      ...(runsWorkflows && foreignScope === true
+        ? { workflowBundle: withLeader(workflowBundle.codePath, FOREIGN) }
         : {}),
       ...(runsWorkflows && workflowTasksAtOnce !== undefined
         ? { maxConcurrentWorkflowTaskExecutions: workflowTasksAtOnce }

@@ -21,13 +21,15 @@ import { CONFIG, runStops } from './run';
 
 let database: TestDatabase;
 let other: TestDatabase;
+let third: TestDatabase;
 beforeAll(async () => {
-  [database, other] = await Promise.all([createDatabase(), createDatabase()]);
+  [database, other, third] = await Promise.all([createDatabase(), createDatabase(), createDatabase()]);
 });
 afterAll(async () => {
   killLeftovers();
   await database.drop();
   await other.drop();
+  await third.drop();
 });
 const prefix = (): string => `stops-${randomBytes(4).toString('hex')}`;
 
@@ -94,6 +96,37 @@ test('a process whose workflow code is cut off says so in one fatal line and end
     expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/),
   ]);
   expect(worker.stderr()).toMatch(/Error: Cannot run workflows in this process any more: .*Start it again/);
+  await load.close();
+});
+
+test('a process whose runs begin in the scope of another run says so, and ends with exit code 1; another worker goes on with them', async () => {
+  const own = { databaseUrl: third.url, address: temporalAddress(), prefix: prefix(), rate: 0 };
+  const load = new Load(own);
+  const env = { MUSTER_DATABASE_URL: own.databaseUrl, TEMPORAL_ADDRESS: own.address, MUSTER_PREFIX: own.prefix };
+  const start = (more: Record<string, string>) =>
+    startCli(['worker', '--config', CONFIG, '--shutdown-grace', '1s'], {
+      cwd: process.cwd(),
+      env: { ...env, ...more },
+    });
+  const poisoned = start(overriding({ foreignScope: true }));
+  await poisoned.says(/"msg":"ready"/);
+  const ids = await load.probe([0, 1, 2]);
+  await poisoned.says(/"level":60/);
+  const healthy = start({});
+  expect(await poisoned.exit).toBe(1);
+  expect(poisoned.stderr()).toContain(FOREIGN_SCOPE);
+  const fatal = poisoned
+    .stderr()
+    .split('\n')
+    .filter((line) => line.includes('"level":60'));
+  expect(fatal).toEqual([
+    expect.stringMatching(/Cannot run workflows in this process any more.*It drains, and ends with exit code 1/),
+  ]);
+  await healthy.says(/"msg":"ready"/);
+  expect(await load.succeeded(ids)).not.toBeNull();
+  expect(healthy.stderr()).not.toContain(FOREIGN_SCOPE);
+  healthy.child.kill('SIGTERM');
+  expect(await healthy.exit).toBe(0);
   await load.close();
 });
 

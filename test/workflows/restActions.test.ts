@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineHandler } from '../../handlers';
-import { leaderWorkflowId, notifierWorkflowId } from '../../workflows/naming';
+import { leaderWorkflowId, monitorWorkflowId, notifierWorkflowId } from '../../workflows/naming';
+import { createClient } from '../../client';
+import { anotherNode } from '../helpers/anotherNode';
+import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -10,8 +13,8 @@ import { actionsOf } from './histories';
 
 /**
  * Temporal actions, counted from the histories of a real server and printed, with bounds: a
- * partition without a node, a long call with a backlog behind it, `submitTask`.
- * MUSTER_REST_WINDOW_MS=60000 watches the first two for a minute.
+ * partition without a node, a monitor without one, a long call with a backlog behind it,
+ * `submitTask`. MUSTER_REST_WINDOW_MS=60000 watches the first two for a minute.
  */
 const WINDOW_MS = Number(process.env['MUSTER_REST_WINDOW_MS'] ?? 20_000);
 const CALLS = 20;
@@ -57,11 +60,26 @@ const jobs = defineHandler<Work>({
   submit: (batch) => Promise.resolve(okay(batch)),
 });
 
+/** A downstream that takes its time; the only node that has it goes. */
+const later = defineHandler<Work>({
+  name: 'later',
+  target,
+  limits: { maxItems: 10 },
+  linger: { lingerMs: 0 },
+  submit: ({ target: key }) => Promise.resolve({ status: 'accepted', reference: `job-${key}` }),
+  poll: { everyMs: 200, deadlineMs: 3_600_000 },
+  status: (references) => Promise.resolve(references.map((reference) => ({ reference, status: 'pending' as const }))),
+  results: () => Promise.resolve([]),
+  cancel: () => Promise.resolve(),
+});
+
 let muster: TestMuster;
 let worker: UserWorker;
 beforeAll(async () => {
   const workflowBundle = await bundleWorkflows(require.resolve('../services/workflows/user'));
-  muster = await startMuster([slow, zoned, jobs], { nodes: { attributes: { zone: 'us' } } });
+  muster = await startMuster([slow, zoned, jobs], {
+    nodes: { attributes: { zone: 'us' } },
+  });
   worker = await startUserWorker(muster, workflowBundle);
 });
 afterAll(async () => {
@@ -110,6 +128,26 @@ test('a partition without a node, and a long call with a backlog behind it', asy
   expect(busy).toBeLessThanOrEqual(3);
   letGo();
 }, 180_000);
+
+test('a monitor whose handler no node serves any more', async () => {
+  const only = await anotherNode(muster, [later]);
+  const client = createClient({
+    databaseUrl: muster.database.url,
+    handlers: [later],
+    prefix: muster.prefix,
+    temporal: { address: temporalAddress() },
+  });
+  for (const to of ['a', 'b', 'c']) await client.submit('later', { id: `later-${to}`, payload: { to } });
+  const isAccepted = async (): Promise<boolean> =>
+    (await muster.database.pool.query('select from batch where reference is not null')).rowCount === 3;
+  await eventually(isAccepted, { what: 'three accepted batches' });
+  const monitor = monitorWorkflowId(muster.prefix, 'later');
+  expect(await perMinute(monitor, 'a monitor that asks five times a second')).toBeGreaterThan(100);
+  await only.stop();
+  await client.cancel(['later-a']); // a call to make, that nobody can make either
+  await client.close();
+  expect(await perMinute(monitor, 'a monitor whose handler no node serves')).toBeLessThanOrEqual(12);
+}, 240_000);
 
 test('submitTask from a workflow, one call after another', async () => {
   const temporal = await muster.client.temporal();

@@ -32,7 +32,15 @@ export interface LastAnswer {
   dueInMs: number | null;
 }
 
-/** Pure: from what is due next, what is in flight, and why due work was not taken. */
+/**
+ * Short waits are timers too, although a server with its defaults fires none before about a second
+ * (a worker warns of that at its start). Spent in the turn's local activity they would be exact,
+ * but hold the workflow task: no signal reaches a run meanwhile (a flush, a batch that filled up, a
+ * pause), and a process works on 16 tasks at once, so that a seventeenth leader would wait for the
+ * lingers of the others.
+ *
+ * Pure: from what is due next, what is in flight, and why due work was not taken.
+ */
 export const decideNext = (
   leader: { paused: boolean; handlerHoldMs: number | null; nowMs: number },
   claimed: {
