@@ -14,6 +14,7 @@ import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import { Retention } from '../../postgres/sweeper/retention';
 import * as sweep from '../../postgres/sweeper/sweep';
 import { WAKE_DEADLINE_MS, wakeMonitor, wakeNotifier } from '../../workflows/wake';
+import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
 import { FanoutReaper } from './fanoutReaper';
@@ -108,6 +109,7 @@ export class Sweeper {
   private readonly retention = new Retention();
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
+  private readonly endedMonitors: EndedMonitors;
   private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
@@ -115,6 +117,7 @@ export class Sweeper {
   constructor(private readonly options: SweeperOptions) {
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
     this.stuck = new StuckRuns(options);
+    this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options);
     this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
@@ -171,6 +174,7 @@ export class Sweeper {
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
+    await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
     await this.step('retention', () => this.clean());
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));
