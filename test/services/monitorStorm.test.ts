@@ -76,6 +76,12 @@ test.each(cases)(
       async () => (await count('select count(*)::int as n from batch where reference like $1', how, storm)) === n,
       { timeoutMs: PATIENCE_MS },
     );
+    // The run that acceptances began is served.
+    if (how === 'ended')
+      await temporal.workflow
+        .getHandle(`${muster.prefix}/monitor/ended`)
+        .terminate()
+        .catch(() => undefined);
     const result = 'x'.repeat(bytes);
     const begun = performance.now();
     const told = await Promise.allSettled(
