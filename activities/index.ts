@@ -8,6 +8,8 @@ import { handOnCompletions, knowsHandler } from './accepted/handOn';
 import type { HandOnInput } from './accepted/handOn';
 import { createHelperActivities } from './grouping/workflowTasks';
 import { deliverNotifications } from './callbacks/notify';
+import { takeSignalled } from './accepted/takeSignalled';
+import type { TakeAnswer, TakeInput } from './accepted/takeSignalled';
 import { pollAccepted } from './accepted/poll';
 import { refuseUnreadable } from './refuseUnreadable';
 import { wake } from './grouping/ring';
@@ -68,7 +70,9 @@ const activitiesOf = (deps: ActivityDeps) => ({
   completeAccepted: (input: MonitorInput & { told: CompletionSignal }): Promise<SignalledCompletion> =>
     completeSignalled(deps, input),
   handOnCompletions: (input: HandOnInput): Promise<void> => handOnCompletions(deps, input),
-  knowsHandler: (input: MonitorInput): Promise<boolean> => knowsHandler(deps, input),
+  knowsHandler: (input: MonitorInput & { told?: CompletionSignal }): Promise<boolean | SignalledCompletion> =>
+    knowsHandler(deps, input),
+  takeSignalled: (input: TakeInput): Promise<TakeAnswer> => takeSignalled(deps, input),
   ...createHelperActivities(deps),
   ...createFanoutActivities(deps),
 });

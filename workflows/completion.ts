@@ -7,14 +7,17 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { CompletionInput, CompletionSignal, SignalledCompletion } from './definitions';
+import type { TakeAnswer } from '../activities/accepted/takeSignalled';
+import type { CompletionInput, CompletionSignal, ReadSignals, SignalledCompletion } from './definitions';
 import { upgradedWhileWaiting } from './looking';
 import { handlerTaskQueue } from './naming';
+import type { UnreadRun } from './planning/unread';
 import { whyUnreadable } from './planning/unreadable';
+import { signalReader } from './signalReader';
 
 setWorkflowOptions(upgradedWhileWaiting, completion);
 
-const { knowsHandler } = proxyLocalActivities<Activities>({ startToCloseTimeout: '10s' });
+const { knowsHandler } = proxyLocalActivities<Activities>({ startToCloseTimeout: '30s' });
 
 /**
  * Takes what a downstream, or somebody for it, tells of an accepted batch (H7), and answers what
@@ -25,7 +28,7 @@ const { knowsHandler } = proxyLocalActivities<Activities>({ startToCloseTimeout:
 export async function completion(
   input: CompletionInput,
   ...handedOn: CompletionSignal[]
-): Promise<SignalledCompletion | SignalledCompletion[]> {
+): Promise<SignalledCompletion | SignalledCompletion[] | ReadSignals> {
   const unread = whyUnreadable(input);
   if (unread !== null)
     return {
@@ -33,11 +36,16 @@ export async function completion(
       error: `completion: expected plain JSON (json/plain), got what cannot be read here: ${unread}`,
     };
   const handler: unknown = (input as CompletionInput | null | undefined)?.handler;
-  if (typeof handler !== 'string' || !(await knowsHandler({ handler }))) {
+  const ended: unknown = (input as CompletionInput | null | undefined)?.endedMonitor;
+  const told = handedOn.length === 0 && ended === undefined ? input : undefined;
+  const known = typeof handler === 'string' && (await knowsHandler({ handler, told }));
+  if (typeof known === 'object') return known;
+  if (typeof handler !== 'string' || !known) {
     const error = `handler: expected the name of a handler of this installation, got ${JSON.stringify(handler) ?? 'nothing'}`;
     log.warn('a completion was refused', { error });
     return { kind: 'unknown-handler', error };
   }
+  if (typeof ended === 'string') return readEndedMonitor(handler, ended);
   const { completeAccepted } = proxyActivities<Activities>({
     taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
     // At most 1,000 results, read from the input: seconds. A process that dies in it is replaced
@@ -59,3 +67,20 @@ export async function completion(
     return end.value;
   });
 }
+
+/**
+ * Takes what a run of the handler's monitor left unread that did not end by itself: terminated by a
+ * server or an operator, failed, cancelled.
+ */
+const readEndedMonitor = async (handler: string, ended: string): Promise<ReadSignals> => {
+  const sum: ReadSignals = { kind: 'read', completed: 0, repeated: 0, handedOn: 0 };
+  const reader = signalReader(handler, { scheduleToStartTimeout: '24 hours' });
+  for (let unread: UnreadRun[] | null = null; unread === null || unread.length > 0;) {
+    const answer: TakeAnswer = await reader.takeSignalled(
+      unread === null ? { handler, unread: [], ended } : { handler, unread },
+    );
+    for (const key of ['completed', 'repeated', 'handedOn'] as const) sum[key] += answer[key];
+    unread = answer.unread;
+  }
+  return sum;
+};

@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { UnreadRun } from './planning/unread';
 
 /** The messages of our workflows. */
 
@@ -14,9 +15,9 @@ export const lookSignal = defineSignal('look');
  * whoever knows it (another workflow, a client in any language) need not wait, and it must be kept
  * until a worker comes to it, also while none runs and when no monitor does: sent with start,
  * workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most 1,000
- * results and 1 MB each, and some 20 MB at once, since a history keeps them: a server ends one of
- * 50 MB. More at once by workflows of type `completion`, larger ones by `client.complete` or the
- * HTTP callback; all of these answer, too.
+ * results and 1 MB each, and some 20 MB or 5,000 at once, since a history keeps them: a server ends
+ * one of 50 MB, and refuses the 10,001st. More at once by workflows of type `completion`, larger
+ * ones by `client.complete` or the HTTP callback; all of these answer, too.
  */
 export const completeSignal = defineSignal<[CompletionSignal]>('complete');
 
@@ -40,7 +41,7 @@ export interface CompletionSignal {
  * Starts a workflow of type `completion`: the same, with the handler. It has a history of its own,
  * so any number may be started at once, and whoever starts it gets what came of it as its result.
  */
-export type CompletionInput = CompletionSignal & MonitorInput;
+export type CompletionInput = CompletionSignal & Pick<MonitorInput, 'handler'> & { endedMonitor?: string };
 /**
  * What came of a completion, the result of its workflow; a refused one is in the worker's log, too.
  */
@@ -50,6 +51,16 @@ export interface SignalledCompletion {
   state?: string;
   repeated?: boolean;
   error?: string;
+}
+/**
+ * What was read from the history of a monitor that did not end by itself. `handedOn`: to workflows
+ * of their own, refused or told too early.
+ */
+export interface ReadSignals {
+  kind: 'read';
+  completed: number;
+  repeated: number;
+  handedOn: number;
 }
 
 /**
@@ -164,6 +175,8 @@ export interface WorkflowSubmitAnswer {
 /** A monitor's input. */
 export interface MonitorInput {
   handler: string;
+  /** By a run that continued as new. */
+  unread?: UnreadRun[];
 }
 export interface LeaderStatus {
   epoch: number;

@@ -18,12 +18,18 @@ const LARGE = { events: 4_096, bytes: 4_000_000 };
  * From here on a look that goes on is told to end: a server takes 10,000 signals for a run, and
  * ends one of 51,200 events or 50 MB.
  */
-const TOO_LARGE = { events: 8_000, bytes: 12_000_000 };
+const TOO_LARGE = { events: 6_000, bytes: 12_000_000 };
+/** From here on nothing is waited for any more: what goes on is repeated by the next run. */
+const FULL = { events: 8_000, bytes: 20_000_000 };
 
 /** Work of the same run beside its looks. */
 export interface Beside {
-  /** Nothing of it is under way. */
+  /** Nothing of it is under way, or left to do. */
   isAtRest(): boolean;
+  /** The run is about to continue as new: what it need not do itself is left to the next one. */
+  leave?(): void;
+  /** Left out: once at rest. `isFull`: the history has hardly any room left. */
+  mayLeave?(isFull: boolean): boolean;
 }
 
 /**
@@ -52,16 +58,19 @@ export const lookUntilIdle = async (
   setHandler(lookSignal, () => void (woken = true), { description: 'There is something new in the store' });
   for (let looks = 0; ; looks++) {
     if (looks >= LOOKS_PER_RUN || isLarge()) {
-      while (!beside.isAtRest()) await condition(() => beside.isAtRest());
+      beside.leave?.();
+      const mayLeave = (): boolean => beside.mayLeave?.(exceeds(FULL)) ?? beside.isAtRest();
+      while (!mayLeave()) await condition(mayLeave);
       await again(); // no await between the last check and the end of the run
     }
     woken = false;
     const { dueInMs } = await whileItFits(look);
     if (woken || dueInMs === 0) continue;
     if (dueInMs === null) {
-      while (!woken && !beside.isAtRest()) await condition(() => woken || beside.isAtRest());
-      if (woken) continue;
-      return;
+      const mayGoOn = (): boolean => woken || beside.isAtRest() || isLarge();
+      while (!mayGoOn()) await condition(mayGoOn);
+      if (!woken && beside.isAtRest()) return;
+      continue;
     }
     setCurrentDetails(`As of ${new Date().toISOString()}: ${waitsFor} in ${dueInMs} ms`);
     await condition(() => woken || isLarge(), dueInMs, { summary: waitsFor });
@@ -79,11 +88,13 @@ const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
 const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Promise<{ dueInMs: number | null }> => {
   const scope = new CancellationScope();
   let over = false;
-  void condition(() => over || exceeds(TOO_LARGE)).then(() => {
-    if (!over) scope.cancel();
-  });
+  void condition(() => over || exceeds(TOO_LARGE)).then(
+    () => over || scope.cancel(),
+    () => undefined, // the run was cancelled, and with it the look
+  );
+  const full = condition(() => over || exceeds(FULL)).then(() => ({ dueInMs: 0 }));
   try {
-    return await scope.run(look);
+    return await Promise.race([scope.run(look), full]);
   } catch (error) {
     if (isCancellation(error) && exceeds(TOO_LARGE)) return { dueInMs: 0 };
     throw error;

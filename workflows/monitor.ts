@@ -3,6 +3,7 @@ import {
   ActivityFailure,
   ApplicationFailure,
   continueAsNew,
+  patched,
   proxyActivities,
   setHandler,
   setWorkflowOptions,
@@ -11,10 +12,13 @@ import {
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import { completeSignal } from './definitions';
-import type { MonitorInput } from './definitions';
+import type { CompletionSignal, MonitorInput } from './definitions';
 import { Inbox } from './inbox';
+import type { Beside } from './looking';
 import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 import { handlerOfMonitor, handlerTaskQueue, monitorWorkflowId } from './naming';
+import { unreadOf } from './planning/unread';
+import { Signals } from './signals';
 
 setWorkflowOptions(upgradedWhileWaiting, monitor);
 
@@ -22,12 +26,12 @@ setWorkflowOptions(upgradedWhileWaiting, monitor);
  * Asks what became of the batches that a downstream accepted (H7): one workflow a handler, started
  * and told to look by the submission whose batch was accepted, and by the sweeper. Its activity
  * runs where the handler is: which batches, and when, is in the store. It also takes what is told
- * without being asked (`complete`) and hands each on to a workflow of its own.
+ * without being asked (`complete`).
  *
- * Anybody may start it or signal it, with anything. Its handler is therefore that of its id, and
- * its input, for people, is not read.
+ * Anybody may start it or signal it, with anything. Its handler is therefore that of its id, and of
+ * its input it reads only what a run that continued as new has left to it.
  */
-export async function monitor(_input?: Partial<MonitorInput>): Promise<void> {
+export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
   const { taskQueue: prefix, workflowId } = workflowInfo();
   const handler = handlerOfMonitor(workflowId);
   if (handler === null)
@@ -47,14 +51,49 @@ export async function monitor(_input?: Partial<MonitorInput>): Promise<void> {
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `accepted batches of ${handler}`,
   });
-  const inbox = new Inbox(handler);
-  setHandler(completeSignal, (told) => inbox.add(told), { description: 'What became of an accepted batch' });
+  const told = new Told(handler, input);
+  setHandler(completeSignal, (one) => told.add(one), { description: 'What became of an accepted batch' });
   await lookUntilIdle(
     () => pollAccepted({ handler }).catch(nothingIfNotTaken),
-    () => continueAsNew<typeof monitor>({ handler }),
+    () => continueAsNew<typeof monitor>({ handler, ...told.carried() }),
     'next question',
-    inbox,
+    told,
   );
+}
+
+/** What was signalled to this run. One of before there were `Signals` goes on handing it on. */
+class Told implements Beside {
+  private by: Signals | Inbox | null;
+
+  constructor(
+    private readonly handler: string,
+    input: unknown,
+  ) {
+    this.by = unreadOf(input).length > 0 ? new Signals(handler, input) : null;
+  }
+
+  add(told: CompletionSignal): void {
+    this.by ??= patched('signals-are-read') ? new Signals(this.handler, null) : new Inbox(this.handler);
+    this.by.add(told);
+  }
+
+  isAtRest(): boolean {
+    return this.by?.isAtRest() ?? true;
+  }
+
+  leave(): void {
+    if (this.by instanceof Signals) this.by.leave();
+  }
+
+  mayLeave(isFull: boolean): boolean {
+    if (this.by instanceof Signals) return isFull || this.by.mayLeave();
+    return this.isAtRest();
+  }
+
+  carried(): Pick<MonitorInput, 'unread'> {
+    const unread = this.by instanceof Signals ? this.by.carried() : [];
+    return unread.length === 0 ? {} : { unread };
+  }
 }
 
 const nothingIfNotTaken = (error: unknown): { dueInMs: null } => {

@@ -2,8 +2,10 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CompletionSignal, MonitorInput, SignalledCompletion } from '../../workflows/definitions';
 import { whyUnreadable } from '../../workflows/planning/unreadable';
 import type { CompletionEnd } from './complete';
-import { completeAccepted, ringCompleted } from './complete';
+import { completeAccepted } from './complete';
+import { sharedRings } from './completionRings';
 import type { ActivityDeps } from '../deps';
+import type { Handler } from '../../handlers/types';
 import { cutText } from '../../handlers/text';
 
 /** Of one signal: a history keeps it twice, and a server refuses 2 MB. */
@@ -17,20 +19,15 @@ const EARLY_TIMES = 70;
 const earlyDelayMs = (attempt: number): number => Math.min(10_000, attempt * 500);
 
 /**
- * A completion that came to the monitor by signal (H7). Nobody waits for the answer: what is
- * refused is logged, and stands in the history.
+ * Takes a completion that came to a workflow of type `completion` (H7): by itself, or handed on by
+ * a monitor. The answer is the workflow's result; what is refused is logged, too.
  */
 export const completeSignalled = async (
   deps: ActivityDeps,
   { handler: name, told }: MonitorInput & { told: CompletionSignal },
 ): Promise<SignalledCompletion> => {
-  const handler = deps.handlers.get(name);
-  if (handler === undefined)
-    throw ApplicationFailure.create({
-      type: 'UnknownHandler',
-      message: `this worker has no handler ${name}; it has ${[...deps.handlers.keys()].join(', ')}`,
-    });
-  const end = unread(told) ?? tooLarge(told) ?? (await completeAccepted(deps, handler, told));
+  const handler = handlerHere(deps, name);
+  const end = await completeTold(deps, handler, told);
   const { attempt } = Context.current().info;
   if (end.kind === 'later' && attempt < EARLY_TIMES)
     throw ApplicationFailure.create({
@@ -39,14 +36,61 @@ export const completeSignalled = async (
       category: 'BENIGN',
       nextRetryDelay: earlyDelayMs(attempt),
     });
+  return answer(deps, handler, told, end);
+};
+
+/**
+ * Takes it within its workflow's first task if this worker has the handler and its time has come:
+ * three messages less for each. Else null, and the activity takes it, wherever the handler is and
+ * as often as need be.
+ */
+export const completeAtOnce = async (
+  deps: ActivityDeps,
+  { handler: name, told }: MonitorInput & { told: CompletionSignal },
+): Promise<SignalledCompletion | null> => {
+  const handler = deps.handlers.get(name);
+  if (handler === undefined || deps.draining.aborted) return null;
+  const end = await completeTold(deps, handler, told).catch((err: unknown) => {
+    deps.log.info({ err, handler: name }, 'a completion could not be taken at once: it is tried again');
+    return null;
+  });
+  return end === null || end.kind === 'later' ? null : answer(deps, handler, told, end);
+};
+
+/** The handler, of which this worker is told that it has it. */
+export const handlerHere = ({ handlers }: Pick<ActivityDeps, 'handlers'>, name: string): Handler => {
+  const handler = handlers.get(name);
+  if (handler === undefined)
+    throw ApplicationFailure.create({
+      type: 'UnknownHandler',
+      message: `this worker has no handler ${name}; it has ${[...handlers.keys()].join(', ')}`,
+    });
+  return handler;
+};
+
+/** Takes what was told by way of a history. The caller rings. */
+export const completeTold = async (
+  deps: ActivityDeps,
+  handler: Handler,
+  told: CompletionSignal,
+): Promise<CompletionEnd> => unread(told) ?? tooLarge(told) ?? completeAccepted(deps, handler, told);
+
+const answer = (
+  deps: ActivityDeps,
+  handler: Handler,
+  told: CompletionSignal,
+  end: CompletionEnd,
+): SignalledCompletion => {
   if (end.kind === 'completed') {
-    await ringCompleted(deps, end.rings);
+    // Behind it: who waits for the answer need not wait for that. The sweeper repeats a ring that
+    // is lost.
+    sharedRings(deps, handler.name).addBehind(end.rings);
     return { kind: end.kind, batch: end.batch, state: end.state, repeated: end.repeated };
   }
-  const answer = refusalOf(end);
+  const refusal = refusalOf(end);
   const { reference, batchId } = told ?? {};
-  deps.log.warn({ handler: name, reference, batch: batchId, ...answer }, 'a completion by signal was refused');
-  return answer;
+  deps.log.warn({ handler: handler.name, reference, batch: batchId, ...refusal }, 'a completion by signal was refused');
+  return refusal;
 };
 
 const unread = (told: CompletionSignal): CompletionEnd | null => {

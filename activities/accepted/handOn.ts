@@ -1,8 +1,9 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { isRegisteredHandler } from '../../postgres/grouping/handler';
-import type { CompletionSignal, MonitorInput } from '../../workflows/definitions';
+import type { CompletionSignal, MonitorInput, SignalledCompletion } from '../../workflows/definitions';
 import { workflowTaskQueue } from '../../workflows/naming';
 import type { ActivityDeps } from '../deps';
+import { completeAtOnce } from './completeSignalled';
 import { isStorableText } from '../../handlers/text';
 
 /** Signalled completions, with the id of the workflow that is to take them. */
@@ -32,6 +33,16 @@ export const handOnCompletions = async (
   }
 };
 
-/** Some worker of this installation has, or had, a handler of this name. */
-export const knowsHandler = async ({ pool }: Pick<ActivityDeps, 'pool'>, { handler }: MonitorInput): Promise<boolean> =>
-  isStorableText(handler) && isRegisteredHandler(pool, handler);
+/**
+ * Tells whether some worker of this installation has, or had, a handler of this name; with what is
+ * told, and if this worker is one and can take it at once, what came of it. Named for its first
+ * half in stored histories.
+ */
+export const knowsHandler = async (
+  deps: ActivityDeps,
+  { handler, told }: MonitorInput & { told?: CompletionSignal },
+): Promise<boolean | SignalledCompletion> => {
+  if (!isStorableText(handler)) return false;
+  const answer = told === undefined ? null : await completeAtOnce(deps, { handler, told });
+  return answer ?? isRegisteredHandler(deps.pool, handler);
+};

@@ -17,6 +17,8 @@ export interface SweepCounts {
   strandedHalves: number;
   /** Runs of workflows that did not get on, begun anew. */
   stuckRuns: number;
+  /** Monitors that did not end by themselves, whose signals were read from their histories. */
+  endedMonitors: number;
   deletedTasks: number;
   deletedNodes: number;
   deletedDispatches: number;
@@ -41,6 +43,7 @@ export const noCounts = (): SweepCounts => ({
   balancerWakes: 0,
   strandedHalves: 0,
   stuckRuns: 0,
+  endedMonitors: 0,
   deletedTasks: 0,
   deletedNodes: 0,
   deletedDispatches: 0,

@@ -12,6 +12,7 @@ import type { ReapIntervals } from '../../postgres/fanouts/reap';
 import { Retention } from '../../postgres/sweeper/retention';
 import * as sweep from '../../postgres/sweeper/sweep';
 import { WAKE_DEADLINE_MS } from '../../workflows/wake';
+import { EndedMonitors } from './endedMonitors';
 import { ExecutionSweep } from './executions';
 import { Expired } from './expired';
 import { FanoutReaper } from './fanoutReaper';
@@ -105,6 +106,7 @@ export class Sweeper {
   private readonly silent: SilentRuns;
   private readonly stuck: StuckRuns;
   private readonly overdue: OverdueWakes;
+  private readonly endedMonitors: EndedMonitors;
   private readonly expired: Expired;
   private readonly fanouts: FanoutReaper;
   private readonly lost: LostPartitions;
@@ -113,6 +115,7 @@ export class Sweeper {
     this.silent = new SilentRuns(options, options.executions?.startupDelayMs);
     this.stuck = new StuckRuns(options);
     this.overdue = new OverdueWakes(options, this.silent, this.counts);
+    this.endedMonitors = new EndedMonitors(options);
     this.expired = new Expired(options);
     this.lost = new LostPartitions(options);
     this.fanouts = new FanoutReaper(options.pool, options.fanouts);
@@ -169,6 +172,7 @@ export class Sweeper {
     await this.step('partitions', async () => this.silent.noteBalancer(await this.lost.look(this.counts)));
     await this.step('executions', async () => this.silent.noteExecutions(await this.executions.round()));
     await this.step('stuck runs', async () => this.stuck.look(await this.silent.list(), this.counts));
+    await this.step('ended monitors', () => this.endedMonitors.look(this.counts));
     await this.step('retention', () => this.clean());
     await this.step('fan-outs', () => this.fanouts.look(this.counts));
     await this.step('ended executions', () => this.executions.reap(this.counts));

@@ -1,0 +1,184 @@
+import { Context } from '@temporalio/activity';
+import { isConnectionError, isRetryable } from '../../postgres/errors';
+import { completionWorkflowId, monitorWorkflowId } from '../../workflows/naming';
+import type { UnreadRun } from '../../workflows/planning/unread';
+import { unreadOf } from '../../workflows/planning/unread';
+import type { Handler } from '../../handlers/types';
+import type { ActivityDeps } from '../deps';
+import { completeTold, handlerHere } from './completeSignalled';
+import { sharedRings } from './completionRings';
+import { handOnCompletions } from './handOn';
+import { leftUnread, readSignals } from './signalHistory';
+import type { Signalled } from './signalHistory';
+
+/**
+ * In the order in which they are read. `wanted`: completions that came to the run `running`, which
+ * goes on; null: all have ended.
+ */
+export interface TakeInput {
+  handler: string;
+  unread: UnreadRun[];
+  running?: { runId: string; wanted: number };
+  /** A run that ended otherwise than by itself: what it left is found out first. */
+  ended?: string;
+}
+export interface TakeAnswer {
+  /** What is still to be read, and up to where the run that goes on was. */
+  unread: UnreadRun[];
+  completed: number;
+  repeated: number;
+  /** To workflows of their own: refused, or told too early. */
+  handedOn: number;
+}
+
+/** Settled at once, of one monitor. */
+const AT_ONCE = 8;
+/** The monitor hears of it then, and may continue as new. */
+const SOFT_LIMIT_MS = 2_000;
+const TICK_MS = 1_000;
+/** Completions, and bytes of JSON, that go to one workflow; a larger one goes alone. */
+const MOST = 20;
+const MOST_BYTES = 500_000;
+
+/**
+ * Takes what was signalled to a handler's monitor from the histories of its runs into the store:
+ * the monitor itself only counts. So no completion goes through its history twice, it may continue
+ * as new at any time, and what a run leaves that was terminated is read the same way. Each counts
+ * once, so whatever is read a second time changes nothing.
+ */
+export const takeSignalled = async (deps: ActivityDeps, input: TakeInput): Promise<TakeAnswer> => {
+  const handler = handlerHere(deps, input.handler);
+  const { info, cancellationSignal } = Context.current();
+  const known = unreadOf({ unread: info.heartbeatDetails as unknown });
+  const workflowId = monitorWorkflowId(deps.prefix, input.handler);
+  const found = input.ended === undefined ? input.unread : await leftUnread(deps.temporal, workflowId, input.ended);
+  const unread = known.length > 0 ? known : found;
+  const reading = new Reading(deps, handler, workflowId, unread);
+  const ticker = setInterval(() => Context.current().heartbeat(reading.unread), TICK_MS);
+  const isCalledOff = (): boolean => cancellationSignal.aborted || deps.draining.aborted;
+  try {
+    await reading.run(input.running, () => isCalledOff() || reading.tookMs() > SOFT_LIMIT_MS);
+  } finally {
+    await reading.rung();
+    clearInterval(ticker);
+  }
+  const { completed, repeated, handedOn } = reading;
+  return { unread: reading.unread, completed, repeated, handedOn };
+};
+
+class Reading {
+  completed = 0;
+  repeated = 0;
+  handedOn = 0;
+  private begunAt: number | null = null;
+  private readonly rings: ReturnType<typeof sharedRings>;
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly handler: Handler,
+    private readonly workflowId: string,
+    public unread: UnreadRun[],
+  ) {
+    this.rings = sharedRings(deps, handler.name);
+  }
+
+  /** Since the first one was taken: however long it takes to find it, something is taken. */
+  tookMs(): number {
+    return this.begunAt === null ? 0 : performance.now() - this.begunAt;
+  }
+
+  /** Whoever waited for what was taken is told. */
+  async rung(): Promise<void> {
+    await this.rings.idle();
+  }
+
+  async run(running: TakeInput['running'], isOver: () => boolean): Promise<void> {
+    for (const run of this.unread) {
+      const goesOn = running?.runId === run.runId;
+      if (!(await this.read(run, goesOn ? running.wanted : null, isOver))) return;
+      if (!goesOn) this.unread = this.unread.filter(({ runId }) => runId !== run.runId);
+    }
+  }
+
+  /** False: it was broken off. */
+  private async read(run: UnreadRun, wanted: number | null, isOver: () => boolean): Promise<boolean> {
+    let { taken } = run;
+    for await (const { signals, at, seen, next } of readSignals(this.deps.temporal, this.workflowId, run, wanted)) {
+      while (signals.length > 0) {
+        if (isOver()) return false;
+        taken += await this.take(run.runId, signals);
+        this.note({ runId: run.runId, taken, ...(at === undefined ? {} : { at }) });
+      }
+      taken = Math.max(taken, seen);
+      const from = next ?? at;
+      this.note({ runId: run.runId, taken, ...(from === undefined ? {} : { at: from }) });
+    }
+    return true;
+  }
+
+  private note(run: UnreadRun): void {
+    this.unread = this.unread.map((one) => (one.runId === run.runId ? run : one));
+  }
+
+  /** Takes some off the list, at once; returns how many. */
+  private async take(runId: string, signals: Signalled[]): Promise<number> {
+    this.begunAt ??= performance.now();
+    const some = signals.splice(0, AT_ONCE);
+    const ends = await Promise.allSettled(some.map((one) => this.complete(one)));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    await this.handOn(
+      runId,
+      some.filter((_, i) => (ends[i] as PromiseFulfilledResult<boolean>).value),
+    );
+    return some.length;
+  }
+
+  /** True: it is to be handed on, to be told again or to be refused where its sender can see it. */
+  private async complete({ told, eventId }: Signalled): Promise<boolean> {
+    try {
+      const end = await completeTold(this.deps, this.handler, told);
+      if (end.kind !== 'completed') return true;
+      if (end.repeated) this.repeated++;
+      else this.completed++;
+      this.rings.addBehind(end.rings);
+      return false;
+    } catch (err) {
+      if (isRetryable(err) || isConnectionError(err)) throw err; // the store is away, for all of them
+      this.deps.log.warn(
+        { err, handler: this.handler.name, eventId },
+        'a completion by signal failed: it is tried again by itself',
+      );
+      return true;
+    }
+  }
+
+  private async handOn(runId: string, signals: readonly Signalled[]): Promise<void> {
+    for (const group of grouped(signals)) {
+      const id = completionWorkflowId(
+        this.deps.prefix,
+        this.handler.name,
+        `${runId}-${group[0]!.eventId}-${group.length}`,
+      );
+      await handOnCompletions(this.deps, { handler: this.handler.name, id, told: group.map(({ told }) => told) });
+      this.handedOn += group.length;
+    }
+  }
+}
+
+const grouped = (signals: readonly Signalled[]): Signalled[][] => {
+  const groups: Signalled[][] = [];
+  let bytes = 0;
+  for (const one of signals) {
+    const size = (JSON.stringify(one.told) ?? '').length;
+    const last = groups.at(-1);
+    if (last === undefined || last.length >= MOST || bytes + size > MOST_BYTES) {
+      groups.push([one]);
+      bytes = size;
+    } else {
+      last.push(one);
+      bytes += size;
+    }
+  }
+  return groups;
+};

@@ -1,0 +1,75 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { completionWorkflowId, handlerOfMonitor, monitorWorkflowId, workflowTaskQueue } from '../../workflows/naming';
+import type { SweepCounts } from './counts';
+
+interface Options {
+  temporal: Client;
+  prefix: string;
+  log: Pick<Logger, 'warn'>;
+}
+
+const LOOK_MS = 10_000;
+/** A process that starts looks back so far: what a server keeps of an ended run, at the least. */
+const FIRST_MS = 24 * 3_600_000;
+/** Later looks reach back so far: clocks differ, and a server lists an ended run with a delay. */
+const LATER_MS = 600_000;
+const MOST = 100;
+
+/**
+ * Finds runs of monitors that did not end by themselves (a server's limit, an operator, a bug, the
+ * heal) and has what was signalled to them and not taken yet read from their histories: by a
+ * workflow of type `completion`, one for each such run, which the server remembers.
+ */
+export class EndedMonitors {
+  private readonly seen = new Map<string, number>();
+  private lookAt = 0;
+  private backMs = FIRST_MS;
+
+  constructor(private readonly options: Options) {}
+
+  /** To be repeated every few seconds; asks the server now and then. */
+  async look(counts: Pick<SweepCounts, 'endedMonitors'>): Promise<void> {
+    const now = performance.now();
+    if (now < this.lookAt) return;
+    this.lookAt = now + LOOK_MS;
+    for (const [runId, at] of this.seen) if (now - at > 2 * FIRST_MS) this.seen.delete(runId);
+    const { temporal, prefix, log } = this.options;
+    const since = new Date(Date.now() - this.backMs).toISOString();
+    const query = `WorkflowType = 'monitor' AND WorkflowId STARTS_WITH '${monitorWorkflowId(prefix, '')}' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${since}'`;
+    let left = MOST;
+    for await (const { workflowId, runId, status } of temporal.workflow.list({ query, pageSize: MOST })) {
+      const handler = handlerOfMonitor(workflowId);
+      if (handler === null || this.seen.has(runId)) continue;
+      if (left-- === 0) return; // the next look goes on
+      if (await this.read(handler, runId)) {
+        counts.endedMonitors++;
+        log.warn(
+          { handler, workflowId, runId, status: status.name },
+          'a monitor did not end by itself: what was signalled to it is read from its history',
+        );
+      }
+      this.seen.set(runId, now);
+    }
+    this.backMs = LATER_MS;
+  }
+
+  /** False: somebody has begun it. */
+  private async read(handler: string, endedMonitor: string): Promise<boolean> {
+    const { temporal, prefix } = this.options;
+    try {
+      await temporal.workflow.start('completion', {
+        workflowId: completionWorkflowId(prefix, handler, `of-${endedMonitor}`),
+        taskQueue: workflowTaskQueue(prefix),
+        args: [{ handler, endedMonitor }],
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        staticSummary: `Reads what an ended monitor of ${handler} left`,
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import { handlerTaskQueue } from './naming';
+
+/**
+ * Calls the activity that reads completions from the histories of a monitor, where its handler is.
+ */
+export const signalReader = (
+  handler: string,
+  limits: { scheduleToStartTimeout?: '24 hours' } = {},
+): Pick<ReturnType<typeof proxyActivities<Activities>>, 'takeSignalled'> =>
+  proxyActivities<Activities>({
+    taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
+    startToCloseTimeout: '10 minutes', // it ends by itself after seconds
+    heartbeatTimeout: '10s', // ticks come every second
+    retry: { initialInterval: '200ms', maximumInterval: '30s' },
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    summary: `completions of ${handler}`,
+    ...limits,
+  });

@@ -1,0 +1,87 @@
+import { isCancellation, log, sleep, workflowInfo } from '@temporalio/workflow';
+import type { CompletionSignal } from './definitions';
+import type { Beside } from './looking';
+import type { UnreadRun } from './planning/unread';
+import { unreadOf } from './planning/unread';
+import { signalReader } from './signalReader';
+
+/**
+ * Completions that came by signal. They are counted here, and read from the history by an activity:
+ * what came with them goes through no history a second time. The run may continue as new whenever
+ * it is large, whatever is still to be read: the next one knows where.
+ */
+export class Signals implements Beside {
+  private came = 0;
+  private unread: UnreadRun[];
+  private isReading = false;
+  private isLeaving = false;
+
+  /** `carried`: the input of the run, which anybody may have started. */
+  constructor(
+    private readonly handler: string,
+    carried: unknown,
+  ) {
+    this.unread = unreadOf(carried);
+    if (this.unread.length > 0) void this.read();
+  }
+
+  add(_told?: CompletionSignal): void {
+    this.came++;
+    if (!this.isReading && !this.isLeaving) void this.read();
+  }
+
+  isAtRest(): boolean {
+    return !this.isReading && !this.isBehind();
+  }
+
+  /** Nothing new is begun. */
+  leave(): void {
+    this.isLeaving = true;
+  }
+
+  mayLeave(): boolean {
+    return !this.isReading;
+  }
+
+  /** What the next run is to read. */
+  carried(): UnreadRun[] {
+    const own = this.own();
+    return this.came > own.taken ? [...this.earlier(), own] : this.earlier();
+  }
+
+  private earlier(): UnreadRun[] {
+    const { runId } = workflowInfo();
+    return this.unread.filter((run) => run.runId !== runId);
+  }
+
+  private own(): UnreadRun {
+    const { runId } = workflowInfo();
+    return this.unread.find((run) => run.runId === runId) ?? { runId, taken: 0 };
+  }
+
+  private isBehind(): boolean {
+    return this.carried().length > 0;
+  }
+
+  private async read(): Promise<void> {
+    this.isReading = true;
+    await Promise.resolve(); // those that came in the same workflow task are read together
+    while (this.isBehind() && !this.isLeaving) await this.readOnce();
+    this.isReading = false;
+  }
+
+  private async readOnce(): Promise<void> {
+    const { handler } = this;
+    const { runId } = workflowInfo();
+    // Workers that serve the handler may be away: what was signalled is kept until they are back.
+    const { takeSignalled } = signalReader(handler);
+    try {
+      const running = { runId, wanted: this.came };
+      this.unread = unreadOf(await takeSignalled({ handler, unread: [...this.earlier(), this.own()], running }));
+    } catch (error) {
+      if (isCancellation(error)) return this.leave(); // the run ends; the sweeper has the rest read
+      log.warn('completions by signal could not be read; they are tried again', { error: String(error) });
+      await sleep('1 minute');
+    }
+  }
+}
