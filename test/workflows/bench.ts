@@ -83,6 +83,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       ...noPartitions(database.pool, 'bench'),
       use: null,
       meters: new ExecutionMeters(),
+      acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
       handler,

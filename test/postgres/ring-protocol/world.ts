@@ -109,6 +109,7 @@ export class World {
       heartbeat: new Heartbeat({ pool: this.submissions, log: pino({ level: 'silent' }) }),
       ...noPartitions(this.submissions, 'simulated'),
       meters: new ExecutionMeters(),
+      acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
     };
