@@ -92,7 +92,7 @@ const ALLOWED: [folder: string, source: string][] = [
   ['test/end-to-end', `import { createNode } from '../../workers/node';`],
 ];
 
-describe('import rules', () => {
+describe('A20: Build 1: every file of the program imports only what it may', () => {
   let found: Map<string, string[]>;
   const fileOf = (folder: string, index: number): string => `${folder}/planted${index}.ts`;
   const sources = [...PLANTED.map(([, folder, source]) => [folder, source] as const), ...ALLOWED];
