@@ -15,8 +15,8 @@
 
 /** Of workflows, what the layers use: names, messages, wakes and contracts, never a workflow's own code. */
 const SHARED_BY_WORKFLOWS =
-  '^workflows/(planning/|contracts(/|\\.ts$)|definitions\\.ts$|naming\\.ts$|wake\\.ts$|behind\\.ts$)';
-const CONTRACTS = '^workflows/contracts(/|\\.ts$)';
+  '^workflows/(planning/|contracts/|messages\\.ts$|definitions\\.ts$|naming\\.ts$|wake\\.ts$|behind\\.ts$)';
+const CONTRACTS = '^workflows/contracts/';
 const PRODUCT = '^(workflows|handlers|activities|postgres|client|workers)/';
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
@@ -38,7 +38,7 @@ const rulesOfLayers = [
     'Workflow code runs in a sandbox: values only from workflows, @temporalio/workflow and @temporalio/common. contracts brings zod.',
     { path: '^workflows/', pathNot: [CONTRACTS, '^workflows/planning/'] },
     {
-      pathNot: ['^workflows/(?!contracts(/|\\.ts$))', 'node_modules/@temporalio/(workflow|common)/'],
+      pathNot: ['^workflows/(?!contracts/)', 'node_modules/@temporalio/(workflow|common)/'],
       dependencyTypesNot: ['type-only'],
     },
   ),
@@ -74,7 +74,7 @@ const rulesOfLayers = [
   ),
   forbid(
     'no-workflow-code',
-    'Of workflows, only planning, contracts, definitions, naming, wake and behind are shared.',
+    'Of workflows, only planning, contracts, messages, definitions, naming, wake and behind are shared.',
     { path: '^(activities|client)/' },
     { path: '^workflows/', pathNot: SHARED_BY_WORKFLOWS },
   ),

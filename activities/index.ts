@@ -28,7 +28,7 @@ import type {
   TurnInput,
   WorkOrderBatch,
   WorkOrderBatchResponse,
-} from '../workflows/contracts';
+} from '../workflows/messages';
 import type {
   CompletionSignal,
   DeliveryAnswer,

@@ -4,7 +4,7 @@ import { stackOf } from '../../handlers/stack';
 import { cutText, describeThrown } from '../../handlers/text';
 import type { Batch, CallContext, Handler } from '../../handlers/types';
 import type { CallOutcome } from '../../workflows/planning/calls/plans';
-import type { DispatchInput } from '../../workflows/contracts';
+import type { DispatchInput } from '../../workflows/messages';
 import * as store from '../../postgres/calls/batch';
 import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
 import { recoverAllowed } from '../../postgres/calls/backPressure';

@@ -1,5 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { DispatchAnswer } from '../../workflows/contracts';
+import type { DispatchAnswer } from '../../workflows/messages';
 import { findStarvedLeader, isDueEarlier, keepLeader, wakeBlockedLeaders } from '../../postgres/grouping/leader';
 import {
   endDispatch,

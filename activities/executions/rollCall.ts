@@ -7,7 +7,7 @@ import type { ExecutionFacts } from '../../postgres/executions/turn';
 import { answerRollCall } from '../../postgres/nodes/node';
 import { inTransaction } from '../../postgres/pool';
 import type { Queryable } from '../../postgres/pool';
-import type { RollCall, RollCallResponse } from '../../workflows/contracts';
+import type { RollCall, RollCallResponse } from '../../workflows/messages';
 import { CHUNK, isOver } from '../../workflows/planning/executions/states';
 import { planTurn } from '../../workflows/planning/executions/turn';
 import type { TurnPlan } from '../../workflows/planning/executions/turn';

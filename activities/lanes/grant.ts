@@ -9,7 +9,7 @@ import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { writePaces } from '../../postgres/lanes/tokens';
 import { insertSubmitter, keepSubmitters, readCarried } from '../../postgres/lanes/submitter';
-import type { GrantAnswer, GrantInput } from '../../workflows/contracts';
+import type { GrantAnswer, GrantInput } from '../../workflows/messages';
 import { decideNextGrant } from '../../workflows/planning/lanes/nextGrant';
 import type { DependencyFailure, Grant } from '../../workflows/planning/lanes/types';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';

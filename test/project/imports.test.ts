@@ -45,7 +45,7 @@ const violationsOf = async (files: Readonly<Record<string, string>>): Promise<Vi
 
 const PLANTED: [rule: string, folder: string, source: string][] = [
   ['planning-is-pure', 'workflows/planning/grouping', `import { z } from 'zod';`],
-  ['planning-is-pure', 'workflows/planning/grouping', `import type { LeaderInput } from '../../contracts';`],
+  ['planning-is-pure', 'workflows/planning/grouping', `import type { LeaderInput } from '../../messages';`],
   ['workflow-values', 'workflows', `import { claimBatches } from '../activities/grouping/claim';`],
   ['workflow-values', 'workflows', `import { type Activities, createActivities } from '../activities/all';`],
   [
@@ -53,7 +53,7 @@ const PLANTED: [rule: string, folder: string, source: string][] = [
     'workflows',
     `import type { A } from '../activities/all';\nimport { b } from '../activities/all';`,
   ],
-  ['workflow-values', 'workflows', `import { leaderInput } from './contracts';`],
+  ['workflow-values', 'workflows', `import { laneView } from './contracts/lane';`],
   ['workflow-values', 'workflows', `import { randomUUID } from 'node:crypto';`],
   ['workflow-values', 'workflows', `import pg from 'pg';`],
   ['workflow-types', 'workflows', `import type { Pool } from '../postgres/pool';`],
@@ -80,7 +80,7 @@ const PLANTED: [rule: string, folder: string, source: string][] = [
 
 const ALLOWED: [folder: string, source: string][] = [
   ['workflows', `import type { Activities } from '../activities/all';`],
-  ['workflows', `import { type LeaderInput } from './contracts';`],
+  ['workflows', `import { type LeaderInput } from './messages';`],
   ['workflows', `import { condition } from '@temporalio/workflow';`],
   ['workflows', `import { nextTurn } from './planning/turns';`],
   ['workflows', `import type { Client } from '@temporalio/client';`],

@@ -12,7 +12,7 @@ import type { CallerDeps } from '../../activities/calls/attempt';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
 import { readInstallation } from '../../postgres/installation';
-import type { TurnAnswer } from '../../workflows/contracts';
+import type { TurnAnswer } from '../../workflows/messages';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 

@@ -20,7 +20,7 @@ import { readInstallation } from '../../../postgres/installation';
 import { wakeExpiredLeaders } from '../../../postgres/grouping/leader';
 import type { Pool } from '../../../postgres/pool';
 import { createPool } from '../../../postgres/pool';
-import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';
+import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/messages';
 import { tapPool } from '../../chaos/tap';
 import type { Clock } from './clock';
 import { FailedRings } from './failedRings';
