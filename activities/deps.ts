@@ -4,6 +4,7 @@ import type { Pool } from '../postgres/pool';
 import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
 import type { Handler } from '../handlers/types';
+import type { WorkflowTask } from '../workflows/definitions';
 import type { Heartbeat } from './nodes/heartbeat';
 import type { NodeSettings } from './nodes/settings';
 import type { Partitions } from './nodes/partitions';
@@ -32,6 +33,7 @@ export interface ActivityDeps {
   /** Those that this process holds. */
   partitions: Partitions;
   meters: ExecutionMeters;
+  acceptTasks: AcceptTasks;
   /**
    * Where the downstream may tell what became of a batch (H7). A secret: whoever has it may
    * complete the batch. Undefined: nowhere.
@@ -44,6 +46,17 @@ export interface ActivityDeps {
   draining: AbortSignal;
   log: Logger;
 }
+
+/**
+ * Checks and stores tasks of one handler in one transaction and rings for them, as a client's
+ * submit does; their ends are told to a workflow. Answers how many were there already, or what is
+ * wrong with them: repeating that does not help.
+ */
+export type AcceptTasks = (
+  handler: Handler,
+  tasks: readonly WorkflowTask[],
+  callback: { workflowId: string },
+) => Promise<{ repeated: number } | { problem: string }>;
 
 export interface CallbackPolicy {
   /**

@@ -30,7 +30,7 @@ import type {
   TurnInput,
   WorkOrderBatch,
   WorkOrderBatchResponse,
-} from '../workflows/contracts';
+} from '../workflows/messages';
 import type {
   CompletionSignal,
   DeliveryAnswer,

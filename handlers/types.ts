@@ -176,7 +176,7 @@ export interface HandlerOptions<P = unknown, I = P> {
   service?: (target: string, payload: P) => string;
   /**
    * State keys that a task reads and writes, for lanes with approach `parallel` (C25). At most
-   * 1,000 of a batch, 1-256 bytes each.
+   * 1,000 of a batch, 1-256 bytes each (`STATE_KEYS_MAX`).
    */
   reads?: (payload: P) => string[];
   writes?: (payload: P) => string[];

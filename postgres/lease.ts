@@ -31,25 +31,6 @@ returning epoch`,
 };
 
 /**
- * Holds it for `leaseMs` more from now. False: another holder or a later epoch has it; an expired
- * lease that nobody took is kept.
- */
-export const renewLease = async (
-  db: Queryable,
-  resource: string,
-  holder: string,
-  epoch: number,
-  leaseMs: number,
-): Promise<boolean> => {
-  const { rowCount } = await db.query({
-    name: 'renew-lease',
-    text: `update lease set expires_at = clock() + $4 * interval '1 ms' where resource = $1 and holder = $2 and epoch = $3`,
-    values: [resource, holder, epoch, leaseMs],
-  });
-  return rowCount === 1;
-};
-
-/**
  * Gives it up: the next one need not wait for its expiry. The row stays, or the epoch would start
  * again.
  */

@@ -17,6 +17,7 @@ import { registerHandler } from '../postgres/grouping/handler';
 import { readInstallation } from '../postgres/installation';
 import { checkSchema } from '../postgres/migrating/migrate';
 import { workflowTaskQueue } from '../workflows/naming';
+import { createAcceptTasks } from './acceptTasks';
 import { Balancing } from './sweeper/balancing';
 import { callbackUrl } from './callbacks/token';
 import { wakeWaitingExecutions } from './sweeper/executions';
@@ -48,11 +49,12 @@ export interface Node {
 }
 
 export const createNode = async (options: NodeOptions): Promise<Node> => {
-  const { pool, connection, namespace, prefix, handlers, log } = options;
+  const { pool, connection, namespace, prefix, handlers, log, leaseMs = DEFAULT_LEASE_MS } = options;
   await checkSchema(pool);
   for (const handler of handlers) await withRetries(() => registerHandler(pool, handler));
   const id = `${os.hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const thrown = new ThrownLog(log);
+  const temporal = new Client({ connection, namespace, ...clientPlugs(options) });
   const draining = new AbortController();
   setMaxListeners(0, draining.signal);
   const installation = await readInstallation(pool);
@@ -62,12 +64,12 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
   const deps: ActivityDeps = {
     pool,
-    temporal: new Client({ connection, namespace, ...clientPlugs(options) }),
+    temporal,
     handlers: new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)])),
     node: id,
     installation,
     prefix,
-    leaseMs: options.leaseMs ?? DEFAULT_LEASE_MS,
+    leaseMs,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
@@ -78,6 +80,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.tell(), log }),
     meters: new ExecutionMeters(),
+    acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log }),
     draining: draining.signal,
     log,
   };

@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { BalanceAnswer, BalancerInput } from './contracts';
+import type { BalanceAnswer, BalancerInput } from './messages';
 import { balancerStatusQuery, lookSignal } from './definitions';
 import type { BalancerStatus } from './definitions';
 import { balancerDetails } from './planning/nodes/details';

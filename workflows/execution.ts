@@ -12,7 +12,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { ExecutionInput, RollCallResponse } from './contracts';
+import type { ExecutionInput, RollCallResponse } from './messages';
 import { lookSignal } from './definitions';
 import { upgradedWhileWaiting } from './looking';
 import { nodeTaskQueue } from './naming';

@@ -9,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { LeaderInput, TurnAnswer } from './contracts';
+import type { LeaderInput, TurnAnswer } from './messages';
 import { leaderStatusQuery, lookSignal } from './definitions';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/grouping/leaderDetails';

@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
-import type { GrantAnswer, QueuerInput } from './contracts';
+import type { GrantAnswer, QueuerInput } from './messages';
 import { lookSignal, queuerStatusQuery } from './definitions';
 import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './looking';

@@ -1,5 +1,5 @@
 import { ApplicationFailure, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
-import type { TurnInput } from './contracts';
+import type { TurnInput } from './messages';
 import { checkOwnScope } from './ownScope';
 
 /**

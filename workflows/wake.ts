@@ -10,7 +10,7 @@ import {
   queuerWorkflowId,
   workflowTaskQueue,
 } from './naming';
-import type { LeaderInput } from './contracts';
+import type { LeaderInput } from './messages';
 
 /**
  * Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a

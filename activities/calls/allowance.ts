@@ -8,7 +8,7 @@ import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { DISPATCH_LIFE_MS, readDispatchSlots } from '../../postgres/grouping/slots';
-import type { DispatchInput } from '../../workflows/contracts';
+import type { DispatchInput } from '../../workflows/messages';
 import type { ActivityDeps } from '../deps';
 import { IN_PROCESS_MS } from './putOff';
 import { adjustSlots } from '../grouping/reserve';

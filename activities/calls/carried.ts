@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Handler } from '../../handlers/types';
-import type { DispatchInput } from '../../workflows/contracts';
+import type { DispatchInput } from '../../workflows/messages';
 import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
 import type { Fence } from '../../postgres/calls/mark';
 import type { ActivityDeps } from '../deps';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { DispatchAnswer, DispatchInput } from '../../workflows/contracts';
+import type { DispatchAnswer, DispatchInput } from '../../workflows/messages';
 import type { ActivityDeps } from '../deps';
 import { DispatchRun } from './dispatchRun';
 import { interruption } from '../executions/interruption';

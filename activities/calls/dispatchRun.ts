@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { DispatchAnswer } from '../../workflows/contracts';
+import type { DispatchAnswer } from '../../workflows/messages';
 import { isDueEarlier, keepLeader } from '../../postgres/grouping/leader';
 import { findStarvedLeader, wakeBlockedLeaders } from '../../postgres/grouping/leaderWakes';
 import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets } from '../../postgres/calls/batch';

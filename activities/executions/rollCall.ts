@@ -7,14 +7,17 @@ import type { ExecutionFacts } from '../../postgres/executions/turn';
 import { answerRollCall } from '../../postgres/nodes/node';
 import { inTransaction } from '../../postgres/pool';
 import type { Queryable } from '../../postgres/pool';
-import type { RollCall, RollCallResponse } from '../../workflows/contracts';
+import type { RollCall, RollCallResponse } from '../../workflows/messages';
 import { CHUNK, isOver } from '../../workflows/planning/executions/states';
 import { planTurn } from '../../workflows/planning/executions/turn';
 import type { TurnPlan } from '../../workflows/planning/executions/turn';
 import type { ActivityDeps } from '../deps';
 
-/** A node without a sign of life for longer does not answer: four of its heartbeats. */
-const NODE_LIVE_MS = 12_000;
+/**
+ * A node without a sign of life for longer does not answer the roll call: four of its heartbeats,
+ * less than `NODE_LIVE_MS`.
+ */
+const ANSWERS_WITHIN_MS = 12_000;
 /** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */
 const PARTS_PER_TURN = 5;
 /**
@@ -94,7 +97,7 @@ const fill = async (db: Queryable, executionId: string, round: number, plan: Tur
 
 const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly OpenChunk[]) => {
   const attributes = (facts.config['attributes'] as object | undefined) ?? {};
-  const answered = await answerRollCall(db, { functionId: facts.functionId, attributes, withinMs: NODE_LIVE_MS });
+  const answered = await answerRollCall(db, { functionId: facts.functionId, attributes, withinMs: ANSWERS_WITHIN_MS });
   return answered.map((node) => ({ ...node, holds: open.filter((chunk) => chunk.node === node.id).length }));
 };
 

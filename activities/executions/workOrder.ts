@@ -7,7 +7,7 @@ import { withRetries } from '../../postgres/errors';
 import { readExecution } from '../../postgres/executions/view';
 import { readGivenItems } from '../../postgres/executions/workItem';
 import type { GivenItem } from '../../postgres/executions/workItem';
-import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/contracts';
+import type { ExecutionTemplate, WorkOrderBatch, WorkOrderBatchResponse } from '../../workflows/messages';
 import { succeeded } from '../../workflows/planning/executions/attempts';
 import { isOver, pendingOf } from '../../workflows/planning/executions/states';
 import type { ActivityDeps } from '../deps';

@@ -1,4 +1,4 @@
-import type { TurnAnswer, TurnInput } from '../../workflows/contracts';
+import type { TurnAnswer, TurnInput } from '../../workflows/messages';
 import { planClaim } from '../../workflows/planning/grouping/claim';
 import type { ClaimPlan } from '../../workflows/planning/grouping/claim';
 import { MOST_COUNTED } from '../../workflows/planning/grouping/leaderDetails';

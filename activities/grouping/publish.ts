@@ -1,4 +1,4 @@
-import type { TurnAnswer, TurnInput } from '../../workflows/contracts';
+import type { TurnAnswer, TurnInput } from '../../workflows/messages';
 import type { ClaimPlan } from '../../workflows/planning/grouping/claim';
 import { decideNext } from '../../workflows/planning/grouping/next';
 import { FLUSH_REASONS, LEADER_STATES } from '../../workflows/planning/states';

@@ -1,4 +1,4 @@
-import type { TurnInput } from '../../workflows/contracts';
+import type { TurnInput } from '../../workflows/messages';
 import { grantSlots, shareSlots } from '../../workflows/planning/grouping/slots';
 import type { LockedLeader } from '../../postgres/grouping/leader';
 import { lockLeaderAndHandler } from '../../postgres/grouping/leader';

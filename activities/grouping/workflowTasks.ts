@@ -1,20 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { CheckedTask } from '../../client/tasks/checkTasks';
-import { checkTask } from '../../client/tasks/checkTasks';
-import { Behind } from '../../workflows/behind';
-import { Ringer } from '../../client/tasks/ringer';
-import { Submitter } from '../../client/tasks/accept';
-import { markReady } from '../../postgres/lanes/lane';
 import { findForeign, readTaskEnds, readValues } from '../../postgres/callbacks/taskEnd';
 import type { StoredEnd } from '../../postgres/callbacks/taskEnd';
 import type { TaskEnd, WorkflowSubmitAnswer, WorkflowTask } from '../../workflows/definitions';
 import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import type { ActivityDeps } from '../deps';
-import { ringLanes } from '../lanes/ring';
 
 /**
- * What `muster/workflow` calls from a user's own workflow. The one activity file that uses the
- * client's parts: the checks and the acceptance of a submit are the same wherever it comes from.
+ * What `muster/workflow` calls from a user's own workflow. Accepting tasks is the worker's: the
+ * checks and the acceptance of a submit are the client's, wherever it comes from, and activities do
+ * not know the client.
  */
 
 const MOST_TASKS = 10_000;
@@ -22,19 +16,11 @@ const MOST_TASKS = 10_000;
 const RESULT_BYTES = 1_000_000;
 const GROUP = 50;
 
-export const createHelperActivities = (deps: ActivityDeps) => {
-  const submitter = new Submitter(deps.pool);
-  const behind = new Behind(
-    () => Promise.resolve(deps.temporal),
-    (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
-  );
-  const ringer = new Ringer(deps.pool, behind, deps.prefix, deps.leaseMs);
-  return {
-    submitTasks: (input: { handler: string; tasks: WorkflowTask[] }): Promise<WorkflowSubmitAnswer> =>
-      submitTasks(deps, submitter, ringer, input),
-    readTaskEnds: ({ ids }: { ids: string[] }): Promise<TaskEnd[]> => readEnds(deps, ids),
-  };
-};
+export const createHelperActivities = (deps: ActivityDeps) => ({
+  submitTasks: (input: { handler: string; tasks: WorkflowTask[] }): Promise<WorkflowSubmitAnswer> =>
+    submitTasks(deps, input),
+  readTaskEnds: ({ ids }: { ids: string[] }): Promise<TaskEnd[]> => readEnds(deps, ids),
+});
 
 /**
  * Accepts the tasks in one transaction, their ends to be told to the workflow that called: to its
@@ -44,8 +30,6 @@ export const createHelperActivities = (deps: ActivityDeps) => {
  */
 const submitTasks = async (
   deps: ActivityDeps,
-  submitter: Submitter,
-  ringer: Ringer,
   { handler: name, tasks }: { handler: string; tasks: WorkflowTask[] },
 ): Promise<WorkflowSubmitAnswer> => {
   const handler = deps.handlers.get(name);
@@ -58,48 +42,14 @@ const submitTasks = async (
   if (tasks.length > MOST_TASKS)
     throw refused('MusterInvalidTask', `tasks: expected at most ${MOST_TASKS} in one call, got ${tasks.length}`);
   const { workflowId } = Context.current().info.workflowExecution!;
-  const problems: Parameters<typeof checkTask>[3] = [];
-  const checked = refusing(() =>
-    tasks
-      .map((task, index) => checkTask(handler, { ...task, callback: { workflowId } }, index, problems))
-      .filter((task): task is CheckedTask => task !== null),
-  );
-  if (problems.length > 0)
-    throw refused(
-      'MusterInvalidTask',
-      problems
-        .slice(0, 5)
-        .map(({ index, field, message }) => `task ${index}, ${field}: ${message}`)
-        .join('\n'),
-    );
-  const stored = await submitter.store(handler, checked, { partial: false }).catch((error: unknown) => {
-    // Of the client's errors, a full queue passes; anything wrong with a task (an id with another
-    // content) does not.
-    const { name: type, message } = error as Error;
-    throw type === 'InvalidTaskError' ? refused('MusterInvalidTask', message) : error;
-  });
-  if (stored.laneIds.length > 0) {
-    await markReady(deps.pool, stored.laneIds);
-    await ringLanes(deps, stored.laneIds);
-  } else await ringer.ring(stored.targetIds);
-  if (stored.repeated === 0) return { ends: [], foreign: [] };
+  const accepted = await deps.acceptTasks(handler, tasks, { workflowId });
+  if ('problem' in accepted) throw refused('MusterInvalidTask', accepted.problem);
+  if (accepted.repeated === 0) return { ends: [], foreign: [] };
   const ids = tasks.map((task) => task.id);
   const foreign = await findForeign(deps.pool, ids, workflowId);
   const ends = await readEnds(deps, ids);
   const ended = new Set(ends.map((end) => end.id));
   return { ends, foreign: foreign.filter((id) => !ended.has(id)) };
-};
-
-/**
- * What cannot be checked at all is no matter of time: an activity that fails is repeated for ever.
- */
-const refusing = <T>(check: () => T): T => {
-  try {
-    return check();
-  } catch (error) {
-    const { name: type, message } = error as Error;
-    throw type === 'AsyncSchemaError' ? refused('MusterInvalidTask', message) : error;
-  }
 };
 
 const refused = (type: string, message: string): ApplicationFailure =>

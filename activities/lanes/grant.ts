@@ -7,7 +7,7 @@ import { hasUnseenWork, publishGrantTurn } from '../../postgres/lanes/queuer';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { insertSubmitter } from '../../postgres/lanes/submitter';
-import type { GrantAnswer, GrantInput } from '../../workflows/contracts';
+import type { GrantAnswer, GrantInput } from '../../workflows/messages';
 import { decideNextGrant } from '../../workflows/planning/lanes/nextGrant';
 import type { Grant } from '../../workflows/planning/lanes/types';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';

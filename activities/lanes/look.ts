@@ -7,6 +7,7 @@ import { promoteDueLanes } from '../../postgres/lanes/promote';
 import { readTokens } from '../../postgres/lanes/tokens';
 import type { Client } from '../../postgres/pool';
 import { windowOf } from '../../workflows/planning/lanes/approaches';
+import { pendingLimitOf } from '../../workflows/planning/lanes/backPressure';
 import { planGrants } from '../../workflows/planning/lanes/grants';
 import { statusName } from '../../workflows/planning/lanes/statuses';
 import type { GrantPlan, HandlerTokens, Lane, QueuedBatch } from '../../workflows/planning/lanes/types';
@@ -121,8 +122,7 @@ const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
   onInvalid: nameOf(ON_INVALID, facts.onInvalid),
   paused: false, // nor halted: such lanes are not among the ready ones
   haltedBy: null,
-  pendingLimit:
-    facts.pendingLimit === null ? null : { stopAt: facts.pendingLimit, resumeBelow: Math.ceil(facts.pendingLimit / 2) },
+  pendingLimit: pendingLimitOf(facts.pendingLimit),
 });
 
 /** `node`: null where its lane is in a partition that no node holds. */

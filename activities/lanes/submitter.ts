@@ -10,7 +10,7 @@ import {
   returnGranted,
   shrinkSubmitter,
 } from '../../postgres/lanes/submitter';
-import type { DispatchAnswer, DispatchInput } from '../../workflows/contracts';
+import type { DispatchAnswer, DispatchInput } from '../../workflows/messages';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
 import type { ActivityDeps } from '../deps';
 import type { Handler } from '../../handlers/types';

@@ -16,7 +16,7 @@ import { withRetries } from '../../postgres/errors';
 import type { Client } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
-import type { BalanceAnswer, BalanceInput } from '../../workflows/contracts';
+import type { BalanceAnswer, BalanceInput } from '../../workflows/messages';
 import { assign } from '../../workflows/planning/nodes/assign';
 import type { Move, NodeFacts, PartitionFacts } from '../../workflows/planning/nodes/types';
 import { nextRoundInMs } from '../../workflows/planning/nodes/rounds';

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../handlers/suggest';
-import type { ExecuteBatch } from '../../workflows/contracts';
+import type { ExecuteBatch } from '../../workflows/messages';
 import { InvalidArgumentError, MusterError } from '../errors';
 
 /** What a request may hold; an argument list is one work item. */

@@ -1,4 +1,12 @@
 import type { Handler } from '../../handlers/types';
+import {
+  BATCH_ITEMS_MAX,
+  BATCH_KEY_BYTES_MAX,
+  DEPENDENCIES_MAX,
+  SERVICE_BYTES_MAX,
+  STATE_KEY_BYTES_MAX,
+  STATE_KEYS_MAX,
+} from '../../workflows/planning/lanes/limits';
 import type { CheckedTask, TaskInput } from '../tasks/checkTasks';
 import { checkTask, describe } from '../tasks/checkTasks';
 import type { TaskProblem } from '../errors';
@@ -18,13 +26,13 @@ export interface BatchInput<P = unknown> {
   items: readonly TaskInput<P>[];
   /**
    * State keys for approach `parallel` (C25), besides what the handler says of the items; at most
-   * 1,000 of each, 1-256 bytes.
+   * 1,000 of each (`STATE_KEYS_MAX`), 1-256 bytes.
    */
   reads?: readonly string[];
   writes?: readonly string[];
   /**
    * Batches that must be committed before this one is sent, of any lane (C18): their ids, or keys
-   * of the same call. At most 1,000.
+   * of the same call. At most 1,000 (`DEPENDENCIES_MAX`).
    */
   dependsOn?: readonly (number | string)[];
   /** Name of this batch within the call, for `dependsOn` of others. */
@@ -41,12 +49,6 @@ export interface CheckedBatch {
   key: string | null;
 }
 
-export const MAX_ITEMS = 10_000;
-const MAX_KEYS = 1_000;
-const MAX_KEY_BYTES = 256;
-const MAX_DEPENDENCIES = 1_000;
-const MAX_SERVICE_BYTES = 512;
-
 /**
  * Every item by the handler's schema and limits, then the batch as a whole. `at`: where it stands
  * in the call, for messages.
@@ -60,12 +62,12 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
       handler.name,
       'Otherwise its single tasks could overtake the batch (C7).',
     );
-  checkText(`${at}.service`, service, MAX_SERVICE_BYTES);
-  if (key !== undefined) checkText(`${at}.key`, key, MAX_KEY_BYTES);
-  if (!Array.isArray(items) || items.length === 0 || items.length > MAX_ITEMS)
+  checkText(`${at}.service`, service, SERVICE_BYTES_MAX);
+  if (key !== undefined) checkText(`${at}.key`, key, BATCH_KEY_BYTES_MAX);
+  if (!Array.isArray(items) || items.length === 0 || items.length > BATCH_ITEMS_MAX)
     throw new InvalidArgumentError(
       `${at}.items`,
-      `an array of 1 to ${MAX_ITEMS} tasks`,
+      `an array of 1 to ${BATCH_ITEMS_MAX} tasks`,
       Array.isArray(items) ? items.length : items,
     );
   const problems: TaskProblem[] = [];
@@ -80,10 +82,10 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
   for (const { payload } of handler.service === undefined ? [] : tasks)
     checkService(handler, target, JSON.parse(payload), service, at);
   checkLimits(handler, tasks, at);
-  if (!Array.isArray(dependsOn) || dependsOn.length > MAX_DEPENDENCIES)
+  if (!Array.isArray(dependsOn) || dependsOn.length > DEPENDENCIES_MAX)
     throw new InvalidArgumentError(
       `${at}.dependsOn`,
-      `an array of at most ${MAX_DEPENDENCIES} batch ids or keys`,
+      `an array of at most ${DEPENDENCIES_MAX} batch ids or keys`,
       dependsOn.length ?? dependsOn,
     );
   for (const one of dependsOn)
@@ -222,14 +224,14 @@ export const withDistinctKeys = (
 const DISTINCT = 'distinctBy:';
 
 export const checkKeys = (field: string, keys: ReadonlySet<string>): string[] => {
-  if (keys.size > MAX_KEYS)
+  if (keys.size > STATE_KEYS_MAX)
     throw new InvalidArgumentError(
       field,
-      `at most ${MAX_KEYS} state keys`,
+      `at most ${STATE_KEYS_MAX} state keys`,
       keys.size,
       'Name coarser keys: a conflict too many only costs time.',
     );
-  for (const key of keys) checkText(field, key, MAX_KEY_BYTES);
+  for (const key of keys) checkText(field, key, STATE_KEY_BYTES_MAX);
   return [...keys].sort();
 };
 

@@ -8,6 +8,7 @@ import { inTransaction } from '../../postgres/pool';
 import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
 import { insertNotices } from '../../postgres/calls/records';
 import { insertSubmission } from '../../postgres/lanes/laneBatch';
+import { DEPTH_MAX, SLOTS_MAX, WEIGHT_MAX } from '../../workflows/planning/lanes/limits';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
 import { STRATEGIES } from '../../workflows/planning/lanes/types';
 import type { StrategyName } from '../../workflows/planning/lanes/types';
@@ -26,8 +27,6 @@ import type { Submitter } from '../tasks/accept';
  */
 
 const REASON_MAX = 1_000;
-const WEIGHT_MAX = 10_000;
-const SLOTS_MAX = 1_000;
 
 export const checkReason = (reason: unknown): string => {
   if (typeof reason !== 'string' || reason.length > REASON_MAX || reason.includes('\0'))
@@ -69,7 +68,7 @@ export const setQueuer = async (pool: Pool, settings: QueuerSettings): Promise<n
       strategy === undefined
         ? null
         : STRATEGIES[checkOneOf('strategy', strategy, Object.keys(STRATEGIES) as StrategyName[])],
-    depth: depth === undefined ? null : checkWhole('depth', depth, 1, 1_000),
+    depth: depth === undefined ? null : checkWhole('depth', depth, 1, DEPTH_MAX),
   });
 };
 

@@ -4,6 +4,7 @@ import { lockLanes } from '../../postgres/lanes/lane';
 import { insertLaneTasks } from '../../postgres/lanes/queue';
 import type { Pool, Queryable } from '../../postgres/pool';
 import { inCallersTransaction, inTransaction } from '../../postgres/pool';
+import { SERVICE_BYTES_MAX } from '../../workflows/planning/lanes/limits';
 import type { NewTask } from '../../postgres/grouping/task';
 import { checkBacklog, inLanes } from '../tasks/backlog';
 import { checkKeys, checkText, withDistinctKeys } from './checkBatch';
@@ -13,11 +14,9 @@ import { knownIds } from '../tasks/repeats';
 
 /** Single tasks of an ordered handler: into the queues of their lanes. */
 
-const MAX_SERVICE_BYTES = 512;
-
 export const serviceOf = (handler: Handler, target: string, payload: string): string => {
   const service = handler.service!(target, JSON.parse(payload));
-  checkText('service', service, MAX_SERVICE_BYTES);
+  checkText('service', service, SERVICE_BYTES_MAX);
   return service;
 };
 

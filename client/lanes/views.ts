@@ -4,6 +4,7 @@ import { servedHandlers } from '../../postgres/nodes/node';
 import type { Pool } from '../../postgres/pool';
 import { windowOf } from '../../workflows/planning/lanes/approaches';
 import type { Reduced } from '../../workflows/planning/lanes/explainLane';
+import { pendingLimitOf } from '../../workflows/planning/lanes/backPressure';
 import { explainLane } from '../../workflows/planning/lanes/explainLane';
 import { laneStateOf } from '../../workflows/planning/lanes/laneState';
 import { isEnded, statusName } from '../../workflows/planning/lanes/statuses';
@@ -100,8 +101,7 @@ const withOpen = async (pool: Pool, rows: readonly store.LaneRowView[], atLeast 
     kind: nameOf(LANE_KINDS, row.kind),
     approach: nameOf(APPROACHES, row.approach),
     onInvalid: nameOf(ON_INVALID, row.onInvalid),
-    pendingLimit:
-      row.pendingLimit === null ? null : { stopAt: row.pendingLimit, resumeBelow: Math.ceil(row.pendingLimit / 2) },
+    pendingLimit: pendingLimitOf(row.pendingLimit),
   }));
   const windows = bases.map((base) => Math.max(windowOf(base), atLeast));
   const open =

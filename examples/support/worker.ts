@@ -5,7 +5,7 @@ import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { Handler } from '../../handlers';
 import { DEFAULT_API } from '../../workers/api/settings';
-import { NO_CALLBACK } from '../../workers/config/callbacks';
+import { callbackSettings } from '../../workers/config/callbacks';
 import { createLogger } from '../../workers/logging';
 import { startWorker } from '../../workers/process';
 import { DEFAULT_PREFIX } from '../../workflows/naming';
@@ -37,7 +37,7 @@ export const runWorker = async (
       temporal: { address: options.temporal, namespace: 'default', connection: {} },
       handlers: handler === null ? [] : [handler],
       callbacks: options.callbacks ?? { allow: [], secret: null },
-      callback: NO_CALLBACK,
+      callback: callbackSettings(() => undefined),
       api: DEFAULT_API,
       executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
       nodes: { ...DEFAULT_NODE_SETTINGS, ...options.nodes },

@@ -1,3 +1,4 @@
+import { SERVICE_BYTES_MAX } from '../../workflows/planning/lanes/limits';
 import type { Findings } from '../configError';
 import { show } from '../text';
 import type { Path } from './path';
@@ -15,8 +16,6 @@ export interface OrderPlan {
   /** Plain paths among them, with where each is written: a JSON Schema must declare them. */
   readonly paths: readonly (readonly [string, Path])[];
 }
-
-const SERVICE_BYTES_MAX = 512;
 
 export function compileOrder(config: unknown, findings: Findings): OrderPlan {
   const paths: [string, Path][] = [];

@@ -16,7 +16,7 @@ import { hashToken, newToken } from '../../workers/api/tokens';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Settings } from '../../workers/config/config';
-import { NO_CALLBACK } from '../../workers/config/callbacks';
+import { callbackSettings } from '../../workers/config/callbacks';
 
 export interface Answered {
   status: number;
@@ -123,7 +123,7 @@ export const settingsFor = (
   temporal: { address: temporalAddress(), namespace: 'default', connection: {} },
   handlers: [...given],
   callbacks: { allow: [], secret: null },
-  callback: NO_CALLBACK,
+  callback: callbackSettings(() => undefined),
   executions: DEFAULT_EXECUTION_SETTINGS,
   nodes: DEFAULT_NODE_SETTINGS,
   api: { ...DEFAULT_API, port: 0, host, limits: { ...DEFAULT_API.limits, ...limits } },

@@ -9,9 +9,9 @@ import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { wakeExpiredQueuers, wakeQueuers } from '../../postgres/lanes/queuer';
 import type { SubmissionStatus } from '../../workflows/planning/lanes/statuses';
-import { isEnded, STATUSES, TASK_STATE_OF } from '../../workflows/planning/lanes/statuses';
+import { isEnded, STATUSES } from '../../workflows/planning/lanes/statuses';
 import { DELAY_MS } from '../../workflows/planning/lanes/tries';
-import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
+import { type TaskState, taskStateName } from '../../workflows/planning/states';
 import type { TestDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { Downstream, items } from './downstream';
@@ -121,6 +121,27 @@ describe('the first table of the spec, in the store', () => {
   });
 });
 
+/**
+ * An oracle: the product has it in SQL alone (`lane_task_state` of the open ones, the batch's own
+ * state of the ended ones).
+ */
+const TASK_STATE_OF = {
+  unsubmitted: 'batched',
+  delayed: 'created',
+  unknown: 'unknown',
+  submitted: 'in-progress',
+  pending: 'in-progress',
+  valid: 'in-progress',
+  parked: 'unknown',
+  refused: 'in-progress',
+  committed: 'succeeded',
+  invalid: 'failed',
+  // By an operator, who could not say that it was applied.
+  skipped: 'failed',
+  'failed-dependency': 'failed',
+  cancelled: 'cancelled',
+} as const satisfies Record<SubmissionStatus, TaskState>;
+
 describe('H9: the state of a task, by the status of its batch', () => {
   const statuses = Object.keys(STATUSES) as SubmissionStatus[];
   /** As a settlement leaves the batch row of an ended one, or of a parked one. */
@@ -162,7 +183,6 @@ describe('H9: the state of a task, by the status of its batch', () => {
       'succeeded',
       'failed',
     ]);
-    expect(statuses.every((status) => TASK_STATE_OF[status] in TASK_STATES)).toBe(true);
   });
 });
 

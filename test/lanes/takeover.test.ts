@@ -5,7 +5,7 @@ import { grantNext } from '../../activities/lanes/nextGrants';
 import { wakeQueuers } from '../../postgres/lanes/queuer';
 import { markGranted, readGranted } from '../../postgres/lanes/submitter';
 import type { Client } from '../../client';
-import type { GrantAnswer } from '../../workflows/contracts';
+import type { GrantAnswer } from '../../workflows/messages';
 import type { TestDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { items } from './downstream';

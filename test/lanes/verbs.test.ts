@@ -116,6 +116,8 @@ test.each([
   ['pause of an unknown service', () => muster.client.pauseLane('nobody'), /service "nobody": there is none/],
   ['skip of an unknown service', () => muster.client.skipHead('nobody'), /service "nobody": there is none/],
   ['weight 0', () => muster.client.setLaneWeight('p-1', 0), /weight: expected a whole number from 1 to 10000, got 0/],
+  ['too large a weight', () => muster.client.setLaneWeight('p-1', 10_001), /weight.*from 1 to 10000, got 10001/],
+  ['a weight that is no whole number', () => muster.client.setLaneWeight('p-1', 1.5), /weight.*got 1.5/],
   ['a negative weight', () => muster.client.setLaneWeight('p-1', -1), /weight.*got -1/],
   ['no slots', () => muster.client.setQueuer({ slots: 0 }), /slots: expected a whole number from 1 to 1000, got 0/],
   ['an unknown strategy', () => muster.client.setQueuer({ strategy: 'fastest' as never }), /strategy: expected one of/],

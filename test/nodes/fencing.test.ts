@@ -6,7 +6,7 @@ import { fenceOf, isStale, prepare } from '../../activities/calls/attempt';
 import { markFenced } from '../../postgres/calls/mark';
 import { assignPartitions, partitionResource, readPartitions, revokePartitions } from '../../postgres/nodes/partition';
 import { readHeldPartitions, releasePartitions, renewPartitions } from '../../postgres/nodes/partitionLease';
-import type { TurnAnswer } from '../../workflows/contracts';
+import type { TurnAnswer } from '../../workflows/messages';
 import { eventually } from '../helpers/eventually';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';

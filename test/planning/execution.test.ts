@@ -1,6 +1,6 @@
 import { contentId } from '../../client/executions/contentId';
-import { attemptsLimit, stateAfter } from '../../workflows/planning/executions/attempts';
-import { chooseNodes, chunkSizes, nodesWanted, placeOf } from '../../workflows/planning/executions/chunks';
+import { succeeded } from '../../workflows/planning/executions/attempts';
+import { chooseNodes, nodesWanted } from '../../workflows/planning/executions/chunks';
 import { resultKey } from '../../workflows/planning/executions/contentText';
 import { planTurn, roundPauseMs } from '../../workflows/planning/executions/turn';
 import type { TurnFacts } from '../../workflows/planning/executions/turn';
@@ -26,16 +26,6 @@ describe('E12: content ids', () => {
 });
 
 describe('E4: chunks', () => {
-  test.each([
-    [20, 4, [5, 5, 5, 5]],
-    [4, 6, [1, 1, 1, 1]],
-    [7, 3, [3, 2, 2]],
-    [0, 3, []],
-  ])('%i items on %i nodes', (items, nodes, sizes) => {
-    expect(chunkSizes(items, nodes)).toEqual(sizes);
-    const places = Array.from({ length: items }, (_, i) => placeOf(i, Math.min(items, nodes)));
-    expect(sizes.map((_, place) => places.filter((one) => one === place).length)).toEqual(sizes);
-  });
   test('a resume asks for no more nodes than there are items', () => {
     expect(nodesWanted(10, 3)).toBe(3);
     expect(nodesWanted(4, 100)).toBe(4);
@@ -70,23 +60,11 @@ describe('E3 E11: the choice of nodes', () => {
   });
 });
 
-describe('E10: attempts', () => {
-  test.each([
-    [2, 10, 2],
-    [50, 10, 10],
-    [0, 10, 10],
-    [null, 10, 10],
-    [undefined, undefined, 10],
-    [3, 2, 2],
-  ])('asked for %p, operator %p: %i', (asked, operator, limit) => {
-    expect(attemptsLimit(asked, operator)).toBe(limit);
-  });
-  test('E6: done only with exit 0; a node-level error is failed, whatever the exit code says', () => {
-    expect(stateAfter({ exitCode: 0, nodeError: false }, 1, 10)).toBe(100);
-    expect(stateAfter({ exitCode: 0, nodeError: true }, 1, 10)).toBe(-1);
-    expect(stateAfter({ exitCode: 1, nodeError: false }, 9, 10)).toBe(-1);
-    expect(stateAfter({ exitCode: null, nodeError: true }, 10, 10)).toBe(-2);
-  });
+test('E6: done only with exit 0; a node-level error is failed, whatever the exit code says', () => {
+  expect(succeeded({ exitCode: 0, nodeError: false })).toBe(true);
+  expect(succeeded({ exitCode: 0, nodeError: true })).toBe(false);
+  expect(succeeded({ exitCode: 1, nodeError: false })).toBe(false);
+  expect(succeeded({ exitCode: null, nodeError: true })).toBe(false);
 });
 
 describe('a turn', () => {

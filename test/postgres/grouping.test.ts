@@ -2,7 +2,7 @@ import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
 import { makeCall, prepare, settleOutcome } from '../../activities/calls/attempt';
 import { readDispatch } from '../../postgres/calls/batch';
-import type { TurnAnswer } from '../../workflows/contracts';
+import type { TurnAnswer } from '../../workflows/messages';
 import { tapPool } from '../chaos/tap';
 import type { Bench } from '../workflows/bench';
 import { openBench } from '../workflows/bench';

@@ -12,7 +12,7 @@ import type { CallerDeps } from '../../activities/calls/carried';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
 import { readInstallation } from '../../postgres/installation';
-import type { TurnAnswer } from '../../workflows/contracts';
+import type { TurnAnswer } from '../../workflows/messages';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 
@@ -83,6 +83,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       ...noPartitions(database.pool, 'bench'),
       use: null,
       meters: new ExecutionMeters(),
+      acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
       handler,

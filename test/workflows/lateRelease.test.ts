@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { handlerTaskQueue } from '../../workflows/naming';
-import type { DispatchAnswer, TurnAnswer, TurnInput } from '../../workflows/contracts';
+import type { DispatchAnswer, TurnAnswer, TurnInput } from '../../workflows/messages';
 import { temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import '../helpers/muster'; // quiets the SDK's own log

@@ -38,15 +38,6 @@ export const callbackSettings = (read: Read, file: FileSettings['callback'] = {}
   };
 };
 
-/** Neither listens nor hands out URLs. */
-export const NO_CALLBACK: CallbackSettings = {
-  port: null,
-  host: '127.0.0.1',
-  url: null,
-  secret: null,
-  maxBytes: DEFAULT_MAX_BYTES,
-};
-
 /** What is missing before a process may hand out URLs or listen. */
 export const callbackProblems = ({ port, host, url, secret }: CallbackSettings): Problem[] => {
   const problems: Problem[] = [];

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge } from 'prom-client';
 import type { Logger } from 'pino';
+import { NODE_LIVE_MS } from '../../postgres/nodes/node';
 import * as store from '../../postgres/operations/metrics';
 import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
@@ -22,7 +23,6 @@ const STATEMENT_TIMEOUT_MS = 2_000;
  * later, or some would be missed.
  */
 const SETTLED_AFTER_MS = 5_000;
-const ALIVE_MS = 30_000;
 
 const PER_HANDLER = {
   queued: ['muster_queued_tasks', 'Tasks that wait in the queue'],
@@ -135,7 +135,7 @@ export class StoreMetrics {
       await inTransaction(this.options.pool, async (client) => {
         await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
         this.show(await store.readHandlerGauges(client), await store.readLeaderCounts(client));
-        for (const { handler, n } of await store.readNodeCounts(client, ALIVE_MS)) this.nodes.set({ handler }, n);
+        for (const { handler, n } of await store.readNodeCounts(client, NODE_LIVE_MS)) this.nodes.set({ handler }, n);
         const lanes = await store.readLaneGauges(client);
         for (const key of Object.keys(OF_LANES) as (keyof typeof OF_LANES)[]) this.lanes[key].set(lanes[key]);
         await this.standing.read(client);

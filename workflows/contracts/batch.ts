@@ -1,5 +1,12 @@
 import { z } from 'zod';
 import { CANCELLATION_CAUSES, CANCELLATION_STATES } from '../planning/calls/cancellation';
+import {
+  BATCH_ITEMS_MAX,
+  BATCH_KEY_BYTES_MAX,
+  DEPENDENCIES_MAX,
+  STATE_KEY_BYTES_MAX,
+  STATE_KEYS_MAX,
+} from '../planning/lanes/limits';
 import { STATUSES } from '../planning/lanes/statuses';
 import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
 import { taskInput, taskState } from './task';
@@ -75,18 +82,24 @@ export const batchInput = z
     items: z
       .array(taskInput)
       .min(1)
-      .max(10_000)
+      .max(BATCH_ITEMS_MAX)
       .describe('In the order in which the downstream is to get them, all of one target'),
-    reads: z.array(plainName(256)).max(1_000).optional().describe('State keys for approach parallel (C25)'),
-    writes: z.array(plainName(256)).max(1_000).optional(),
+    reads: z
+      .array(plainName(STATE_KEY_BYTES_MAX))
+      .max(STATE_KEYS_MAX)
+      .optional()
+      .describe('State keys for approach parallel (C25)'),
+    writes: z.array(plainName(STATE_KEY_BYTES_MAX)).max(STATE_KEYS_MAX).optional(),
     dependsOn: z
-      .array(z.union([batchId, plainName(256)]))
-      .max(1_000)
+      .array(z.union([batchId, plainName(BATCH_KEY_BYTES_MAX)]))
+      .max(DEPENDENCIES_MAX)
       .optional()
       .describe(
         'Batches that must be committed before this one is sent (C18): their numbers, or keys of the same call',
       ),
-    key: plainName(256).optional().describe('Name of this batch within the call, for dependsOn of others'),
+    key: plainName(BATCH_KEY_BYTES_MAX)
+      .optional()
+      .describe('Name of this batch within the call, for dependsOn of others'),
   })
   .meta({ id: 'BatchInput' });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LANE_STATES } from '../planning/lanes/laneState';
+import { BATCH_ITEMS_MAX, DEPTH_MAX, SLOTS_MAX } from '../planning/lanes/limits';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/lanes/types';
 import { LEADER_STATES } from '../planning/states';
 import { submissionStatus } from './batch';
@@ -81,9 +82,9 @@ export type QueuerView = z.infer<typeof queuerView>;
 
 export const queuerSettings = z
   .strictObject({
-    slots: z.number().int().min(1).max(1_000).optional().describe('Batches that are sent at once, of all lanes'),
+    slots: z.number().int().min(1).max(SLOTS_MAX).optional().describe('Batches that are sent at once, of all lanes'),
     strategy: strategy.optional(),
-    depth: z.number().int().min(1).max(1_000).optional().describe('Rounds at a time of multi-round'),
+    depth: z.number().int().min(1).max(DEPTH_MAX).optional().describe('Rounds at a time of multi-round'),
   })
   .describe('At least one of them')
   .meta({ id: 'QueuerSettings', minProperties: 1 });
@@ -94,6 +95,8 @@ export const laneFix = z
     z.strictObject({
       as: z.enum(['applied', 'again']).describe('Of unknown outcome: it was applied; or send it again'),
     }),
-    z.strictObject({ items: z.array(taskInput).min(1).max(10_000).describe('In place of those of an invalid one') }),
+    z.strictObject({
+      items: z.array(taskInput).min(1).max(BATCH_ITEMS_MAX).describe('In place of those of an invalid one'),
+    }),
   ])
   .meta({ id: 'LaneFix' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
 
 /** What the contracts of the client, the command line and the HTTP API have in common. */
 
@@ -20,7 +21,7 @@ export const plainName = (max: number) =>
 export const handlerName = plainName(64).describe('A handler of the config file');
 export const taskId = plainName(256).describe('Yours, unique: the same id with the same content is the same task');
 export const targetKey = plainName(512).describe('Batch key, computed by the handler from the payload');
-export const service = plainName(512).describe('What is ordered; its queue is a lane');
+export const service = plainName(SERVICE_BYTES_MAX).describe('What is ordered; its queue is a lane');
 export const reason = z.string().max(1_000).describe('Shown by status, targets and explain');
 export const pageLimit = (fallback: number, max = 1_000) =>
   z.number().int().min(1).max(max).default(fallback).describe(`Entries of a page, at most ${max}`);

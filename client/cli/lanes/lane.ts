@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
 import type { TaskInput } from '../../tasks/checkTasks';
 import { MusterError } from '../../errors';
 import type { LaneBatchView } from '../../lanes/views';
@@ -127,7 +128,7 @@ const readFix = async ({ applied, again, file }: FixOptions): Promise<Fix> => {
 const weight = (): Command =>
   command('weight', "A lane's share of the submitters, with strategy per-service.", ['muster lane weight po-17 3'])
     .argument('<service>')
-    .argument('<weight>', 'a whole number, 1 to 10000', wholeOption(1, 10_000))
+    .argument('<weight>', `a whole number, 1 to ${WEIGHT_MAX}`, wholeOption(1, WEIGHT_MAX))
     .action(
       runs(async (session: Session, service: string, value: number) => {
         await (await session.client()).setLaneWeight(service, value);

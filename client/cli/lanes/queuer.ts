@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { DEPTH_MAX, SLOTS_MAX } from '../../../workflows/planning/lanes/limits';
 import type { QueuerView } from '../../lanes/views';
 import type { QueuerSettings } from '../../lanes/control';
 import { command, wholeOption } from '../support/command';
@@ -19,11 +20,11 @@ export const queuerCommand = (): Command =>
     'muster queuer --pause "the ledger moves"',
     'muster queuer --resume',
   ])
-    .option('--slots <n>', 'submitters: batches sent at once', wholeOption(1, 1_000))
+    .option('--slots <n>', 'submitters: batches sent at once', wholeOption(1, SLOTS_MAX))
     .addOption(
       new Option('--strategy <name>', 'who is next').choices(['single', 'per-service', 'one-round', 'multi-round']),
     )
-    .option('--depth <n>', 'rounds at a time of multi-round', wholeOption(1, 1_000))
+    .option('--depth <n>', 'rounds at a time of multi-round', wholeOption(1, DEPTH_MAX))
     .option('--pause [reason]', 'send nothing of any lane')
     .option('--resume', 'go on')
     .action(runs(queuer));

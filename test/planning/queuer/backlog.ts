@@ -1,7 +1,6 @@
 import { planGrants } from '../../../workflows/planning/lanes/grants';
-import { newLaneServed } from '../../../workflows/planning/lanes/strategies';
 import type { GrantPlan, Lane, StrategyName } from '../../../workflows/planning/lanes/types';
-import { buildBatch, buildLane } from './builders';
+import { buildBatch, buildLane, newLaneServed } from './builders';
 
 interface Service {
   lane: Lane;

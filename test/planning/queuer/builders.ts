@@ -1,3 +1,4 @@
+import { ROUND } from '../../../workflows/planning/lanes/strategies';
 import type { Accounting, GrantPlan, Lane, QueuedBatch, QueuerState } from '../../../workflows/planning/lanes/types';
 
 /** Valid values with defaults, so that a test shows only what it is about. */
@@ -50,3 +51,6 @@ export const waiting = (from: number, to: number, batch: Partial<QueuedBatch> = 
   Array.from({ length: to - from + 1 }, (_, at) => buildBatch({ ...batch, id: from + at }));
 
 export const accountingOf = ({ deficit, served }: Accounting): Accounting => ({ deficit, served });
+
+/** What the store gives a new lane, in SQL (`registerLanes`). */
+export const newLaneServed = (round: number): number => round + ROUND;

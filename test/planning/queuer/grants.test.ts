@@ -1,7 +1,7 @@
 import { checkApproachChange, windowOf } from '../../../workflows/planning/lanes/approaches';
-import { PENDING_LIMIT } from '../../../workflows/planning/lanes/backPressure';
-import { planGrants, readinessOf } from '../../../workflows/planning/lanes/grants';
-import { newLaneServed, ROUND } from '../../../workflows/planning/lanes/strategies';
+import { pendingLimitOf } from '../../../workflows/planning/lanes/backPressure';
+import { planGrants } from '../../../workflows/planning/lanes/grants';
+import { ROUND } from '../../../workflows/planning/lanes/strategies';
 import type { Lane } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane, buildState, idsOf, waiting } from './builders';
 
@@ -96,7 +96,9 @@ describe('lost and unknown batches', () => {
       const lane = { approach, open: [asked, ...waiting(2, 3, { writes: ['z'] })], pending: 1 };
       expect(grantsOf(lane)).toEqual([]);
       // Nor in what is given more of, and it is not looked at again before the look-up ends.
-      expect(readinessOf(buildLane({ id: 1, ...lane, openMore: true }))).toMatchObject({ ready: false, dueInMs: null });
+      expect(planOf([buildLane({ id: 1, ...lane, openMore: true })]).lanes).toMatchObject([
+        { ready: false, dueInMs: null },
+      ]);
       const sent = { ...asked, resolving: false };
       expect(grantsOf({ ...lane, open: [sent, ...lane.open.slice(1)] })).toEqual(
         approach === 'serial' ? [] : approach === 'parallel' ? [2] : [2, 3],
@@ -106,7 +108,6 @@ describe('lost and unknown batches', () => {
 
   test('C28: a parked one halts its lane, also the next when the first was resolved; other lanes go on', () => {
     const parked = buildLane({ id: 1, open: [buildBatch({ id: 1, status: 'parked' }), ...waiting(2, 3)] });
-    expect(readinessOf(parked)).toMatchObject({ ready: false, haltedBy: 1 });
     const plan = planOf([parked, buildLane({ id: 2, open: waiting(4, 5) })]);
     expect(idsOf(plan)).toEqual([4]);
     expect(plan.lanes[0]).toMatchObject({ laneId: 1, haltedBy: 1, ready: false });
@@ -128,7 +129,8 @@ describe('what stops a lane', () => {
     expect(idsOf(planOf([lane({ paused: true }), other]))).toEqual([50]);
     expect(idsOf(planOf([lane({ haltedBy: 9 }), other]))).toEqual([50]);
     expect(idsOf(planGrants(buildState({ lanes: [lane({}), other], paused: true }), 4))).toEqual([]);
-    expect(readinessOf(lane({ paused: true })).ready).toBe(true);
+    // It keeps its mark, for when it goes on.
+    expect(planOf([lane({ paused: true })]).lanes).toEqual([]);
   });
 
   test('table: 429 with Retry-After: that service waits, the others go on', () => {
@@ -138,11 +140,11 @@ describe('what stops a lane', () => {
   });
 
   test('table: a pending limit of 30 stops, and only below 15 is more accepted', () => {
-    const full = planOf([lane({ pending: 28, pendingLimit: PENDING_LIMIT })]);
+    const full = planOf([lane({ pending: 28, pendingLimit: pendingLimitOf(30) })]);
     expect(full.grants).toHaveLength(2);
     expect(full.lanes[0]).toMatchObject({ pending: 30, saturated: true, ready: false });
     const at = (pending: number, saturated: boolean) =>
-      grantsOf(lane({ pending, saturated, pendingLimit: PENDING_LIMIT }), 1);
+      grantsOf(lane({ pending, saturated, pendingLimit: pendingLimitOf(30) }), 1);
     expect(at(15, true)).toEqual([]);
     expect(at(14, true)).toEqual([1]);
     expect(at(15, false)).toEqual([1]);
@@ -172,7 +174,6 @@ describe('dependencies', () => {
 
   test('C18: the same where only the first of the lane was given: it stays ready for the next plan', () => {
     const lane = buildLane({ id: 1, open: [buildBatch({ id: 1, failedOn: 77 })], openMore: true });
-    expect(readinessOf(lane).ready).toBe(true);
     const plan = planOf([lane]);
     expect(plan).toMatchObject({ grants: [], failures: [{ batchId: 1 }], again: true });
     expect(plan.lanes.every(({ ready }) => ready)).toBe(true);
@@ -213,7 +214,7 @@ describe('a plan', () => {
         dueInMs: null,
       },
     ]);
-    expect(newLaneServed(plan.round)).toBe(1 + ROUND);
+    expect(plan.round).toBe(1);
   });
 
   test('with more lanes than were given nobody is granted who comes after the last one given', () => {

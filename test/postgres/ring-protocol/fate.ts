@@ -1,4 +1,4 @@
-import type { TurnAnswer } from '../../../workflows/contracts';
+import type { TurnAnswer } from '../../../workflows/messages';
 import type { Statement } from '../../chaos/tap';
 import type { Variant } from './leaderRun';
 

@@ -1,4 +1,4 @@
-import type { DispatchAnswer, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';
+import type { DispatchAnswer, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/messages';
 import type { Clock } from './clock';
 
 /**

@@ -20,7 +20,7 @@ import { readInstallation } from '../../../postgres/installation';
 import { wakeExpiredLeaders } from '../../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../../postgres/pool';
 import { createPool } from '../../../postgres/pool';
-import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/contracts';
+import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput } from '../../../workflows/messages';
 import { tapPool } from '../../chaos/tap';
 import type { Clock } from './clock';
 import { FailedRings } from './failedRings';
@@ -102,6 +102,7 @@ export class World {
       heartbeat: new Heartbeat({ pool: this.submissions, log: pino({ level: 'silent' }) }),
       ...noPartitions(this.submissions, 'simulated'),
       meters: new ExecutionMeters(),
+      acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
       log: pino({ level: 'silent' }),
     };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Fix } from '../../../client/lanes/control';
 import { after } from '../../../workflows/contracts/handler';
 import * as contracts from '../../../workflows/contracts/lane';
+import { WEIGHT_MAX } from '../../../workflows/planning/lanes/limits';
 import { batchId, pageLimit, reason, service } from '../../../workflows/contracts/words';
 import { route } from '../route';
 import { next, nextOf } from './parts';
@@ -94,7 +95,7 @@ const weight = route({
   tag,
   summary: 'Its share in strategy per-service; counts from the next grant on (C22)',
   params,
-  body: z.strictObject({ weight: z.number().int().min(1).max(10_000) }),
+  body: z.strictObject({ weight: z.number().int().min(1).max(WEIGHT_MAX) }),
   answer: done('Set'),
   problems: ['not-found'],
   run: async ({ client, params: one, body }) => {

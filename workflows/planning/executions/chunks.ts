@@ -38,13 +38,3 @@ export const chooseNodes = (candidates: readonly Candidate[], wanted: number, ro
     .slice(0, Math.max(0, wanted))
     .map(({ id }) => id);
 };
-
-/**
- * Item i of a round goes to place i mod n (E4). The store does the same in `fillChunks`, a part at
- * a time.
- */
-export const placeOf = (i: number, nodes: number): number => i % nodes;
-
-/** Sizes of the chunks of a round. */
-export const chunkSizes = (items: number, nodes: number): number[] =>
-  Array.from({ length: Math.min(nodes, items) }, (_, place) => Math.ceil((items - place) / nodes));

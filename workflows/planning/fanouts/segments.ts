@@ -1,4 +1,4 @@
-import { itemIdOf, MAX_SEGMENT_SIZE } from './itemId';
+import { itemIdOf } from './itemId';
 
 /**
  * What an add made, as it crosses the wire (D7): the ids are made from it, one by one, by whoever
@@ -29,11 +29,8 @@ export const MAX_ACK_IDS = 10_000;
 /** Most items of one call of `addItems`: a billion is thinkable, a mistyped trillion is not. */
 export const MAX_ITEMS = 10_000_000_000;
 
-export const segmentCount = (items: number, segmentSize: number): number => Math.ceil(items / segmentSize);
-
 /** Ceilings of one statement's setting: `itemsPerCall`. */
 export const MAX_ADD_ITEMS = 1_000_000;
-export { MAX_SEGMENT_SIZE };
 
 /**
  * Sizes of the adds that `items` items take, at most `perCall` each, in whole segments as far as it

@@ -1,4 +1,5 @@
 import { approachOf } from './approaches';
+import { DEPENDENCIES_MAX } from './limits';
 import { isEnded } from './statuses';
 import type { SubmissionStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
@@ -19,9 +20,6 @@ export interface Dependencies {
   waitsFor: string[];
   failedOn: string | null;
 }
-
-/** Explicit dependencies of one batch: more says that a lane or a barrier batch is meant. */
-export const DEPENDENCIES_MAX = 1_000;
 
 /**
  * Checks the dependencies of the batches of one call, in their order, and says what each waits for.

@@ -185,24 +185,3 @@ const differs = (lane: Lane, update: LaneUpdate): boolean =>
   update.haltedBy !== lane.haltedBy ||
   update.deficit !== lane.deficit ||
   update.served !== lane.served;
-
-/**
- * What a lane's row says of its batches. `haltedBy`: stays, or is the next parked one when an
- * operator has resolved the one before.
- */
-export type Readiness = Pick<LaneUpdate, 'ready' | 'dueInMs' | 'haltedBy' | 'saturated'>;
-
-/**
- * Whether a lane has a batch that may go now (or is to fail now), and if not, when by time alone:
- * for whoever rings it (submit, answer, commit, resume, skip, fix). Stored with the lane; its time
- * is what the queuer waits for. A lane that is paused or halted is looked at all the same, so that
- * its mark is right when it goes on.
- */
-export const readinessOf = (lane: Lane): Readiness => {
-  const entrant = enter({ ...lane, paused: false, haltedBy: null });
-  const { ready, dueInMs, haltedBy, saturated } = updateOf(entrant);
-  const failures = entrant.walk.failures.length;
-  // A failure that would halt the lane is the plan's to write.
-  const halts = failures > 0 ? null : haltedBy;
-  return { ready: ready || failures > 0, dueInMs, haltedBy: lane.haltedBy ?? halts, saturated };
-};

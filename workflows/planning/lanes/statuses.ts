@@ -33,40 +33,6 @@ export const STATUSES = {
 } as const;
 export type SubmissionStatus = keyof typeof STATUSES;
 
-/** What may come after each status. Everything else is refused. */
-export const TRANSITIONS: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
-  unsubmitted: ['submitted', 'skipped', 'failed-dependency', 'cancelled'],
-  // Its dependencies were committed when it was granted first, and what is committed stays so.
-  delayed: ['submitted', 'skipped', 'cancelled'],
-  // Granted, to be looked up or sent again (C28); or an answer for it comes late.
-  unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused', 'cancelled'],
-  submitted: [
-    'unsubmitted',
-    'delayed',
-    'unknown',
-    'pending',
-    'valid',
-    'committed',
-    'invalid',
-    'parked',
-    'refused',
-    'cancelled',
-  ],
-  // Cancelled on request, and the downstream says that it applied nothing of it.
-  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused', 'cancelled'],
-  valid: ['committed', 'invalid', 'unknown', 'parked', 'cancelled'],
-  // By an operator: send again, it was applied, it was refused, go on without it; or a true answer
-  // comes late.
-  parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
-  // It blocks nothing: it was not applied, and the one after it is asked next.
-  refused: ['unsubmitted', 'invalid', 'cancelled'],
-  committed: [],
-  invalid: [],
-  skipped: [],
-  'failed-dependency': [],
-  cancelled: [],
-};
-
 const names = new Map(Object.entries(STATUSES).map(([name, code]) => [code as number, name as SubmissionStatus]));
 
 /** @throws Error for a number that stands for no status. */
@@ -77,44 +43,9 @@ export const statusName = (code: number): SubmissionStatus => {
   return name;
 };
 
-export const mayBecome = (from: SubmissionStatus, to: SubmissionStatus): boolean => TRANSITIONS[from].includes(to);
-
-/** @throws Error naming both and what may follow; the caller's write is then not made. */
-export const checkTransition = (from: SubmissionStatus, to: SubmissionStatus): void => {
-  if (mayBecome(from, to)) return;
-  const may = TRANSITIONS[from];
-  const expected = may.length === 0 ? 'nothing, it has ended' : may.join(', ');
-  throw new Error(`submission status: after ${from} expected ${expected}; got ${to}`);
-};
-
-/** The numbers that may become `to`: for the guard of a static statement, `status = any($n)`. */
-export const fromStatuses = (to: SubmissionStatus): number[] =>
-  [...names.values()].filter((from) => mayBecome(from, to)).map((from) => STATUSES[from]);
-
 /** It has ended; nothing waits for it in its lane any more. */
 export const isEnded = (status: SubmissionStatus): boolean => STATUSES[status] >= 10;
 
 /** Counts towards a lane's pending limit: the downstream has it, or may be getting it now. */
 export const isInFlight = (status: SubmissionStatus): boolean =>
   status === 'submitted' || status === 'pending' || status === 'valid';
-
-/**
- * The state of the tasks of such a batch (H9); `lane_task_state` in SQL is the same for the open
- * ones, and a test compares them.
- */
-export const TASK_STATE_OF = {
-  unsubmitted: 'batched',
-  delayed: 'created',
-  unknown: 'unknown',
-  submitted: 'in-progress',
-  pending: 'in-progress',
-  valid: 'in-progress',
-  parked: 'unknown',
-  refused: 'in-progress',
-  committed: 'succeeded',
-  invalid: 'failed',
-  // By an operator, who could not say that it was applied.
-  skipped: 'failed',
-  'failed-dependency': 'failed',
-  cancelled: 'cancelled',
-} as const satisfies Record<SubmissionStatus, string>;

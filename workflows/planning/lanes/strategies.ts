@@ -30,16 +30,11 @@ export interface Turn {
 /**
  * Places in a round: who is served takes the queuer's place and is due one round later, behind
  * everybody who waits now. With more ready lanes than this the order of service stays, and only
- * weights lose accuracy. Small enough for places to stay exact whole numbers.
+ * weights lose accuracy. Small enough for places to stay exact whole numbers. A new lane enters one
+ * round later, too (`registerLanes` of the store), as if it had been served now: so a late batch
+ * waits for at most one turn of each other lane, and an endless row of new services starves nobody.
  */
 export const ROUND = 16_384;
-
-/**
- * Where a new lane enters: behind everybody who waits, as if it had been served now. So a late
- * batch waits for at most one turn of each other lane, and an endless row of new services starves
- * nobody.
- */
-export const newLaneServed = (round: number): number => round + ROUND;
 
 /** Whoever is due first, which is who was served least recently; the older lane of two new ones. */
 const byPlace = (one: Turn, other: Turn): number => one.due - other.due || one.laneId - other.laneId;

@@ -8,8 +8,6 @@ const MORE_EACH_MS = 500;
 export const TRIES_MAX = 10;
 /** A delayed batch may go again after this (C26). */
 export const DELAY_MS = 15_000;
-/** Longest wait for the answer to one request. Its end is an unknown outcome. */
-export const REQUEST_TIMEOUT_MS = 15_000;
 
 export type NextTry =
   /** The same submission tries again. */

@@ -69,7 +69,7 @@ export interface Lane {
   onInvalid: OnInvalid;
   /** Share of the submitters in `per-service`; whole, at least 1; counts from the next grant on. */
   weight: number;
-  /** See `Accounting`. A new lane has deficit 0 and served = `newLaneServed(round)`. */
+  /** See `Accounting`. A new lane has deficit 0 and served = round + `ROUND`. */
   deficit: number;
   served: number;
   paused: boolean;

@@ -31,7 +31,7 @@ export interface PartitionFacts {
    * able.
    */
   pinned: string | null;
-  /** Two said under one epoch that they hold it (`claims`): both lose it. */
+  /** Two said under one epoch that they hold it: both lose it. */
   claimedTwice?: boolean;
 }
 

@@ -1,8 +1,8 @@
 import { windowOf } from '../../../../workflows/planning/lanes/approaches';
-import { planGrants, readinessOf } from '../../../../workflows/planning/lanes/grants';
-import { checkTransition, isEnded, isInFlight } from '../../../../workflows/planning/lanes/statuses';
+import { planGrants } from '../../../../workflows/planning/lanes/grants';
+import { isEnded, isInFlight } from '../../../../workflows/planning/lanes/statuses';
 import type { SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
-import { newLaneServed } from '../../../../workflows/planning/lanes/strategies';
+import { newLaneServed } from '../builders';
 import type {
   GrantPlan,
   Lane,
@@ -13,6 +13,7 @@ import type {
 import { whyNotCancelled } from '../../../../workflows/planning/lanes/cancel';
 import { decideUnknown, type UnknownDecision, type UnknownFacts } from '../../../../workflows/planning/lanes/unknown';
 import { ServiceState, type Truth } from './downstream';
+import { checkTransition } from './transitions';
 
 /** What is planted into the simulation to see it caught: the real functions, or broken ones. */
 export interface Planner {
@@ -136,10 +137,13 @@ export class Simulation {
     return { ...lane, open: given, openMore: open.length > given.length };
   }
 
-  /** Whatever may have made a lane's batch eligible: look, and store. */
+  /**
+   * Something may have made a batch of the lane eligible: as the store does it, the lane is marked,
+   * and the next plan looks.
+   */
   ring(lane: SimulatedLane): void {
-    const { dueInMs, ...marks } = readinessOf(this.view(lane));
-    Object.assign(lane, marks, { dueAt: dueInMs === null ? Infinity : this.now + dueInMs });
+    lane.ready = true;
+    lane.dueAt = Infinity;
   }
 
   become(batch: SimulatedBatch, to: SubmissionStatus, notBeforeMs = 0): void {

@@ -1,0 +1,50 @@
+import { isEnded, STATUSES, type SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
+
+/**
+ * An oracle: what may come after each status, everything else is a bug. The product has no such
+ * table, each of its statements moves what it has looked at; the model refuses what the table does
+ * not allow, and cancelTable.test.ts holds the product's cancel against it.
+ */
+const AFTER: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
+  unsubmitted: ['submitted', 'skipped', 'failed-dependency', 'cancelled'],
+  // Its dependencies were committed when it was granted first, and what is committed stays so.
+  delayed: ['submitted', 'skipped', 'cancelled'],
+  // Granted, to be looked up or sent again (C28); or an answer for it comes late.
+  unknown: ['submitted', 'unsubmitted', 'pending', 'valid', 'committed', 'invalid', 'parked', 'refused', 'cancelled'],
+  submitted: [
+    'unsubmitted',
+    'delayed',
+    'unknown',
+    'pending',
+    'valid',
+    'committed',
+    'invalid',
+    'parked',
+    'refused',
+    'cancelled',
+  ],
+  // Cancelled on request, and the downstream says that it applied nothing of it.
+  pending: ['valid', 'committed', 'invalid', 'unknown', 'parked', 'refused', 'cancelled'],
+  valid: ['committed', 'invalid', 'unknown', 'parked', 'cancelled'],
+  // By an operator: send again, it was applied, it was refused, go on without it; or a true answer
+  // comes late.
+  parked: ['unsubmitted', 'committed', 'invalid', 'skipped'],
+  // It blocks nothing: it was not applied, and the one after it is asked next.
+  refused: ['unsubmitted', 'invalid', 'cancelled'],
+  committed: [],
+  invalid: [],
+  skipped: [],
+  'failed-dependency': [],
+  cancelled: [],
+};
+
+export const ALL_STATUSES = Object.keys(STATUSES) as SubmissionStatus[];
+
+export const mayBecome = (from: SubmissionStatus, to: SubmissionStatus): boolean => AFTER[from].includes(to);
+
+/** @throws Error naming both and what may follow. */
+export const checkTransition = (from: SubmissionStatus, to: SubmissionStatus): void => {
+  if (mayBecome(from, to)) return;
+  const expected = isEnded(from) ? 'nothing, it has ended' : AFTER[from].join(', ');
+  throw new Error(`submission status: after ${from} expected ${expected}; got ${to}`);
+};

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { read, ROOT, trackedFiles } from './project';
+
+/**
+ * `npm run lint:counts`: what can be counted of layout and language, each beside the most that is
+ * allowed. Where the goal is not reached yet, the limit is what there is: it may only be lowered.
+ */
+
+interface Count {
+  what: string;
+  most: number;
+  n: number;
+  where: string[];
+}
+
+const PRODUCT = /^(workflows|handlers|activities|postgres|client|workers)\//;
+const files = trackedFiles().filter((file) => existsSync(path.join(ROOT, file)));
+const code = files.filter((file) => file.endsWith('.ts'));
+const product = code.filter((file) => PRODUCT.test(file));
+const markdown = files.filter((file) => file.endsWith('.md'));
+const linesOf = new Map([...code, ...markdown].map((file) => [file, read(file).replace(/\n$/, '').split('\n')]));
+
+const matching = (pattern: RegExp, of: readonly string[]): string[] =>
+  of.flatMap((file) => linesOf.get(file)!.flatMap((line, i) => (pattern.test(line) ? [`${file}:${i + 1}`] : [])));
+const phrase = (what: string, pattern: RegExp, most: number): Count => {
+  const where = matching(pattern, [...product, ...markdown]);
+  return { what: `"${what}" in product and documents`, most, n: where.length, where };
+};
+
+const ignores = matching(
+  /prettier-ignore/,
+  code.filter((file) => file !== 'test/project/counts.ts'),
+);
+const longest = code.map((file) => ({ file, n: linesOf.get(file)!.length })).sort((a, b) => b.n - a.n);
+const folders = new Map<string, number>();
+for (const file of product) folders.set(path.dirname(file), (folders.get(path.dirname(file)) ?? 0) + 1);
+const flat = [...folders].filter(([, n]) => n > 20).map(([folder, n]) => `${folder} (${n})`);
+const comments = matching(/^.{101,}$/, code).filter((place) => {
+  const [file, line] = place.split(':');
+  return /^\s*(\/\/|\*|\/\*\*)/.test(linesOf.get(file!)![Number(line) - 1]!);
+});
+
+const COUNTS: Count[] = [
+  { what: 'formatter switched off', most: 0, n: ignores.length, where: ignores },
+  { what: 'lines of the longest file', most: 300, n: longest[0]!.n, where: [longest[0]!.file] },
+  { what: 'folders of the product with more than 20 files', most: 0, n: flat.length, where: flat },
+  { what: 'comment lines wider than 100', most: 0, n: comments.length, where: comments },
+  { what: 'lines wider than 120 (statements)', most: 1_600, n: 0, where: matching(/^.{121,}$/, code) },
+  {
+    what: 'references to documents that are not here',
+    most: 600,
+    n: 0,
+    where: matching(/DESIGN\b|store\.md|temporal\.md|style\.md|spec\/|\([A-H]\d{1,2}(, [A-H]\d{1,2})*\)/, product),
+  },
+  phrase('nobody', /\bnobody\b/i, 0),
+  phrase('somebody', /\bsomebody\b/i, 0),
+  phrase('whoever', /\bwhoever\b/i, 0),
+  phrase('of its own', /\bof its own\b/i, 0),
+  phrase('is over', /\bis over\b/i, 0),
+  phrase('for ever', /\bfor ever\b/i, 0),
+  phrase('worth a look', /\bworth a look\b/i, 0),
+  phrase('Answers ...', /\* Answers\b|\. Answers\b/, 0),
+].map((count) => ({ ...count, n: count.n || count.where.length }));
+
+const show = process.argv.includes('--where');
+for (const { what, most, n, where } of COUNTS) {
+  const isOver = n > most;
+  process.stdout.write(`${isOver ? 'OVER' : 'ok  '} ${String(n).padStart(6)} of at most ${most}: ${what}\n`);
+  if (isOver || show) for (const place of where.slice(0, show ? 1_000 : 10)) process.stdout.write(`       ${place}\n`);
+}
+if (COUNTS.some(({ n, most }) => n > most)) process.exitCode = 1;

@@ -1,0 +1,46 @@
+import type { AcceptTasks, ActivityDeps } from '../activities/deps';
+import { ringLanes } from '../activities/lanes/ring';
+import { AsyncSchemaError, InvalidTaskError } from '../client/errors';
+import type { TaskProblem } from '../client/errors';
+import { Submitter } from '../client/tasks/accept';
+import type { CheckedTask } from '../client/tasks/checkTasks';
+import { checkTask } from '../client/tasks/checkTasks';
+import { Ringer } from '../client/tasks/ringer';
+import { markReady } from '../postgres/lanes/lane';
+import { Behind } from '../workflows/behind';
+
+/** So many of a workflow's invalid tasks are named: its failure stands in a history. */
+const PROBLEMS = 5;
+
+/** Accepts tasks for the activities of this process, by the parts of the client's own submit. */
+export const createAcceptTasks = (
+  deps: Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'leaseMs' | 'log'>,
+): AcceptTasks => {
+  const submitter = new Submitter(deps.pool);
+  const behind = new Behind(
+    () => Promise.resolve(deps.temporal),
+    (error) => deps.log.warn({ err: error }, 'a ring failed; the sweeper will repeat it'),
+  );
+  const ringer = new Ringer(deps.pool, behind, deps.prefix, deps.leaseMs);
+  return async (handler, tasks, callback) => {
+    const problems: TaskProblem[] = [];
+    try {
+      const checked = tasks
+        .map((task, index) => checkTask(handler, { ...task, callback }, index, problems))
+        .filter((task): task is CheckedTask => task !== null);
+      if (problems.length > 0) return { problem: problems.slice(0, PROBLEMS).map(textOf).join('\n') };
+      const stored = await submitter.store(handler, checked, { partial: false });
+      if (stored.laneIds.length > 0) {
+        await markReady(deps.pool, stored.laneIds);
+        await ringLanes(deps, stored.laneIds);
+      } else await ringer.ring(stored.targetIds);
+      return { repeated: stored.repeated };
+    } catch (error) {
+      // A full queue passes; what is wrong with a task, or with its handler's schema, does not.
+      if (error instanceof InvalidTaskError || error instanceof AsyncSchemaError) return { problem: error.message };
+      throw error;
+    }
+  };
+};
+
+const textOf = ({ index, field, message }: TaskProblem): string => `task ${index}, ${field}: ${message}`;
