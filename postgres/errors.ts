@@ -79,7 +79,7 @@ const POOLER: Meaning = {
 };
 const UNANSWERED: Meaning = { kind: 'refused', lasting: true };
 
-export const UNIQUE_VIOLATION = '23505';
+const UNIQUE_VIOLATION = '23505';
 const UNDEFINED_TABLE = '42P01';
 const INVALID_SCHEMA = '3F000';
 const UNDEFINED_COLUMN = '42703';
@@ -147,7 +147,7 @@ export class DatabaseError extends Error {
 }
 
 /** The database cannot be reached, or cannot be written. */
-export class DatabaseUnavailableError extends DatabaseError {
+class DatabaseUnavailableError extends DatabaseError {
   override readonly name = 'DatabaseUnavailableError';
   override readonly code = 'DATABASE_UNAVAILABLE';
   constructor(cause: unknown, outcome: Outcome = 'none') {
@@ -163,7 +163,7 @@ export class DatabaseUnavailableError extends DatabaseError {
 }
 
 /** Other transactions were in the way, or the statement took too long: nothing was done. */
-export class DatabaseBusyError extends DatabaseError {
+class DatabaseBusyError extends DatabaseError {
   override readonly name = 'DatabaseBusyError';
   override readonly code = 'DATABASE_BUSY';
   constructor(cause: unknown) {

@@ -17,8 +17,7 @@ import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executions/settings';
 import type { ExecutionSettings } from '../activities/executions/settings';
 import { servedFunctions } from '../activities/executions/executors';
 import type { Handler } from '../handlers/types';
-import type { NodeSettings } from '../activities/nodes/settings';
-import { DEFAULT_NODE_SETTINGS } from '../activities/nodes/settings';
+import { DEFAULT_NODE_SETTINGS, type NodeSettings } from '../activities/nodes/settings';
 import { Partitions } from '../activities/nodes/partitions';
 import { ringServed } from '../activities/nodes/served';
 import { ThrownLog, withThrownLog } from '../activities/calls/thrownLog';
@@ -97,11 +96,11 @@ export interface NodeOptions extends TemporalPlugs {
  * Past its wake time a leader may be silent this long before the sweeper wakes it again: above a
  * workflow task's timeout and a lost worker's.
  */
-export const DEFAULT_LEASE_MS = 15_000;
+const DEFAULT_LEASE_MS = 15_000;
 /**
  * Long enough for hundreds of batches, short against a person's patience when something must move.
  */
-export const DEFAULT_SOFT_DEADLINE_MS = 10_000;
+const DEFAULT_SOFT_DEADLINE_MS = 10_000;
 
 /**
  * One worker process (DESIGN section 5): leaders on the shared queue, the calls of each of its
