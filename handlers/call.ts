@@ -61,7 +61,7 @@ async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink):
  * What a throw means, with when it came: before the first result a declared error counts, after it
  * the batch is half told.
  */
-export function interruptedOutcome(thrown: unknown): CallOutcome {
+function interruptedOutcome(thrown: unknown): CallOutcome {
   if (thrown instanceof ResultsInterrupted) {
     if (thrown.side === 'source' && thrown.read === 0) return thrownOutcome(thrown.cause);
     return { kind: 'unknown', error: cutText(thrown.message) };

@@ -2,7 +2,7 @@
  * How long an aborted call may take to say what it knows (for example that nothing was sent) before
  * nobody waits for it any more.
  */
-export const ABANDON_AFTER_MS = 100;
+const ABANDON_AFTER_MS = 100;
 
 export interface LinkedSignal {
   readonly signal: AbortSignal;

@@ -3,7 +3,7 @@ import { cutText, describeThrown } from './text';
 /** One result, in bytes of JSON. */
 export const RESULT_BYTES_MAX = 1_000_000;
 /** All results of one batch together, in bytes of JSON. */
-export const BATCH_RESULT_BYTES_MAX = 1_000_000_000;
+const BATCH_RESULT_BYTES_MAX = 1_000_000_000;
 /**
  * Levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither holds any
  * depth.

@@ -3,7 +3,7 @@ import { cutText, describeThrown } from './text';
 import type { HoldScope } from './contract';
 
 /** Longest wait that a downstream can ask for; what asks for more is taken for a mistake. */
-export const RETRY_AFTER_MAX_MS = 86_400_000;
+const RETRY_AFTER_MAX_MS = 86_400_000;
 
 /** A wait as it was given, or undefined where it is unreadable: then the backoff decides. */
 export const readableWait = (ms: unknown): number | undefined =>

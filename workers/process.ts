@@ -52,7 +52,7 @@ export interface WorkerOptions {
 }
 
 export const DEFAULT_SHUTDOWN_GRACE_MS = 20_000;
-export const DEFAULT_START_TIMEOUT_MS = 60_000;
+const DEFAULT_START_TIMEOUT_MS = 60_000;
 const DEFAULT_CONNECTIONS = 20;
 /** Longest that Temporal may take over whether it is there. */
 const ASK_MS = 5_000;

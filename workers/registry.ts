@@ -8,7 +8,7 @@ import type { Pool } from '../postgres/pool';
  * A node is taken for dead after several of these without a sign of life; the sweeper and `status`
  * say after how many.
  */
-export const HEARTBEAT_MS = 3_000;
+const HEARTBEAT_MS = 3_000;
 
 export interface RegistryOptions {
   pool: Pool;

@@ -156,8 +156,8 @@ export interface BalanceAnswer {
 }
 
 /**
- * Batch execution: the messages of `spec/execution.md`, each with its response. `ExecuteBatch`
- * comes from a caller, the others stay inside.
+ * Batch execution: the messages of `spec/execution.md`. `ExecuteBatch` comes from a caller, the
+ * others stay inside.
  */
 
 /** What is run: one function, on nodes with these attributes, with these variables (E1). */
@@ -183,10 +183,6 @@ export interface ExecutionTemplate {
 export interface ExecuteBatch extends ExecutionTemplate {
   topic?: string;
   maxAttempts?: number;
-}
-/** At once, while nothing has run yet (E2). */
-export interface ExecuteBatchResponse {
-  requestId: string;
 }
 
 export interface ExecutionInput {

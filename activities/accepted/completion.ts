@@ -9,7 +9,7 @@ import { RESULT_BYTES_MAX } from '../../handlers/storable';
  * client, the signal and the HTTP callback.
  */
 
-export const COMPLETION_STATUSES = ['done', 'expired', 'failed'] as const;
+const COMPLETION_STATUSES = ['done', 'expired', 'failed'] as const;
 
 /** Exactly one of `reference` (what the downstream answered when it accepted) and `batchId`. */
 export interface CompletionWhat {

@@ -51,7 +51,7 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
 export const fenceOf = (use: PartitionUse | null): Fence | null =>
   use === null ? null : { id: use.id, epoch: use.epoch };
 
-export const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]> => {
+const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]> => {
   const byBatch = new Map<number, MemberTask[]>();
   for (const member of members) {
     const list = byBatch.get(member.batchId);

@@ -13,7 +13,7 @@ import {
 } from '../../postgres/grouping/slots';
 
 /** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
-export const MAX_DISPATCHES = 8;
+const MAX_DISPATCHES = 8;
 /** dispatch.no = epoch * this + turn: never used twice by one leader. */
 export const TURNS_PER_EPOCH = 1_000_000;
 

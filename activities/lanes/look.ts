@@ -158,7 +158,7 @@ const timing = (
   return { notBeforeInMs: Math.max(nextUnservedLookInMs(nowMs), notBeforeInMs ?? 0), unservedBy: handlerId };
 };
 
-export const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {
+const nameOf = <T extends string>(names: Readonly<Record<T, number>>, code: number): T => {
   const found = (Object.entries(names) as [T, number][]).find(([, number]) => number === code);
   if (found === undefined) throw new Error(`expected one of ${Object.values(names).join(', ')}, got ${code}`);
   return found[0];

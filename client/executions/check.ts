@@ -22,8 +22,8 @@ export interface Template {
 }
 
 /** Of one argument list, as JSON. */
-export const MAX_ARGUMENT_BYTES = 262_144;
-export const MAX_ARGUMENTS = 10_000;
+const MAX_ARGUMENT_BYTES = 262_144;
+const MAX_ARGUMENTS = 10_000;
 /** Items of one execution. */
 export const MAX_ITEMS = 10_000_000;
 const MAX_NAME_BYTES = 512;

@@ -16,7 +16,7 @@ import type * as views from './views';
 import { resultDocument, resultPageOf, resultPages, resultText } from './results';
 import type { ResultPage } from './results';
 
-export const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView => ({
+const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView => ({
   id: row.id,
   functionId: row.functionId,
   method: row.method,

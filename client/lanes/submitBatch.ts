@@ -63,7 +63,7 @@ export const storeBatches = async (
   return { batches: submitted, laneIds };
 };
 
-export interface BoundBatch {
+interface BoundBatch {
   laneId: number;
   targetId: number;
   handlerId: number;

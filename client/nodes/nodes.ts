@@ -104,7 +104,7 @@ function whole(ms: number | null): number | null {
 }
 
 /** In one word; pure. */
-export const partitionStateOf = (
+const partitionStateOf = (
   row: Pick<PartitionViewRow, 'holder' | 'leftMs' | 'revokedMs' | 'keptFor' | 'keptLeftMs'>,
 ): PartitionState => {
   if (row.holder === null) return row.keptFor !== null && (row.keptLeftMs ?? 0) > 0 ? 'kept' : 'free';

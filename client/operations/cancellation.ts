@@ -65,7 +65,7 @@ type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;
  * Wakes the monitors that send the cancellations. The rows are committed: a wake that fails is
  * repeated by the sweeper.
  */
-export const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
+const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
   for (const handler of handlers) await client.wake((temporal) => wakeMonitor(temporal, client.prefix, handler));
 };
 

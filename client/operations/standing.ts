@@ -24,7 +24,7 @@ export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId 
 });
 
 /** Names whose due work is left alone, and which run that is. */
-export const overdueOf = (prefix: string, { kind, name, ms, runId }: OverdueWork): Standing => {
+const overdueOf = (prefix: string, { kind, name, ms, runId }: OverdueWork): Standing => {
   const ids = {
     monitor: () => monitorWorkflowId(prefix, name),
     notifier: () => notifierWorkflowId(prefix),

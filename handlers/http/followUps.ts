@@ -19,8 +19,8 @@ export interface FollowUp {
   readonly headers: Headers;
   readonly method: string;
 }
-export type PollStatus = 'pending' | 'done' | 'expired' | 'failed' | 'lost';
-export type LookUpStatus = 'done' | 'accepted' | 'absent' | 'unsure';
+type PollStatus = 'pending' | 'done' | 'expired' | 'failed' | 'lost';
+type LookUpStatus = 'done' | 'accepted' | 'absent' | 'unsure';
 
 export interface FollowUps {
   readonly accepted?: { readonly status: number; readonly reference: Path };

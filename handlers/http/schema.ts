@@ -131,4 +131,3 @@ export const httpSchema = settings({
 
 /** An http handler as JSON (H10). */
 export type HttpHandlerConfig = z.infer<typeof httpSchema>;
-export type ResponseConfig = HttpHandlerConfig['response'];

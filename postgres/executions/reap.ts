@@ -36,7 +36,7 @@ delete from work_item w using part p where w.ctid = p.at`,
 };
 
 /** Some chunks of those that have no items any more. */
-export const deleteDiscardedChunks = async (db: Queryable, limit: number): Promise<number> => {
+const deleteDiscardedChunks = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-discarded-chunks',
     text: `
@@ -51,7 +51,7 @@ delete from chunk c using part p where c.ctid = p.at`,
 };
 
 /** Those that have neither: now their ids are free again. */
-export const deleteExecutions = async (db: Queryable, limit: number): Promise<number> => {
+const deleteExecutions = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-executions',
     text: `

@@ -44,7 +44,7 @@ select count(*)::int as fanouts, coalesce(sum(items), 0)::bigint as items, (coun
  * Those that ended so long ago, and whose event, if they have one, is delivered or given up: nobody
  * sees them from here on.
  */
-export const discardFanouts = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
+const discardFanouts = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'discard-fanouts',
     text: `
@@ -62,7 +62,7 @@ update fanout f set state = 4 from over o where f.id = o.id`,
  * Some segments of what was discarded: a fan-out of a billion items goes in many small
  * transactions.
  */
-export const deleteSegments = async (db: Queryable, limit: number): Promise<number> => {
+const deleteSegments = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-segments',
     text: `
@@ -76,7 +76,7 @@ where s.fanout_id = d.fanout_id and s.no = d.no`,
 };
 
 /** Discarded ones without segments, with what else is theirs. */
-export const deleteFanouts = async (db: Queryable, limit: number): Promise<number> => {
+const deleteFanouts = async (db: Queryable, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'delete-fanouts',
     text: `

@@ -10,8 +10,8 @@ export interface HandlerRow {
 }
 
 /** `leaders: 'auto'` (DESIGN section 4.3): four sets from the first target on. */
-export const AUTO_LEADERS = 4;
-export const leaderCount = (leaders: Handler['leaders']): number =>
+const AUTO_LEADERS = 4;
+const leaderCount = (leaders: Handler['leaders']): number =>
   leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
 
 /**

@@ -22,7 +22,7 @@ export interface Invariant {
   passing?: boolean;
 }
 
-export interface Sample {
+interface Sample {
   /** The table whose rows are looked at, each with everything that it refers to. */
   of: SampledTable;
   /**
@@ -46,7 +46,7 @@ interface Key {
  * The tables that may be larger than one look, and the leading column of an index of each: by it
  * the windows are cut.
  */
-export const SAMPLED = {
+const SAMPLED = {
   task: { column: 'seq', type: 'bigint' },
   member: { column: 'seq', type: 'bigint' },
   outcome: { column: 'seq', type: 'bigint' },

@@ -57,7 +57,7 @@ export const planDown = (schema: string, applied: readonly string[], to?: string
 };
 
 /** A migration cannot be undone; nothing was. */
-export class DownRefusedError extends Error {
+class DownRefusedError extends Error {
   override readonly name = 'DownRefusedError';
   readonly code = 'REFUSED';
   constructor(reason: string) {

@@ -14,7 +14,7 @@ const FULL_LOOK_MS = 3_600_000;
 const INITIATORS_MS = 600_000;
 const INITIATORS = 5_000;
 /** An Idempotency-Key of the HTTP API is known for so long. */
-export const KEYS_KEPT_MS = 86_400_000;
+const KEYS_KEPT_MS = 86_400_000;
 const KEYS = 5_000;
 
 interface Mark {

@@ -18,7 +18,7 @@ import { createDatabase, temporalAddress } from '../helpers/database';
 import type { Settings } from '../../workers/config/config';
 import { callbackSettings } from '../../workers/config/callbacks';
 
-export interface Answered {
+interface Answered {
   status: number;
   type: string;
   headers: Headers;
@@ -26,7 +26,7 @@ export interface Answered {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
 }
-export interface CallOptions {
+interface CallOptions {
   body?: unknown;
   /** Sent as it is, in place of `body`. */
   raw?: string | Buffer;
@@ -85,7 +85,7 @@ export interface Place {
  * `items` goes to targets, `narrow` takes 3 tasks, `lane` keeps order. Nobody sends anything: there
  * is no worker.
  */
-export const handlers = (): Handler[] => {
+const handlers = (): Handler[] => {
   const base = {
     target: (item: Place) => item.to,
     limits: { maxItems: 100 },

@@ -37,7 +37,7 @@ createServer(async (request, response) => {
 }).listen(0, '127.0.0.1', function () { console.log('PORT ' + this.address().port); });
 `;
 
-export interface Job {
+interface Job {
   job: number;
   ids: string[];
   callback: string;
@@ -45,7 +45,7 @@ export interface Job {
   /** What a callback in the call itself was answered. */
   first?: Told;
 }
-export interface Told {
+interface Told {
   /** 0: the connection broke. */
   status: number;
   type: string | null;

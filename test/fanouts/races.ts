@@ -29,7 +29,7 @@ export interface Sides {
 }
 
 /** The product. */
-export const SIDES: Sides = {
+const SIDES: Sides = {
   ack: async (pool, fanout, segment) =>
     (await ackItems(pool, [{ fanout, segment, indexes: [0] }])).completed.length > 0,
   seal: async (pool, fanout) => (await sealFanout(pool, fanout))!.completed !== null,

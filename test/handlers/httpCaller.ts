@@ -7,7 +7,7 @@ import { startDownstream } from './downstream';
 import { httpConfig } from './httpConfig';
 
 /** The environment that secrets come from. */
-export const env = { TOKEN: 's3cret-value' };
+const env = { TOKEN: 's3cret-value' };
 /** Three tasks, `t0` to `t2`. */
 export const batch: Batch = batchOf(3);
 /** An answer's body: one result a status, by id. */

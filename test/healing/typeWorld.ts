@@ -48,7 +48,7 @@ const turns = { takesTurns: true };
  */
 export const ONE_SHOT = ['completion'] as const satisfies readonly (keyof typeof product)[];
 /** By type: another workflow does not compile without its line here. */
-export const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[number]>, Kind> = {
+const KINDS: Record<Exclude<keyof typeof product, (typeof ONE_SHOT)[number]>, Kind> = {
   leader: {
     ...turns,
     id: (prefix) => leaderWorkflowId(prefix, 'orders', '0', 7),

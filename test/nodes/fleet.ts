@@ -20,7 +20,7 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
  * processes are not.
  */
 
-export const FAST: Partial<NodeSettings> = {
+const FAST: Partial<NodeSettings> = {
   leaseMs: 3_000,
   maxLeaseMs: 20_000,
   shutdownLimitMs: 1_500,

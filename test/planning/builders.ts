@@ -19,7 +19,7 @@ export const buildTask = (task: Partial<WaitingTask> & { seq: number }): Waiting
 export const buildTasks = (count: number, task: Partial<WaitingTask> = {}): WaitingTask[] =>
   Array.from({ length: count }, (_, at) => buildTask({ ...task, seq: at + 1 }));
 
-export const buildLimits = (limits: Partial<BatchLimits> = {}): BatchLimits => ({
+const buildLimits = (limits: Partial<BatchLimits> = {}): BatchLimits => ({
   maxItems: 3,
   overheadBytes: 0,
   minItems: 1,

@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-export interface Received {
+interface Received {
   path: string;
   method: string;
   headers: IncomingHttpHeaders;

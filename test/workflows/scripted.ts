@@ -4,7 +4,7 @@ import type { Batch, Handler, HandlerOptions, SubmitAnswer } from '../../handler
 export interface Errand {
   to: string;
 }
-export interface Call {
+interface Call {
   /** By the clock that the test gave, when the handler was called. */
   at: number;
   target: string;

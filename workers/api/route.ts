@@ -28,7 +28,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   afterCommit(work: () => Promise<void>): void;
 }
 
-export interface Answer<S extends z.ZodType = z.ZodType> {
+interface Answer<S extends z.ZodType = z.ZodType> {
   status: 200 | 201 | 202;
   schema: S;
   description: string;
@@ -38,7 +38,7 @@ export interface Answer<S extends z.ZodType = z.ZodType> {
  * How a POST is safe to repeat under an Idempotency-Key: its effect joins the transaction, or
  * carries an id made of the key, or changes nothing the second time.
  */
-export type Keyed = 'tx' | 'id' | 'harmless';
+type Keyed = 'tx' | 'id' | 'harmless';
 
 export interface Route {
   /** Operation id: unique, for generated clients. */

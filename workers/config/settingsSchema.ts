@@ -86,7 +86,7 @@ const isPort = (value: unknown): boolean =>
 const PORT = 'a port from 0 (a free one) to 65535';
 export const portText = text(PORT, (value) => /^\d{1,5}$/.test(value) && isPort(Number(value)));
 export const hostName = text('a host name or address to listen on', (value) => /^[^\s/@]+$/.test(value));
-export const CALLBACK_BYTES_MAX = 268_435_456;
+const CALLBACK_BYTES_MAX = 268_435_456;
 const hosts = z.array(
   text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
   {

@@ -16,7 +16,7 @@ const devFile = z.object({
 });
 export type DevServers = z.infer<typeof devFile>;
 
-export const DEV_DIRECTORY = '.muster';
+const DEV_DIRECTORY = '.muster';
 const fileIn = (cwd: string): string => path.join(cwd, DEV_DIRECTORY, 'dev.json');
 
 /**

@@ -5,9 +5,6 @@
  */
 export { startTemporalDev, type TemporalDev } from './devServer';
 export type { TemporalDevOptions } from './devServerCommand';
-export type { Exit } from './guarded';
-export { startPostgres, type EmbeddedPostgres, type PostgresOptions } from './postgresServer';
-export type { ServerHandle } from './server';
+export { startPostgres, type EmbeddedPostgres } from './postgresServer';
 export { temporalBinary } from './temporalBinary';
 export { timeSkippingServerBinary } from './testServerBinary';
-export type { Binary, BinaryOptions, BinarySource } from './tool';

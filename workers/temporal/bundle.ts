@@ -6,7 +6,7 @@ import type { TemporalPlugs } from './plugs';
  * Built by `npm run build`, so that a worker starts without a bundler (and a container needs none).
  */
 export const BUNDLE_FILE = path.join(__dirname, '..', 'workflow-bundle.js');
-export const WORKFLOWS_PATH = path.join(__dirname, '..', '..', 'workflows');
+const WORKFLOWS_PATH = path.join(__dirname, '..', '..', 'workflows');
 
 /** Of workflows (it is bundled with them) and of activities. */
 export const PAYLOAD_CONVERTER_PATH = require.resolve(path.join(WORKFLOWS_PATH, 'payloadConverter'));

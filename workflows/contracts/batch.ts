@@ -12,14 +12,14 @@ import { BATCH_STATES, FLUSH_REASONS } from '../planning/states';
 import { taskInput, taskState } from './task';
 import { batchId, count, namesOf, plainName, service, time } from './words';
 
-export const batchState = namesOf(BATCH_STATES);
+const batchState = namesOf(BATCH_STATES);
 export const flushReason = namesOf(FLUSH_REASONS).describe('Why it closed');
 
-export const cancellationState = namesOf(CANCELLATION_STATES).describe(
+const cancellationState = namesOf(CANCELLATION_STATES).describe(
   'What the downstream said when it was asked to stop the batch; requested: nothing yet',
 );
 
-export const batchCancellation = z
+const batchCancellation = z
   .object({
     state: cancellationState,
     cause: namesOf(CANCELLATION_CAUSES).describe('Why it was given up'),

@@ -47,7 +47,7 @@ export const executeAnswer = z
   .object({ request_id: executionId, message: z.string().optional() })
   .meta({ id: 'ExecuteAnswer' });
 
-export const executionState = z.enum(['staging', 'created', 'in-progress', 'done', 'cancelled']);
+const executionState = z.enum(['staging', 'created', 'in-progress', 'done', 'cancelled']);
 const itemCounts = z
   .object({ created: count, inProgress: count, done: count, failed: count, permanentlyFailed: count })
   .describe('Their sum is items');
@@ -121,7 +121,7 @@ export const workItemView = z
   .meta({ id: 'WorkItem' });
 export type WorkItemView = z.infer<typeof workItemView>;
 
-export const resultEntry = z
+const resultEntry = z
   .object({
     result: z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number().int().nullable() }),
     function_invocation: z.string().describe('function_id/method'),
@@ -130,7 +130,7 @@ export const resultEntry = z
   .meta({ id: 'ResultEntry' });
 export type ResultEntry = z.infer<typeof resultEntry>;
 
-export const resultDocument = z
+const resultDocument = z
   .object({
     chunks: z
       .record(z.string(), z.object({ peer: z.string(), results: z.record(z.string(), resultEntry) }))

@@ -5,7 +5,7 @@ import { callback, count, plainName, time } from './words';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const fanoutId = z.string().regex(UUID, 'expected a UUID in lower case').describe('A UUID in lower case');
-export const itemId = z.string().min(1).max(200).describe('fanoutId:segment:index (D7)');
+const itemId = z.string().min(1).max(200).describe('fanoutId:segment:index (D7)');
 
 export const fanoutView = z
   .object({
@@ -57,7 +57,7 @@ export const fanoutAdd = z
   })
   .meta({ id: 'FanoutAdd' });
 
-export const segmentRange = z
+const segmentRange = z
   .object({
     first: count.describe('Number of its first segment'),
     items: count,
@@ -75,7 +75,7 @@ export const addedItems = z
   })
   .meta({ id: 'AddedItems' });
 
-export const completedFanout = z
+const completedFanout = z
   .object({ id: fanoutId, userKey: z.string().nullable(), items: count, completedAt: time })
   .describe('Came to its completion by this very call (D3)')
   .meta({ id: 'CompletedFanout' });

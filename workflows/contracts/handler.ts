@@ -4,7 +4,7 @@ import type { FlushReason, TaskState } from '../planning/states';
 import { flushReason } from './batch';
 import { count, ms, namesOf, paused, plainName, targetKey, taskId, time } from './words';
 
-export const leaderView = z
+const leaderView = z
   .object({
     name: z.string().describe("Of the set: 0 to n-1, or the target's key with leaders: 'target'"),
     state: namesOf(LEADER_STATES),
@@ -19,7 +19,7 @@ export type LeaderView = z.infer<typeof leaderView>;
 /**
  * A workflow that was woken, or whose work is overdue, long ago, and that has done nothing since.
  */
-export const standing = z
+const standing = z
   .object({
     kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution']),
     name: z.string().describe('Of a monitor its handler, of an execution its id'),

@@ -55,7 +55,7 @@ export type LaneBatchView = z.infer<typeof laneBatchView>;
 
 export const laneWithBatches = laneView.extend({ batches: z.array(laneBatchView) }).meta({ id: 'LaneWithBatches' });
 
-export const strategy = namesOf(STRATEGIES);
+const strategy = namesOf(STRATEGIES);
 export const queuerView = z
   .object({
     id: count,

@@ -29,7 +29,7 @@ export const nodeView = z
   .meta({ id: 'Node' });
 export type NodeView = z.infer<typeof nodeView>;
 
-export const PARTITION_STATES = ['held', 'revoked', 'kept', 'expired', 'free'] as const;
+const PARTITION_STATES = ['held', 'revoked', 'kept', 'expired', 'free'] as const;
 export type PartitionState = (typeof PARTITION_STATES)[number];
 
 export const partitionView = z

@@ -25,7 +25,7 @@ export const taskInput = z
   .meta({ id: 'TaskInput' });
 
 /** One thing wrong with one task of a call. */
-export const taskProblem = z
+const taskProblem = z
   .object({
     index: count.describe('Place in the call, from 0'),
     id: z.string().optional(),

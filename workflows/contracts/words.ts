@@ -14,7 +14,6 @@ export const batchId = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER).desc
 
 /** NUL cannot be stored. */
 const STORABLE = '^[^\\u0000]*$';
-export const name = (max: number) => z.string().min(1).max(max);
 export const plainName = (max: number) =>
   z.string().min(1).max(max).regex(new RegExp(STORABLE), 'expected text without NUL');
 

@@ -1,5 +1,5 @@
 import { ROUND } from '../../../workflows/planning/lanes/strategies';
-import type { Accounting, GrantPlan, Lane, QueuedBatch, QueuerState } from '../../../workflows/planning/lanes/types';
+import type { GrantPlan, Lane, QueuedBatch, QueuerState } from '../../../workflows/planning/lanes/types';
 
 /** Valid values with defaults, so that a test shows only what it is about. */
 export const buildBatch = (batch: Partial<QueuedBatch> & { id: number }): QueuedBatch => ({
@@ -49,8 +49,6 @@ export const idsOf = (plan: GrantPlan): number[] => plan.grants.map(({ batchId }
 /** The batches `from` to `to` by number, waiting. */
 export const waiting = (from: number, to: number, batch: Partial<QueuedBatch> = {}): QueuedBatch[] =>
   Array.from({ length: to - from + 1 }, (_, at) => buildBatch({ ...batch, id: from + at }));
-
-export const accountingOf = ({ deficit, served }: Accounting): Accounting => ({ deficit, served });
 
 /** What the store gives a new lane, in SQL (`registerLanes`). */
 export const newLaneServed = (round: number): number => round + ROUND;

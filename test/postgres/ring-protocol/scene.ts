@@ -8,7 +8,7 @@ import { Clock } from './clock';
 import type { Breakage, Fate } from './fate';
 import { World } from './world';
 
-export interface Errand {
+interface Errand {
   to: string;
 }
 type Answer = (batch: Batch<Errand>) => SubmitAnswer | Promise<SubmitAnswer>;

@@ -27,7 +27,7 @@ export const inTransaction = async (pool: Pool, work: (tx: Pool) => Promise<unkn
   };
 };
 
-export const noRing = { 'lower-due': [], 'wake-leaders': [] };
+const noRing = { 'lower-due': [], 'wake-leaders': [] };
 export const noClientRing = { skip: { client: noRing } };
 export const noPutBackRing = { skip: { submission: noRing } };
 

@@ -42,7 +42,7 @@ export interface ExplainFacts {
   delayedInMs: number | null;
   batch: BatchPart | null;
 }
-export interface HandlerPart {
+interface HandlerPart {
   name: string;
   paused: boolean;
   pauseReason: string | null;
@@ -55,7 +55,7 @@ export interface HandlerPart {
   /** A live worker node has this handler. */
   served: boolean;
 }
-export interface TargetPart {
+interface TargetPart {
   key: string;
   paused: boolean;
   pauseReason: string | null;

@@ -24,7 +24,7 @@ export interface ClaimInput {
   maxTasks: number;
 }
 
-export interface ClaimTarget {
+interface ClaimTarget {
   id: number;
   overrides: { lingerMs?: number; quietPeriodMs?: number; maxItems?: number; minItems?: number } | null;
   flushSeq: number | null;

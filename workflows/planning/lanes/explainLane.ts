@@ -33,7 +33,7 @@ export interface Reduced {
   of: string;
 }
 
-export type LaneWaitsFor =
+type LaneWaitsFor =
   | 'pause'
   | 'halt'
   | 'back-pressure'

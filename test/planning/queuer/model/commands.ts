@@ -13,7 +13,7 @@ import type { LaneOptions, SimulatedBatch, SimulatedLane, Simulation } from './s
 export interface Model {
   accepted: number;
 }
-export type QueuerCommand = fc.Command<Model, Simulation>;
+type QueuerCommand = fc.Command<Model, Simulation>;
 
 class Happening implements QueuerCommand {
   constructor(
@@ -184,6 +184,3 @@ const anyLane: fc.Arbitrary<LaneOptions> = fc
   })
   .map((lane): LaneOptions => lane as LaneOptions);
 export const anyLanes = fc.array(anyLane, { minLength: 1, maxLength: 3 });
-
-export const openIds = (simulation: Simulation): number[] =>
-  simulation.batches.filter(({ status }) => !isEnded(status)).map(({ id }) => id);
