@@ -73,7 +73,7 @@ export class DatabaseError extends Error {
 }
 
 /** The database cannot be reached, or cannot be written. */
-export class DatabaseUnavailableError extends DatabaseError {
+class DatabaseUnavailableError extends DatabaseError {
   override readonly name = 'DatabaseUnavailableError';
   override readonly code = 'DATABASE_UNAVAILABLE';
   constructor(cause: unknown, outcome: Outcome = 'none') {
@@ -89,7 +89,7 @@ export class DatabaseUnavailableError extends DatabaseError {
 }
 
 /** Other transactions were in the way, or the statement took too long: nothing was done. */
-export class DatabaseBusyError extends DatabaseError {
+class DatabaseBusyError extends DatabaseError {
   override readonly name = 'DatabaseBusyError';
   override readonly code = 'DATABASE_BUSY';
   constructor(cause: unknown) {

@@ -10,7 +10,7 @@ import { SinceError } from './pollWatch';
  * still is not called healthy.
  */
 
-interface PartHealth {
+export interface PartHealth {
   part: 'database' | 'temporal' | 'workers' | 'polls' | 'turns';
   healthy: boolean;
   /**

@@ -15,7 +15,7 @@ export interface Strategy {
   /** After a batch of this weight was granted to a lane that entered. */
   charge(lane: Weighted & Accounting, batchWeight: number): Accounting;
 }
-export interface Weighted {
+interface Weighted {
   weight: number;
 }
 /** A lane's next batch, as a strategy sees it. `due`: the place at which the lane is due. */

@@ -21,7 +21,7 @@ export type ApproachName = keyof typeof APPROACHES;
  * applied until an operator skips or fixes it.
  */
 export const ON_INVALID = { continue: 0, halt: 1 } as const;
-export type OnInvalid = keyof typeof ON_INVALID;
+type OnInvalid = keyof typeof ON_INVALID;
 /** C21-C24. */
 export const STRATEGIES = { single: 0, 'per-service': 1, 'one-round': 2, 'multi-round': 3 } as const;
 export type StrategyName = keyof typeof STRATEGIES;
