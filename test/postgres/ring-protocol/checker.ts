@@ -31,14 +31,14 @@ interface TargetFacts {
  */
 const TARGETS = `
 select t.id as "targetId", t.leader_id as "leaderId", t.key, extract(epoch from t.due_at)::float8 * 1000 as "dueMs",
-  extract(epoch from greatest(t.hold_until, least(
+  extract(epoch from (select greatest(t.hold_until, w.at) from (select least(
     (select case when count(*) >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or bool_or(q.seq <= t.flush_seq) then min(q.ready_at)
        else min(q.ready_at) + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms' end
      from queue q where q.target_id = t.id and (not h.keyed or not exists (select from queue x where x.target_id = t.id and x.key = q.key and x.seq < q.seq)
        and not exists (select from busy_key k where k.target_id = t.id and k.key = q.key and k.seq <> q.seq)) having count(*) > 0),
     (select min(d.not_before) from delayed d where d.target_id = t.id),
     (select min(coalesce(b.retry_at, b.created_at)) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused)
-  )))::float8 * 1000 as "shouldMs",
+  ) as at) w where w.at is not null))::float8 * 1000 as "shouldMs",
   not t.paused and h.paused_at is null as open
 from target t join handler h on h.id = t.handler_id
 where not t.busy and (exists (select from queue q where q.target_id = t.id) or exists (select from delayed d where d.target_id = t.id)
@@ -76,7 +76,7 @@ export const check = async (world: World): Promise<Finding[]> => {
     if (target.dueMs === null || target.dueMs > shouldMs)
       found.push({
         kind: 'lost',
-        what: `target ${target.key}: due ${target.dueMs ?? 'never'}, should be by ${shouldMs}`,
+        what: `target ${target.key}: due ${target.dueMs ?? 'never'}, should be by ${shouldMs}; ${await factsOf(pool, target.targetId)}`,
       });
   }
   for (const leader of (await pool.query<LeaderFacts>({ text: LEADERS, values: [[...world.unrung]] })).rows) {
@@ -84,6 +84,21 @@ export const check = async (world: World): Promise<Finding[]> => {
     found.push(...judge(leader, world.runs.has(leader.id), nowMs));
   }
   return found;
+};
+
+/** What the target and its leader look like, for whoever has to explain the finding. */
+const factsOf = async (pool: Pool, targetId: number): Promise<string> => {
+  const { rows } = await pool.query<object>(
+    `
+select to_jsonb(t) as target, to_jsonb(l) as leader,
+  (select jsonb_agg(to_jsonb(q)) from queue q where q.target_id = t.id) as queue,
+  (select jsonb_agg(to_jsonb(d)) from delayed d where d.target_id = t.id) as delayed,
+  (select jsonb_agg(to_jsonb(b)) from batch b where b.target_id = t.id and b.state = 1) as batches,
+  (select jsonb_agg(to_jsonb(k)) from busy_key k where k.target_id = t.id) as keys
+from target t join leader l on l.id = t.leader_id where t.id = $1`,
+    [targetId],
+  );
+  return JSON.stringify(rows[0]);
 };
 
 const judge = (leader: LeaderFacts, runs: boolean, nowMs: number): Finding[] => {

@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { createStore } from '../../../examples/support/database';
 import { numberFlag, processFlags, seedFlag } from '../../../examples/support/flags';
 import { startPostgres } from '../../../workers/embedded';
@@ -26,7 +29,13 @@ const main = async (): Promise<void> => {
     const database = await createDatabase({ max: 10 });
     const report = await stress(database, seed, seconds);
     await database.drop();
-    process.stdout.write(`${JSON.stringify(report)}\n`);
+    const { trace, ...said } = report;
+    process.stdout.write(`${JSON.stringify(said)}\n`);
+    if (trace !== '') {
+      const file = path.join(tmpdir(), `muster-protocol-${seed}-${process.pid}.log`);
+      await writeFile(file, trace);
+      process.stderr.write(`the last statements: ${file}\n`);
+    }
     process.exitCode = report.findings.length === 0 ? 0 : 1;
   } finally {
     await server.stop();

@@ -19,6 +19,8 @@ export interface StressReport {
   done: Record<string, number>;
   states: Record<string, number>;
   findings: Finding[];
+  /** The last statements before the first finding; empty without one. */
+  trace: string;
 }
 
 const TARGETS = 8;
@@ -113,6 +115,7 @@ class Stress {
       await clock.step(this.dice.random() * (this.dice.random() < 0.1 ? 20_000 : 1_500));
       await world.rest();
     }
+    const trace = this.found.length === 0 ? '' : world.recorder.text();
     this.dice.wild = false;
     if (this.found.length === 0) this.found.push(...(await this.finish(world)));
     const { rows } = await world.pool.query<{ state: number; n: number }>(
@@ -127,6 +130,7 @@ class Stress {
       done: this.dice.done,
       states,
       findings: this.found,
+      trace,
     };
   }
 

@@ -24,6 +24,7 @@ import type { DispatchAnswer, DispatchInput, LeaderInput, TurnAnswer, TurnInput 
 import { tapPool } from '../../chaos/tap';
 import type { Clock } from './clock';
 import { FailedRings } from './failedRings';
+import { Recorder } from './recorder';
 import type { Breakage, Fate, Party } from './fate';
 import { Death } from './death';
 import { Holds } from './holds';
@@ -61,6 +62,8 @@ export class World {
   private atRest: (() => void)[] = [];
   private readonly holds = new Holds();
 
+  /** For whoever has to explain a finding. */
+  readonly recorder = new Recorder();
   private readonly deps: ActivityDeps;
 
   private constructor(
@@ -169,6 +172,7 @@ export class World {
     if (run === undefined) return;
     this.silent.add(leaderId);
     this.runs.delete(leaderId);
+    this.recorder.say(`leader ${leaderId}: terminated`);
     run.terminate();
   }
 
@@ -224,6 +228,7 @@ export class World {
         if (end === 'again') this.begin({ ...input, dueInMs: 0 });
       },
     };
+    this.recorder.say(`leader ${input.leaderId}: run-${no} begins`);
     const run = new LeaderRun(input, `run-${no}`, no * 1_000, operations, this.broken.leader);
     this.runs.set(input.leaderId, run);
     run.lead().catch((error: unknown) => (this.failure ??= error));
@@ -270,10 +275,15 @@ export class World {
     const { skip, rewrite, seen } = this.broken;
     return tapPool(pool, {
       before: async (statement) => {
-        await this.fate.before?.(party, statement);
+        this.recorder.note(party, 'before', statement);
+        await this.fate.before?.(party, statement).catch((error: unknown) => {
+          this.recorder.note(party, 'died before', statement);
+          throw error;
+        });
         await this.holds.stopAt(party, 'before', statement.name);
       },
       after: async (statement) => {
+        this.recorder.note(party, 'after', statement);
         await this.holds.stopAt(party, 'after', statement.name);
         await this.fate.after?.(party, statement);
       },
