@@ -111,6 +111,17 @@ describe('by its counters a poll', () => {
     }
   });
 
+  test('that was given up after an outage, read before the next one is open, is not refused', () => {
+    state.see(counts({ started: 2, returned: 1 }), 45_000); // cut off
+    state.see(counts({ started: 2, returned: 2 }), 111_000);
+    expect(state.trouble(111_000)).toBeNull();
+    state.see(counts({ started: 3, returned: 2 }), 112_000);
+    expect(state.trouble(112_000)).toBeNull();
+    state.see(counts({ started: 3, returned: 3 }), 115_000);
+    state.see(counts({ started: 3, returned: 3 }), 121_000);
+    expect(state.trouble(121_000)).toMatchObject({ text: expect.stringMatching(/refused/) });
+  });
+
   test('that comes back at once and unanswered, again and again, is refused, until one is answered', () => {
     for (let i = 1; i <= 12; i++) state.see(counts({ started: 2 + i, returned: 2 + i }), 10_000 + i * 5_000);
     expect(state.trouble(15_000 + POLL_REFUSED_MS - 1)).toBeNull();

@@ -2,6 +2,7 @@ import {
   POLL_BROKEN_MS,
   POLL_HANGS_MS,
   POLL_MS,
+  POLL_NEXT_MS,
   POLL_REFUSED_MS,
   POLL_RETRY_MS,
 } from '../../workflows/planning/liveness';
@@ -92,6 +93,8 @@ export class PollState {
   private begunAt: number;
   /** The first poll since the last answer that came back without one. */
   private refusedAt: number | null = null;
+  /** Since when no reading has found a poll open. */
+  private closedAt: number | null = null;
   private failingAt: number | null = null;
   private failedAt = -Infinity;
   private awayAt = -Infinity;
@@ -111,6 +114,7 @@ export class PollState {
     const wasOpen = this.isOpen();
     this.last = counts;
     this.awayAt = awayAt;
+    this.closedAt = this.isOpen() ? null : (this.closedAt ?? now);
     if (counts.answered > before.answered) {
       this.answeredAt = this.begunAt = now;
       this.refusedAt = null;
@@ -149,7 +153,9 @@ export class PollState {
 
   trouble(now: number): PollTrouble | null {
     const what = `polls of ${this.kind === 'workflow' ? 'workflow tasks' : 'activities'} on task queue ${this.queue}`;
-    if (this.refusedAt !== null && !this.isOpen() && now - this.refusedAt >= POLL_REFUSED_MS)
+    // A reading may fall between a poll that was given up and its successor.
+    const isClosed = this.closedAt !== null && now - this.closedAt >= POLL_NEXT_MS;
+    if (this.refusedAt !== null && isClosed && now - this.refusedAt >= POLL_REFUSED_MS)
       return {
         sinceMs: this.refusedAt,
         text: `${what} are refused, or find no server: none was answered for ${seconds(now - this.answeredAt)}`,

@@ -47,6 +47,9 @@ export const POLL_RETRY_MS = 15_000;
  */
 export const POLL_REFUSED_MS = 30_000;
 
+/** The SDK begins the next poll within this time, where the server takes it. */
+export const POLL_NEXT_MS = 5_000;
+
 /**
  * A worker process without an answer of Temporal for so long is of no use, whatever its own state.
  * A restart of a server takes less.
