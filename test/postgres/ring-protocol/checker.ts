@@ -73,11 +73,13 @@ export const check = async (world: World): Promise<Finding[]> => {
   for (const target of (await pool.query<TargetFacts>({ text: TARGETS })).rows) {
     if (world.unrung.has(target.targetId) || target.shouldMs === null) continue;
     const shouldMs = Math.max(nowMs, target.shouldMs);
-    if (target.dueMs === null || target.dueMs > shouldMs)
+    if (target.dueMs === null || target.dueMs > shouldMs) {
+      const facts = await factsOf(pool, target.targetId);
       found.push({
         kind: 'lost',
-        what: `target ${target.key}: due ${target.dueMs ?? 'never'}, should be by ${shouldMs}; ${await factsOf(pool, target.targetId)}`,
+        what: `target ${target.key}: due ${target.dueMs ?? 'never'}, should be by ${shouldMs}; ${facts}`,
       });
+    }
   }
   for (const leader of (await pool.query<LeaderFacts>({ text: LEADERS, values: [[...world.unrung]] })).rows) {
     if (world.silent.has(leader.id) && leader.state !== 0) continue; // its lease says when it is woken again
