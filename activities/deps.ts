@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from '../postgres/pool';
+import type { CompletionRinger } from './accepted/rings';
 import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
 import type { Handler } from '../handlers/types';
@@ -33,6 +34,7 @@ export interface ActivityDeps {
   /** Those that this process holds. */
   partitions: Partitions;
   meters: ExecutionMeters;
+  completionRings: CompletionRinger;
   acceptTasks: AcceptTasks;
   /**
    * Where the downstream may tell what became of a batch (H7). A secret: whoever has it may

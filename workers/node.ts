@@ -4,6 +4,7 @@ import os from 'node:os';
 import { Client } from '@temporalio/client';
 import { createActivities } from '../activities';
 import type { ActivityDeps } from '../activities/deps';
+import { SharedCompletionRings } from '../activities/accepted/completionRings';
 import { ExecutionMeters } from '../activities/executions/meters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executions/settings';
 import { servedFunctions } from '../activities/executions/executors';
@@ -80,6 +81,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.tell(), log }),
     meters: new ExecutionMeters(),
+    completionRings: new SharedCompletionRings({ pool, temporal, prefix, log }),
     acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log }),
     draining: draining.signal,
     log,
@@ -88,12 +90,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const hasPartitions = handlers.some(({ affinity }) => affinity !== null);
   const workers = await createWorkers(options, id, createActivities(deps), deps.executions.serves || hasPartitions);
   const registry = await registryOf(deps, options.versioning);
-  const sweeper = new Sweeper({
-    ...deps,
-    everyMs: options.sweepEveryMs,
-    fanouts: options.fanouts,
-    stuck: options.stuck,
-  });
+  const { sweepEveryMs: everyMs, fanouts, stuck } = options;
+  const sweeper = new Sweeper({ ...deps, everyMs, fanouts, stuck });
   const shutdown = (): void => {
     draining.abort();
     deps.partitions.drain();
@@ -108,7 +106,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     void ringServed(deps).catch((error: unknown) =>
       log.warn({ err: error }, 'lanes that waited for a node were not told; the sweeper tells them'),
     );
-    if (options.sweepEveryMs !== 0) sweeper.start();
+    if (everyMs !== 0) sweeper.start();
   };
   const stop = async (): Promise<void> => {
     await sweeper.stop();

@@ -13,6 +13,7 @@ import { freeTargets } from '../grouping/freeTargets';
 import { cutText, readResults, ResultsInterrupted } from '../../handlers';
 import type { Handler } from '../../handlers/types';
 import type { RingDeps } from '../grouping/ring';
+import type { CompletionRings } from './rings';
 import { ringLanes } from '../lanes/ring';
 import type { Call, Settled } from '../calls/call';
 import { settleOutcome } from '../calls/attempt';
@@ -36,15 +37,6 @@ export type CompletionEnd =
   | { kind: 'later'; retryAfterMs: number; error: string }
   | { kind: 'stale'; batch: number; state: BatchState; error: string }
   | ({ kind: 'unreadable' } & CompletionProblem);
-
-/** Who is to be told after the commit. */
-export interface CompletionRings {
-  handler: string;
-  targetId: number;
-  lanes: number[];
-  inLane: boolean;
-  notices: boolean;
-}
 
 /** The monitor asks again after it, should this process die; renewed while reading. */
 const LEASE_MS = 15_000;

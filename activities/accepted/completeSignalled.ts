@@ -3,7 +3,6 @@ import type { CompletionSignal, MonitorInput, SignalledCompletion } from '../../
 import { whyUnreadable } from '../../workflows/planning/unreadable';
 import type { CompletionEnd } from './complete';
 import { completeAccepted } from './complete';
-import { sharedRings } from './completionRings';
 import type { ActivityDeps } from '../deps';
 import type { Handler } from '../../handlers/types';
 import { cutText } from '../../handlers/text';
@@ -84,7 +83,7 @@ const answer = (
   if (end.kind === 'completed') {
     // Behind it: who waits for the answer need not wait for that. The sweeper repeats a ring that
     // is lost.
-    sharedRings(deps, handler.name).addBehind(end.rings);
+    deps.completionRings.of(handler.name).addBehind(end.rings);
     return { kind: end.kind, batch: end.batch, state: end.state, repeated: end.repeated };
   }
   const refusal = refusalOf(end);

@@ -2,24 +2,22 @@ import { Gather } from '../../postgres/sharing/coalesce';
 import { freeTargets } from '../grouping/freeTargets';
 import type { RingDeps } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
-import type { CompletionRings } from './complete';
+import type { CompletionRinger, CompletionRings, SharedRings } from './rings';
 
-const rings = new WeakMap<RingDeps, Map<string, SharedRings>>();
+/** One ring in flight per handler and kind. */
+export class SharedCompletionRings implements CompletionRinger {
+  private readonly handlers = new Map<string, SharedRings>();
 
-/** One of each process and handler. */
-export const sharedRings = (deps: RingDeps, handler: string): SharedRings => {
-  const ofDeps = rings.get(deps) ?? new Map<string, SharedRings>();
-  rings.set(deps, ofDeps);
-  const shared = ofDeps.get(handler) ?? new SharedRings(deps, handler);
-  ofDeps.set(handler, shared);
-  return shared;
-};
+  constructor(private readonly deps: RingDeps) {}
 
-/**
- * Rings after many completions of one handler: one ring in flight, those that end meanwhile share
- * the next.
- */
-class SharedRings {
+  of(handler: string): SharedRings {
+    const rings = this.handlers.get(handler) ?? new HandlerRings(this.deps, handler);
+    this.handlers.set(handler, rings);
+    return rings;
+  }
+}
+
+class HandlerRings implements SharedRings {
   private readonly lanes: Gather<number>;
   private readonly targets: Gather<number>;
   private notices = false;
@@ -36,7 +34,6 @@ class SharedRings {
     });
   }
 
-  /** Without waiting. One that fails is logged. */
   addBehind(rings: CompletionRings | null): void {
     if (rings === null) return;
     this.notices ||= rings.notices;
@@ -45,7 +42,6 @@ class SharedRings {
       one?.catch((err: Error) => this.deps.log.warn({ err }, 'a ring failed; the sweeper will repeat it'));
   }
 
-  /** Resolves when all whose completion was added were told, or a ring has failed. */
   async idle(): Promise<void> {
     await Promise.all([this.lanes.idle(), this.targets.idle()]);
   }

@@ -6,7 +6,7 @@ import { unreadOf } from '../../workflows/planning/unread';
 import type { Handler } from '../../handlers/types';
 import type { ActivityDeps } from '../deps';
 import { completeTold, handlerHere } from './completeSignalled';
-import { sharedRings } from './completionRings';
+import type { SharedRings } from './rings';
 import { handOnCompletions } from './handOn';
 import { leftUnread, readSignals } from './signalHistory';
 import type { Signalled } from './signalHistory';
@@ -71,7 +71,7 @@ class Reading {
   repeated = 0;
   handedOn = 0;
   private begunAt: number | null = null;
-  private readonly rings: ReturnType<typeof sharedRings>;
+  private readonly rings: SharedRings;
 
   constructor(
     private readonly deps: ActivityDeps,
@@ -79,7 +79,7 @@ class Reading {
     private readonly workflowId: string,
     public unread: UnreadRun[],
   ) {
-    this.rings = sharedRings(deps, handler.name);
+    this.rings = deps.completionRings.of(handler.name);
   }
 
   /** Since the first one was taken: however long it takes to find it, something is taken. */

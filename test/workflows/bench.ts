@@ -1,5 +1,6 @@
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { noPartitions } from '../helpers/noPartitions';
+import { SharedCompletionRings } from '../../activities/accepted/completionRings';
 import { ExecutionMeters } from '../../activities/executions/meters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
 import { Heartbeat } from '../../activities/nodes/heartbeat';
@@ -57,6 +58,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       },
     },
   } as unknown as TemporalClient;
+  const log = pino({ level: 'silent' });
   const client = createClient({ databaseUrl: database.url, handlers, temporal: { client: temporal } });
   const wake = (): Promise<void> => Promise.resolve();
   return {
@@ -79,13 +81,14 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       softDeadlineMs: 10_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      heartbeat: new Heartbeat({ pool: database.pool, log: pino({ level: 'silent' }) }),
+      heartbeat: new Heartbeat({ pool: database.pool, log }),
       ...noPartitions(database.pool, 'bench'),
       use: null,
       meters: new ExecutionMeters(),
+      completionRings: new SharedCompletionRings({ pool: database.pool, temporal, prefix: 'bench', log }),
       acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
-      log: pino({ level: 'silent' }),
+      log,
       handler,
       input: {
         leaderId: 1,

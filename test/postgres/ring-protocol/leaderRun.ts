@@ -18,7 +18,8 @@ export interface Operations {
   }): Promise<DispatchAnswer>;
   /** Something is under way from now on, until the answer is called: the world is not at rest. */
   busy(): () => void;
-  turned(leaderId: number): void;
+  turning(leaderId: number): void;
+  turned(leaderId: number, worked: boolean): void;
   /** At once: a wake that comes after finds no run. */
   ended(run: LeaderRun, end: End): void;
 }
@@ -116,10 +117,11 @@ export class LeaderRun {
 
   private async takeTurn(mayClaim: boolean): Promise<TurnAnswer> {
     const { leaderId, handler } = this.input;
-    this.world.turned(leaderId);
+    this.world.turning(leaderId);
     const turn = ++this.turn;
     const run = { runId: this.runId, runStartedAtMs: this.startedAtMs };
     const answer = await this.world.takeTurn({ ...run, leaderId, turn, live: [...this.live], mayClaim });
+    this.world.turned(leaderId, answer.dispatch !== null);
     if (answer.dispatch !== null && !this.dead && !answer.deposed) {
       const { no, slots } = answer.dispatch;
       this.live.add(no);

@@ -6,6 +6,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { claimBatches } from '../../../activities/grouping/claim';
+import { SharedCompletionRings } from '../../../activities/accepted/completionRings';
 import { ExecutionMeters } from '../../../activities/executions/meters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../../activities/executions/settings';
 import { Heartbeat } from '../../../activities/nodes/heartbeat';
@@ -30,12 +31,11 @@ import { Death } from './death';
 import { Holds } from './holds';
 import type { Operations } from './leaderRun';
 import { LeaderRun } from './leaderRun';
+import { TurnCounter } from './turnCounter';
 
 export const LEASE_MS = 15_000;
 /** A simulated death is no news. */
 const SILENT = new DefaultLogger('ERROR', () => undefined);
-/** Turns of one run at one instant of the store's clock: more is a leader that spins. */
-const MOST_TURNS = 200;
 
 /**
  * The grouping loop on real connections without Temporal: the product's client, claims, submissions
@@ -58,7 +58,7 @@ export class World {
   private runNo = 0;
   private closed = false;
   private active = 0;
-  private turns = { at: 0, count: 0 };
+  private readonly turns = new TurnCounter();
   private atRest: (() => void)[] = [];
   private readonly holds = new Holds();
 
@@ -91,6 +91,7 @@ export class World {
       temporal: { client: temporal },
       onRingFailure: (error) => this.failedRings.note(error),
     });
+    const log = pino({ level: 'silent' });
     this.deps = {
       pool: this.submissions,
       temporal,
@@ -102,12 +103,13 @@ export class World {
       softDeadlineMs: 60_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      heartbeat: new Heartbeat({ pool: this.submissions, log: pino({ level: 'silent' }) }),
+      heartbeat: new Heartbeat({ pool: this.submissions, log }),
       ...noPartitions(this.submissions, 'simulated'),
       meters: new ExecutionMeters(),
+      completionRings: new SharedCompletionRings({ pool: this.submissions, temporal, prefix: 'sim', log }),
       acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
-      log: pino({ level: 'silent' }),
+      log,
     };
   }
 
@@ -221,7 +223,8 @@ export class World {
       busy: () => this.busy(),
       takeTurn: (turn) => this.repeatTurn(turn),
       submit: (dispatch) => this.during(() => this.carry(dispatch)),
-      turned: (leaderId) => this.countTurn(leaderId),
+      turning: (leaderId) => this.silent.delete(leaderId),
+      turned: (leaderId, worked) => this.endTurn(leaderId, worked),
       ended: (run, end) => {
         if (this.runs.get(input.leaderId) !== run) return;
         this.runs.delete(input.leaderId);
@@ -262,10 +265,8 @@ export class World {
     }
   }
 
-  private countTurn(leaderId: number): void {
-    this.silent.delete(leaderId);
-    if (this.turns.at !== this.clock.nowMs()) this.turns = { at: this.clock.nowMs(), count: 0 };
-    if (++this.turns.count <= MOST_TURNS) return;
+  private endTurn(leaderId: number, worked: boolean): void {
+    if (!this.turns.spins(leaderId, worked, this.clock.nowMs())) return;
     this.spinning++;
     for (const run of this.runs.values()) run.terminate();
     this.runs.clear();
