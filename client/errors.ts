@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../workflows/planning/errorCodes';
 import { show } from '../handlers/text';
 
 /**
@@ -6,7 +7,7 @@ import { show } from '../handlers/text';
  */
 export class MusterError extends Error {
   constructor(
-    readonly code: string,
+    readonly code: ErrorCode,
     message: string,
     options?: ErrorOptions,
   ) {
@@ -21,7 +22,7 @@ export interface TaskProblem {
   index: number;
   id?: string;
   field: string;
-  code: string;
+  code: ErrorCode;
   message: string;
 }
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../workflows/planning/errorCodes';
 import type { Meaning } from './sqlState';
 import {
   AGAIN,
@@ -55,7 +56,7 @@ export type Outcome = 'none' | 'unknown';
  */
 export class DatabaseError extends Error {
   override readonly name: string = 'DatabaseError';
-  readonly code: string = 'DATABASE_ERROR';
+  readonly code: ErrorCode = 'DATABASE_ERROR';
   private readonly said: string;
   constructor(
     cause: unknown,
@@ -188,7 +189,7 @@ export const isDifferentSchema = (error: unknown): boolean =>
 /** A migration holds a lock of its session, which a pooler would lend to others meanwhile. */
 export class NeedsSessionError extends Error {
   override readonly name = 'NeedsSessionError';
-  readonly code = 'INVALID_DATABASE_URL';
+  readonly code: ErrorCode = 'INVALID_DATABASE_URL';
   constructor() {
     super(
       'databaseUrl: Cannot migrate through a pooler (pgbouncer=true): a migration needs a session of its own. Give the URL of the server itself.',
@@ -199,7 +200,7 @@ export class NeedsSessionError extends Error {
 /** The tables are not there, or are older than this program. */
 export class SchemaMissingError extends Error {
   override readonly name = 'SchemaMissingError';
-  readonly code = 'SCHEMA_MISSING';
+  readonly code: ErrorCode = 'SCHEMA_MISSING';
   constructor(detail: string) {
     super(`The database has no Muster tables of this version (${detail}). Run: npx muster migrate`);
   }
@@ -211,7 +212,7 @@ export class SchemaMissingError extends Error {
  */
 export class SchemaNewerError extends Error {
   override readonly name = 'SchemaNewerError';
-  readonly code = 'SCHEMA_NEWER';
+  readonly code: ErrorCode = 'SCHEMA_NEWER';
   constructor(newest: string, known: string) {
     super(
       `The database schema is newer than this program: it has ${newest}, which programs that know up to ${known} cannot run on. Use a newer Muster.`,
@@ -224,7 +225,7 @@ export class SchemaNewerError extends Error {
  */
 export class SchemaDiffersError extends Error {
   override readonly name = 'SchemaDiffersError';
-  readonly code = 'SCHEMA_DIFFERS';
+  readonly code: ErrorCode = 'SCHEMA_DIFFERS';
   constructor(cause: unknown) {
     super(
       `The database schema differs from this program's: ${messageOf(cause)}. Restore the tables as in postgres/schema.sql, or use another schema (--schema).`,

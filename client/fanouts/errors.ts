@@ -27,6 +27,8 @@ export class InvalidItemError extends MusterError {
   }
 }
 
+const STATE_CODES = { sealed: 'FANOUT_SEALED', complete: 'FANOUT_COMPLETE', expired: 'FANOUT_EXPIRED' } as const;
+
 /**
  * The verb does not fit the fan-out's state: an add after the seal (D1), a seal of an expired one.
  */
@@ -37,7 +39,7 @@ export class FanoutStateError extends MusterError {
     expected: string,
     remedy: string,
   ) {
-    super(`FANOUT_${state.toUpperCase()}`, `fan-out ${fanout}: expected ${expected}, got ${state}. ${remedy}`);
+    super(STATE_CODES[state], `fan-out ${fanout}: expected ${expected}, got ${state}. ${remedy}`);
   }
 }
 

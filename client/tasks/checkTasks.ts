@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../workflows/planning/errorCodes';
 import { jsonBytes } from '../../handlers/defineHandler';
 import type { Handler } from '../../handlers/types';
 import { didYouMean } from '../../handlers/suggest';
@@ -42,7 +43,7 @@ const MAX_ID_BYTES = 256;
 const MAX_TARGET_BYTES = 512;
 const MAX_KEY_BYTES = 512;
 
-type Reject = (field: string, code: string, message: string) => undefined;
+type Reject = (field: string, code: ErrorCode, message: string) => undefined;
 
 /**
  * Checks one task against its handler: every problem that a task can have, before anything is
@@ -192,7 +193,7 @@ const compute = <T>(work: () => T, field: string, reject: Reject): T | typeof FA
   }
 };
 
-const checkText = (field: string, code: string, value: unknown, maxBytes: number, reject: Reject, note = ''): void => {
+const checkText = (field: string, code: ErrorCode, value: unknown, maxBytes: number, reject: Reject, note = ''): void => {
   const suffix = note === '' ? '' : ` (${note})`;
   if (value === undefined || value === null)
     return reject(field, code, `expected 1-${maxBytes} bytes of text, got nothing${suffix}`);

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../workflows/planning/errorCodes';
 import type { TaskProblem } from '../../client/errors';
 import {
   BackloggedError,
@@ -5,7 +6,6 @@ import {
   CompletionTooEarlyError,
   InvalidCompletionError,
   InvalidTaskError,
-  MusterError,
   NotCancellableError,
 } from '../../client/errors';
 import { InvalidItemError } from '../../client/fanouts/errors';
@@ -14,38 +14,79 @@ import { codeOf } from '../../postgres/sqlState';
 import type { ProblemExtras, ProblemName } from './problem';
 import { ApiProblem } from './problem';
 
-/** The one table of what an error of the client library is over HTTP, by its stable code. */
-const BY_CODE: Readonly<Record<string, ProblemName>> = {
-  // Of the documented form, or its contract had refused it (400): a rule that no schema says.
-  INVALID_ARGUMENT: 'refused',
-  UNKNOWN_HANDLER: 'not-found',
-  NOT_FOUND: 'not-found',
-  TOO_MANY_TASKS: 'too-large',
-  BATCH_TOO_LARGE: 'too-large',
-  BACKLOGGED: 'backlogged',
-  ID_CONFLICT: 'id-conflict',
-  NOT_UNKNOWN: 'conflict',
-  NOT_CANCELLABLE: 'conflict',
-  NOT_HALTED: 'conflict',
-  TARGET_BUSY: 'conflict',
-  CANCELLED: 'conflict',
+/**
+ * What an error of the client library is over HTTP, by its stable code; codes of a task or an item
+ * stand in the `errors` of that problem. Null: the code does not come from a request, so what comes
+ * with it is a defect.
+ */
+const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   ASYNC_SCHEMA: 'refused',
+  BATCH_TOO_LARGE: 'too-large',
+  BODY_TOO_LARGE: 'too-large',
+  ID_CONFLICT: 'id-conflict',
+  INDEX_PAST_END: 'refused',
+  INVALID_ARGUMENT: 'refused',
+  INVALID_CALLBACK: 'refused',
+  INVALID_COMPLETION: 'refused',
+  INVALID_CONFIG: null,
+  INVALID_DATABASE_URL: null,
+  INVALID_DEPENDENCY: 'refused',
+  INVALID_FILE: null,
+  INVALID_HANDLER: 'refused',
+  INVALID_ID: 'refused',
+  INVALID_INPUT: null,
+  INVALID_ITEM: 'refused',
+  INVALID_JSON: null,
+  INVALID_KEY: 'refused',
+  INVALID_LINES: null,
+  INVALID_NODE: 'refused',
+  INVALID_ORDERING: 'refused',
+  INVALID_PAYLOAD: 'refused',
+  INVALID_PRIORITY: 'refused',
+  INVALID_REQUEST: 'invalid',
+  INVALID_SETTINGS: null,
+  INVALID_TARGET: 'refused',
+  INVALID_TASK: 'refused',
+  INVALID_TIME: 'refused',
+  INVALID_UTF8: null,
+  KEY_CONFLICT: 'refused',
+  LANE_BUSY: 'conflict',
+  LINE_TOO_LONG: null,
+  LOSSY_NUMBER: 'invalid',
+  MALFORMED_ID: 'refused',
+  PAYLOAD_TOO_LARGE: 'refused',
+  TARGET_BUSY: 'conflict',
+  TASK_TOO_HEAVY: 'refused',
+  TASK_TOO_LARGE: 'refused',
+  TOO_MANY_ITEMS: 'too-large',
+  TOO_MANY_TASKS: 'too-large',
+  UNKNOWN_FANOUT: 'refused',
+  UNKNOWN_FIELD: 'refused',
+  UNKNOWN_HANDLER: 'not-found',
+  UNKNOWN_SEGMENT: 'refused',
+  BACKLOGGED: 'backlogged',
+  CANCELLED: 'conflict',
   COMPLETION_STALE: 'conflict',
   COMPLETION_TOO_EARLY: 'too-early',
-  INVALID_COMPLETION: 'refused',
-  INVALID_DEPENDENCY: 'refused',
-  INVALID_ITEM: 'refused',
-  FANOUT_SEALED: 'conflict',
   FANOUT_COMPLETE: 'conflict',
   FANOUT_EXPIRED: 'conflict',
+  FANOUT_SEALED: 'conflict',
+  NOT_CANCELLABLE: 'conflict',
+  NOT_FOUND: 'not-found',
+  NOT_HALTED: 'conflict',
+  NOT_UNKNOWN: 'conflict',
   TIMEOUT: 'unavailable',
-  DATABASE_UNAVAILABLE: 'unavailable',
   DATABASE_BUSY: 'unavailable',
+  DATABASE_ERROR: null,
+  DATABASE_UNAVAILABLE: 'unavailable',
+  SCHEMA_DIFFERS: 'unavailable',
   SCHEMA_MISSING: 'unavailable',
   SCHEMA_NEWER: 'unavailable',
-  SCHEMA_DIFFERS: 'unavailable',
-  TEMPORAL_UNAVAILABLE: 'unavailable',
   TEMPORAL_REFUSED: 'unavailable',
+  TEMPORAL_UNAVAILABLE: 'unavailable',
+  DEV_SERVER: null,
+  INTERNAL: null,
+  WORKER_POISONED: null,
 };
 
 /** Seconds after which it is worth another try. */
@@ -55,14 +96,17 @@ const BACKLOG_S = 5;
 /** Named one by one; of more, the first. */
 const MOST_NAMED = 1_000;
 
+/** The problem that an error of this code is; null: the code says nothing of that. */
+export const problemOfCode = (code: string): ProblemName | null =>
+  Object.hasOwn(BY_CODE, code) ? BY_CODE[code as ErrorCode] : null;
+
 /** Any error as what is answered; what nobody knows is a bug: 500, its message in the log only. */
 export const problemOf = (error: unknown): ApiProblem => {
   if (error instanceof ApiProblem) return error;
   const code = codeOf(error);
   if (error instanceof InvalidTaskError) return ofTasks(error);
-  if (code !== undefined && Object.hasOwn(BY_CODE, code)) return ofCode(error as Error, code);
-  if (error instanceof MusterError && error.code.startsWith('INVALID_'))
-    return new ApiProblem('refused', error.message, { code: error.code });
+  const known = code === undefined ? null : problemOfCode(code);
+  if (known !== null) return ofCode(error as Error, code as ErrorCode, known);
   // The stopping server's, a lock's, a deadlock's: nothing was committed, or it was and repeating
   // it is safe.
   if (isConnectionError(error) || (code !== undefined && isRetryable(error)))
@@ -73,8 +117,7 @@ export const problemOf = (error: unknown): ApiProblem => {
   return new ApiProblem('internal', 'Unexpected; the log of the API says more.');
 };
 
-const ofCode = (error: Error, code: string): ApiProblem => {
-  const name = BY_CODE[code]!;
+const ofCode = (error: Error, code: ErrorCode, name: ProblemName): ApiProblem => {
   const field = /^([a-zA-Z][\w.[\]]*): expected/.exec(error.message)?.[1];
   const extras: ProblemExtras = {
     code,

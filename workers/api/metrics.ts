@@ -9,7 +9,7 @@ import type { Admission } from './limits';
  * callers send.
  */
 export class ApiMetrics {
-  private readonly registry = new Registry();
+  readonly registry = new Registry();
   private readonly store: StoreMetrics;
   private readonly seconds: Histogram<'operation'>;
   private readonly requests: Counter<'operation' | 'status'>;

@@ -1,4 +1,5 @@
 import type { ProblemDetails } from '../../workflows/contracts/problem';
+import type { ErrorCode } from '../../workflows/planning/errorCodes';
 import { problemType } from '../problemType';
 
 /**
@@ -32,7 +33,7 @@ export type ProblemName = keyof typeof PROBLEMS;
 
 export interface ProblemExtras {
   /** As of the client library's errors; default: the name in capitals. */
-  code?: string;
+  code?: ErrorCode;
   errors?: ProblemDetails['errors'];
   /** Seconds; from 1. */
   retryAfterS?: number;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { createPool } from '../../postgres/pool';
 import type { RunningApi } from './api';
 import { startApi } from './api';
-import { USUAL_API_PORT } from './settings';
+import { USUAL_API_PORT } from '../config/defaults';
 import type { Settings } from '../config/config';
 import { awaitStore } from '../temporal/connect';
 import { stopOnSignals } from '../signals';

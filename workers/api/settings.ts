@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { LOCAL_HOST } from '../config/defaults';
 import type { FileSettings } from '../config/settingsSchema';
 import * as schemas from '../config/settingsSchema';
 import type { ApiLimits } from './limits';
@@ -12,9 +13,6 @@ export interface ApiSettings {
   limits: ApiLimits;
 }
 
-/** Where others look first. */
-export const USUAL_API_PORT = 8080;
-
 type Read = (flag: 'apiPort' | 'apiHost', variable: string, schema: z.ZodType<string>) => string | undefined;
 
 export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSettings => {
@@ -25,10 +23,10 @@ export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSett
   );
   return {
     port: port === undefined ? (file.port ?? null) : Number(port),
-    host: read('apiHost', 'MUSTER_API_HOST', schemas.hostName) ?? file.host ?? '127.0.0.1',
+    host: read('apiHost', 'MUSTER_API_HOST', schemas.hostName) ?? file.host ?? LOCAL_HOST,
     limits: { ...DEFAULT_LIMITS, ...(Object.fromEntries(given) as Partial<ApiLimits>) },
   };
 };
 
 /** Nothing said. */
-export const DEFAULT_API: ApiSettings = { port: null, host: '127.0.0.1', limits: DEFAULT_LIMITS };
+export const DEFAULT_API: ApiSettings = { port: null, host: LOCAL_HOST, limits: DEFAULT_LIMITS };

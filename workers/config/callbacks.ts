@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Problem } from '../../handlers';
+import { DEFAULT_CALLBACK_BYTES, LOCAL_HOST } from './defaults';
 import type { FileSettings } from './settingsSchema';
 import * as schemas from './settingsSchema';
 
@@ -16,8 +17,6 @@ export interface CallbackSettings {
   maxBytes: number;
 }
 
-/** 50,000 results of 300 bytes. */
-const DEFAULT_MAX_BYTES = 16_777_216;
 const WILDCARD = ['0.0.0.0', '::', '[::]'];
 
 type Read = (
@@ -30,11 +29,11 @@ export const callbackSettings = (read: Read, file: FileSettings['callback'] = {}
   const port = read('callbackPort', 'MUSTER_CALLBACK_PORT', schemas.portText);
   return {
     port: port === undefined ? (file.port ?? null) : Number(port),
-    host: read('callbackHost', 'MUSTER_CALLBACK_HOST', schemas.hostName) ?? file.host ?? '127.0.0.1',
+    host: read('callbackHost', 'MUSTER_CALLBACK_HOST', schemas.hostName) ?? file.host ?? LOCAL_HOST,
     url: read('callbackUrl', 'MUSTER_CALLBACK_URL', schemas.callbackUrl) ?? file.url ?? null,
     // No flag: others on this machine see those.
     secret: read(null, 'MUSTER_CALLBACK_SECRET', schemas.callbackSecret) ?? file.secret ?? null,
-    maxBytes: file.maxBytes ?? DEFAULT_MAX_BYTES,
+    maxBytes: file.maxBytes ?? DEFAULT_CALLBACK_BYTES,
   };
 };
 

@@ -6,7 +6,25 @@ import { show } from '../../handlers/text';
 export type Shown = (value: unknown) => string;
 
 export const checked = <T>(what: string, fits: (value: unknown) => boolean, shown: Shown = show): z.ZodType<T> =>
-  z.custom<T>(fits, { error: (issue) => `expected ${what}, got ${shown(issue.input)}` });
+  z.custom<T>(fits, { error: (issue) => `expected ${what}, got ${shown(issue.input)}` }).meta({ expected: what });
+
+/** What docs/reference/config.md says of a setting. */
+export interface SettingNote {
+  /** What it is for, as a sentence. */
+  about: string;
+  /** What counts where nothing is said; as text where it is no plain value. */
+  byDefault?: string | number | boolean | null | undefined;
+}
+
+/** An optional setting, with its note. */
+export const setting = <S extends z.ZodType>(schema: S, about: string, byDefault?: SettingNote['byDefault']) =>
+  schema.optional().meta({ about, byDefault } satisfies SettingNote);
+
+export const whole = (what: string, min: number, max: number): z.ZodType<number> =>
+  checked<number>(
+    `a whole number${what === '' ? '' : ` of ${what}`} from ${min} to ${max}`,
+    (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
+  );
 
 export const text = (what: string, fits: (text: string) => boolean, shown?: Shown): z.ZodType<string> =>
   checked<string>(what, (value) => typeof value === 'string' && fits(value), shown);
@@ -18,3 +36,10 @@ export const strict = <S extends z.ZodRawShape>(shape: S) =>
         ? Object.keys(shape).join(' ')
         : `expected an object, got ${show(issue.input)}`,
   });
+
+/** Attributes of a node: texts by name. */
+export const attributes = z
+  .record(z.string(), z.string(), {
+    error: (issue) => `expected texts by name, such as {"zone": "eu"}, got ${show(issue.input)}`,
+  })
+  .meta({ expected: 'texts by name, such as {"zone": "eu"}' });

@@ -1,44 +1,81 @@
 import path from 'node:path';
-import { z } from 'zod';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
 import type { ExecutionSettings } from '../../activities/executions/settings';
 import type { RegisteredFunction } from '../../handlers/functions';
-import { show } from '../../handlers/text';
+import { attributes, checked, setting, whole } from './checked';
 
 /**
  * `executions` of the config file: what an operator says of executions on the nodes that read it.
  * Times in milliseconds.
  */
 
-const whole = (min: number, max: number) =>
-  z.custom<number>((value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max, {
-    error: (issue) => `expected a whole number from ${min} to ${max}, got ${show(issue.input)}`,
-  });
 const DAY_MS = 86_400_000;
 
+const { limits: LIMITS, ...DEFAULTS } = DEFAULT_EXECUTION_SETTINGS;
+
 export const executionShape = {
-  attributes: z
-    .record(z.string(), z.string(), {
-      error: (issue) => `expected texts by name, such as {"zone": "eu"}, got ${show(issue.input)}`,
-    })
-    .optional(),
-  maxAttempts: whole(1, 1_000_000).optional(),
-  rollCallMs: whole(0, 600_000).optional(),
-  requeueMs: whole(1_000, 30 * DAY_MS).optional(),
-  startupDelayMs: whole(0, DAY_MS).optional(),
-  retryBaseMs: whole(1, DAY_MS).optional(),
-  leaseMs: whole(1_000, 600_000).optional(),
-  concurrency: whole(1, 1_000).optional(),
-  timeoutMs: whole(1, DAY_MS).optional(),
-  retentionMs: whole(60_000, 3_650 * DAY_MS).optional(),
-  stdoutBytes: whole(0, 16 * 1_048_576).optional(),
-  stderrBytes: whole(0, 16 * 1_048_576).optional(),
-  memoryBytes: whole(65_536, 4 * 1_073_741_824).optional(),
-  functionStore: z
-    .custom<string>((value) => typeof value === 'string' && value !== '', {
-      error: (issue) => `expected a folder, relative to the config file, got ${show(issue.input)}`,
-    })
-    .optional(),
+  attributes: setting(attributes, 'Attributes of the node, which requests may ask for.', 'none'),
+  maxAttempts: setting(
+    whole('', 1, 1_000_000),
+    'Most attempts per item, whatever a request asks for.',
+    DEFAULTS.maxAttempts,
+  ),
+  rollCallMs: setting(
+    whole('', 0, 600_000),
+    'How long a roll call waits for as many nodes as were asked for.',
+    DEFAULTS.rollCallMs,
+  ),
+  requeueMs: setting(
+    whole('', 1_000, 30 * DAY_MS),
+    'An execution that waits for nodes holds another roll call after this time at the latest.',
+    DEFAULTS.requeueMs,
+  ),
+  startupDelayMs: setting(
+    whole('', 0, DAY_MS),
+    'How long after its start a worker resumes executions that no worker leads.',
+    DEFAULTS.startupDelayMs,
+  ),
+  retryBaseMs: setting(
+    whole('', 1, DAY_MS),
+    'Pause before a retry round; doubles with each round that completed nothing.',
+    DEFAULTS.retryBaseMs,
+  ),
+  leaseMs: setting(whole('', 1_000, 600_000), 'A node that is silent for this long loses its chunk.', DEFAULTS.leaseMs),
+  concurrency: setting(
+    whole('', 1, 1_000),
+    'Items of a chunk that run at once, where the request does not say.',
+    DEFAULTS.concurrency,
+  ),
+  timeoutMs: setting(
+    whole('', 1, DAY_MS),
+    'Longest run of one item, where the request does not say.',
+    DEFAULTS.timeoutMs,
+  ),
+  retentionMs: setting(
+    whole('', 60_000, 3_650 * DAY_MS),
+    'How long an ended execution is kept, with its items and results.',
+    DEFAULTS.retentionMs,
+  ),
+  stdoutBytes: setting(
+    whole('', 0, 16 * 1_048_576),
+    'Most bytes of an item’s standard output that are kept.',
+    LIMITS.stdoutBytes,
+  ),
+  stderrBytes: setting(
+    whole('', 0, 16 * 1_048_576),
+    'Most bytes of an item’s standard error that are kept.',
+    LIMITS.stderrBytes,
+  ),
+  memoryBytes: setting(
+    whole('', 65_536, 4 * 1_073_741_824),
+    'Most memory of a WebAssembly function.',
+    DEFAULTS.memoryBytes,
+  ),
+  functionStore: setting(
+    checked<string>('a folder, relative to the config file', (value) => typeof value === 'string' && value !== ''),
+    'Folder of WebAssembly functions, by the hash of their content.',
+    'none',
+  ),
 };
 
 export interface ExecutionFileSettings {

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { show } from '../../handlers/text';
+import type { z } from 'zod';
+import { attributes, checked, setting, whole } from './checked';
 import type { NodeSettings } from '../../activities/nodes/settings';
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import type { Problem } from '../../handlers';
@@ -10,35 +10,55 @@ import { settingsProblems } from '../../workflows/planning/nodes/settings';
  * Times in milliseconds.
  */
 
-const whole = (min: number, max: number) =>
-  z.custom<number>((value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max, {
-    error: (issue) => `expected a whole number from ${min} to ${max}, got ${show(issue.input)}`,
-  });
 const HOUR_MS = 3_600_000;
 
 export const NODE_NAME = '1-128 characters of a-z, A-Z, 0-9, _, - and .';
 export const isNodeName = (name: unknown): name is string => typeof name === 'string' && /^[\w.-]{1,128}$/.test(name);
 
+const DEFAULTS = DEFAULT_NODE_SETTINGS;
+
 export const nodeShape = {
-  name: z
-    .custom<string>(isNodeName, { error: (issue) => `expected ${NODE_NAME}, got ${show(issue.input)}` })
-    .optional(),
-  attributes: z
-    .record(z.string(), z.string(), {
-      error: (issue) => `expected texts by name, such as {"zone": "eu"}, got ${show(issue.input)}`,
-    })
-    .optional(),
-  leaseMs: whole(1_000, HOUR_MS).optional(),
-  maxLeaseMs: whole(1_000, HOUR_MS).optional(),
-  shutdownLimitMs: whole(1, HOUR_MS).optional(),
-  minimumHoldMs: whole(0, HOUR_MS).optional(),
-  restartGraceMs: whole(0, HOUR_MS).optional(),
-  movesPerRound: whole(1, 100_000).optional(),
-  by: z
-    .custom<'count' | 'load'>((value) => value === 'count' || value === 'load', {
-      error: (issue) => `expected 'count' or 'load', got ${show(issue.input)}`,
-    })
-    .optional(),
+  name: setting(
+    checked<string>(NODE_NAME, isNodeName),
+    'Name of the node, the same after a restart; one process per name. `MUSTER_NODE_NAME` goes first.',
+    'none',
+  ),
+  attributes: setting(attributes, 'Attributes of the node, which handlers with `requires` ask for.', 'none'),
+  leaseMs: setting(
+    whole('', 1_000, HOUR_MS),
+    'How long a partition is held without a renewal; renewed at a third of it.',
+    DEFAULTS.leaseMs,
+  ),
+  maxLeaseMs: setting(
+    whole('', 1_000, HOUR_MS),
+    'How long the main thread may be silent before the node’s partitions pass on.',
+    DEFAULTS.maxLeaseMs,
+  ),
+  shutdownLimitMs: setting(
+    whole('', 1, HOUR_MS),
+    'How long a node may take to end its calls once a partition is asked back.',
+    DEFAULTS.shutdownLimitMs,
+  ),
+  minimumHoldMs: setting(
+    whole('', 0, HOUR_MS),
+    'How long a partition that has moved stays, unless its node goes.',
+    DEFAULTS.minimumHoldMs,
+  ),
+  restartGraceMs: setting(
+    whole('', 0, HOUR_MS),
+    'How long a named node that stopped cleanly keeps its partitions.',
+    DEFAULTS.restartGraceMs,
+  ),
+  movesPerRound: setting(
+    whole('', 1, 100_000),
+    'Most partitions that are asked back in one round.',
+    DEFAULTS.movesPerRound,
+  ),
+  by: setting(
+    checked<'count' | 'load'>("'count' or 'load'", (value) => value === 'count' || value === 'load'),
+    'What is spread evenly: partitions, or the batches they sent in the last minute.',
+    DEFAULTS.by,
+  ),
 };
 
 export type NodeFileSettings = { [K in keyof typeof nodeShape]?: z.infer<(typeof nodeShape)[K]> | undefined };

@@ -6,7 +6,7 @@ import type { PayloadCodec } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { z } from 'zod';
 import { show } from '../../handlers/text';
-import { checked, strict } from './checked';
+import { checked, setting, strict } from './checked';
 
 /**
  * `temporal.dataConverter` and `temporal.interceptors` of the config file. Paths are from its
@@ -19,7 +19,9 @@ const hasMethods = (value: unknown, names: readonly string[]): boolean =>
   names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 
 const list = <T>(what: string, of: z.ZodType<T>): z.ZodType<T[]> =>
-  z.array(of, { error: (issue) => `expected a list of ${what}, got ${show(issue.input)}` });
+  z
+    .array(of, { error: (issue) => `expected a list of ${what}, got ${show(issue.input)}` })
+    .meta({ expected: `a list of ${what}` });
 
 const codecs = list<PayloadCodec>(
   'codecs',
@@ -70,13 +72,27 @@ const converterModule = (folder: string, name: string, methods: readonly string[
 
 export const plugsShape = (folder: string) => ({
   dataConverter: strict({
-    payloadConverterPath: converterModule(folder, 'payloadConverter', ['toPayload', 'fromPayload']).optional(),
-    failureConverterPath: converterModule(folder, 'failureConverter', ['errorToFailure', 'failureToError']).optional(),
-    payloadCodecs: codecs.optional(),
+    payloadConverterPath: setting(
+      converterModule(folder, 'payloadConverter', ['toPayload', 'fromPayload']),
+      'Module that exports `payloadConverter`.',
+      'the SDK’s',
+    ),
+    failureConverterPath: setting(
+      converterModule(folder, 'failureConverter', ['errorToFailure', 'failureToError']),
+      'Module that exports `failureConverter`.',
+      'the SDK’s',
+    ),
+    payloadCodecs: setting(codecs, 'Codecs, such as for encryption; in a config file that is code.', 'none'),
   }).optional(),
   interceptors: strict({
-    client: strict({ workflow: clientInterceptors.optional() }).optional(),
-    activity: activityInterceptors.optional(),
-    workflowModules: list('paths', moduleOf('module that exports interceptors', folder)).optional(),
+    client: strict({
+      workflow: setting(clientInterceptors, 'Interceptors of the workflow client.', 'none'),
+    }).optional(),
+    activity: setting(activityInterceptors, 'Factories of activity interceptors.', 'none'),
+    workflowModules: setting(
+      list('paths', moduleOf('module that exports interceptors', folder)),
+      'Modules of workflow interceptors, bundled with the workflows.',
+      'none',
+    ),
   }).optional(),
 });

@@ -1,9 +1,10 @@
+import type { ErrorCode } from '../../workflows/planning/errorCodes';
 import type { Problem } from '../../handlers';
 
 /** The settings are wrong; carries every problem at once. Secrets never stand in a message. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
-  readonly code = 'INVALID_SETTINGS';
+  readonly code: ErrorCode = 'INVALID_SETTINGS';
   constructor(readonly problems: readonly Problem[]) {
     const lines = problems.map(({ path, message }) => `  ${path === '' ? '' : `${path}: `}${message}`);
     super(`Settings: ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}\n${lines.join('\n')}`);

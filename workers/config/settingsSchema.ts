@@ -3,9 +3,13 @@ import type { Problem } from '../../handlers';
 import { didYouMean } from '../../handlers/suggest';
 import { show } from '../../handlers/text';
 import { SCHEMA_PATTERN } from '../../postgres/pool';
+import { DEFAULT_PREFIX } from '../../workflows/naming';
+import { DEFAULT_LIMITS, MAX_WAIT_S } from '../api/limits';
+import { DEFAULT_REAP } from '../sweeper/fanoutReaper';
 import { executionShape } from './executions';
 import type { Shown } from './checked';
-import { checked, strict, text } from './checked';
+import { checked, setting, strict, text, whole } from './checked';
+import { DEFAULT_CALLBACK_BYTES, LOCAL_HOST, USUAL_API_PORT } from './defaults';
 import { isNodeName, NODE_NAME, nodeShape } from './nodes';
 import { plugsShape } from './plugs';
 
@@ -77,81 +81,136 @@ export const callbackUrl = text(
   },
   masked,
 );
-const isConnections = (value: unknown): boolean =>
-  Number.isSafeInteger(value) && (value as number) >= 2 && (value as number) <= 1_000;
-const CONNECTIONS = 'a whole number of database connections from 2 to 1000';
-export const connectionsText = text(CONNECTIONS, (value) => /^\d{1,4}$/.test(value) && isConnections(Number(value)));
+const CONNECTIONS = { least: 2, most: 1_000 };
+export const connectionsText = text(
+  `a whole number of database connections from ${CONNECTIONS.least} to ${CONNECTIONS.most}`,
+  (value) => /^\d{1,4}$/.test(value) && Number(value) >= CONNECTIONS.least && Number(value) <= CONNECTIONS.most,
+);
 const isPort = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= 65_535;
 const PORT = 'a port from 0 (a free one) to 65535';
 export const portText = text(PORT, (value) => /^\d{1,5}$/.test(value) && isPort(Number(value)));
 export const hostName = text('a host name or address to listen on', (value) => /^[^\s/@]+$/.test(value));
 const CALLBACK_BYTES_MAX = 268_435_456;
-const hosts = z.array(
-  text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
-  {
-    error: (issue) => `expected a list of host names, got ${show(issue.input)}`,
-  },
-);
+const hosts = z
+  .array(
+    text('a host name, such as hooks.example.com', (host) => /^[^\s/@]+$/.test(host)),
+    {
+      error: (issue) => `expected a list of host names, got ${show(issue.input)}`,
+    },
+  )
+  .meta({ expected: 'a list of host names' });
 
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
-const wait = (leastMs: number) =>
-  checked<number>(
-    `a whole number of milliseconds from ${leastMs} to ${LONGEST_WAIT_MS}`,
-    (ms) => Number.isSafeInteger(ms) && (ms as number) >= leastMs && (ms as number) <= LONGEST_WAIT_MS,
-  );
+const wait = (leastMs: number) => whole('milliseconds', leastMs, LONGEST_WAIT_MS);
 
-const limit = (what: string, least: number, most: number) =>
-  checked<number>(
-    `whole ${what} from ${least} to ${most}`,
-    (value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
-  );
+interface SchemaOptions {
+  /** The file is JSON: no secret stands in it. */
+  json: boolean;
+  env: Env;
+  folder: string;
+}
+
+const temporalShape = (options: SchemaOptions) => ({
+  address: setting(address, 'The Temporal server.', 'localhost:7233'),
+  namespace: setting(namespace, 'The Temporal namespace.', 'default'),
+  apiKey: setting(secret(options, someText), 'API key of Temporal Cloud, in JSON as `{"env": "NAME"}`.', 'none'),
+  tls: setting(
+    checked<boolean | object>(
+      'true, false or TLS options',
+      (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
+    ),
+    'Whether and how to use TLS.',
+    false,
+  ),
+  ...plugsShape(options.folder),
+});
+
+const fanoutShape = {
+  openIdleMs: setting(
+    wait(3_600_000),
+    'An open fan-out expires after this long without activity.',
+    DEFAULT_REAP.openIdleMs,
+  ),
+  sealedIdleMs: setting(
+    wait(3_600_000),
+    'A sealed fan-out expires after this long without activity.',
+    DEFAULT_REAP.sealedIdleMs,
+  ),
+  keepEndedMs: setting(wait(60_000), 'How long an ended fan-out is kept.', DEFAULT_REAP.keepEndedMs),
+};
+
+const apiShape = {
+  port: setting(checked<number>(PORT, isPort), 'Port of the HTTP API.', USUAL_API_PORT),
+  host: setting(hostName, 'Address on which the HTTP API listens.', LOCAL_HOST),
+  maxBodyBytes: setting(
+    whole('bytes', 1_024, 268_435_456),
+    'Most bytes of one request body.',
+    DEFAULT_LIMITS.maxBodyBytes,
+  ),
+  maxRequests: setting(
+    whole('requests', 1, 100_000),
+    'Most requests at work at once; further ones get 503.',
+    DEFAULT_LIMITS.maxRequests,
+  ),
+  maxWaiting: setting(
+    whole('streams and long polls', 0, 100_000),
+    'Most streams and long polls at once; further ones get 429.',
+    DEFAULT_LIMITS.maxWaiting,
+  ),
+  maxWaitS: setting(
+    whole('seconds', 0, MAX_WAIT_S),
+    'Longest time that an answer is held back for `wait`.',
+    DEFAULT_LIMITS.maxWaitS,
+  ),
+};
+
+const callbackShape = (options: SchemaOptions) => ({
+  port: setting(checked<number>(PORT, isPort), 'Port on which a worker takes completions by HTTP.', 'off'),
+  host: setting(hostName, 'Address on which it listens.', LOCAL_HOST),
+  url: setting(callbackUrl, 'Address under which downstreams reach it.', 'the address on which it listens'),
+  secret: setting(
+    secret(options, callbackSecret),
+    'Signs the URLs that downstreams get; the same in every worker. In JSON as `{"env": "NAME"}`.',
+  ),
+  maxBytes: setting(whole('bytes', 1_024, CALLBACK_BYTES_MAX), 'Most bytes of one completion.', DEFAULT_CALLBACK_BYTES),
+});
+
+const callbacksShape = (options: SchemaOptions) => ({
+  allow: setting(hosts, 'Hosts to which callbacks may be sent, with or without a port.', 'none'),
+  secret: setting(
+    secret(options, webhookSecret),
+    'Signs callbacks as Standard Webhooks does. In JSON as `{"env": "NAME"}`.',
+    'none: callbacks are not sent',
+  ),
+});
 
 /**
  * Settings that may stand beside the handlers in the config file; paths in it are from its folder.
  */
-export const fileSchema = (options: { json: boolean; env: Env; folder: string }) =>
+export const fileSchema = (options: SchemaOptions) =>
   strict({
-    // A database URL may be without a password, so it may be plain; with {env} it need not be.
-    databaseUrl: secret({ ...options, json: false }, databaseUrl).optional(),
-    schema: schemaName.optional(),
-    maxConnections: checked<number>(CONNECTIONS, isConnections).optional(),
-    prefix: prefix.optional(),
-    temporal: strict({
-      address: address.optional(),
-      namespace: namespace.optional(),
-      apiKey: secret(options, someText).optional(),
-      tls: checked<boolean | object>(
-        'true, false or TLS options',
-        (tls) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null),
-      ).optional(),
-      ...plugsShape(options.folder),
+    databaseUrl: setting(
+      // A database URL may be without a password, so it may be plain; with {env} it need not be.
+      secret({ ...options, json: false }, databaseUrl),
+      'The Postgres database, as text or as `{"env": "NAME"}`.',
+    ),
+    schema: setting(schemaName, 'Schema of Muster’s tables.', 'muster'),
+    maxConnections: setting(
+      whole('database connections', CONNECTIONS.least, CONNECTIONS.most),
+      'Most database connections of one process.',
+      '20 of `muster worker`, 10 of `muster api`',
+    ),
+    prefix: setting(prefix, 'First part of all workflow ids and task queues.', DEFAULT_PREFIX),
+    temporal: strict(temporalShape(options)).optional(),
+    fanouts: strict(fanoutShape).optional(),
+    api: strict(apiShape).optional(),
+    callback: strict(callbackShape(options)).optional(),
+    callbacks: strict(callbacksShape(options)).optional(),
+    executions: strict({
+      ...executionShape,
+      httpAllow: setting(hosts, 'Hosts that `http` functions may call.', 'none'),
     }).optional(),
-    fanouts: strict({
-      openIdleMs: wait(3_600_000).optional(),
-      sealedIdleMs: wait(3_600_000).optional(),
-      keepEndedMs: wait(60_000).optional(),
-    }).optional(),
-    api: strict({
-      port: checked<number>(PORT, isPort).optional(),
-      host: hostName.optional(),
-      maxBodyBytes: limit('bytes', 1_024, 268_435_456).optional(),
-      maxRequests: limit('requests', 1, 100_000).optional(),
-      maxWaiting: limit('streams and long polls', 0, 100_000).optional(),
-      maxWaitS: limit('seconds', 0, 60).optional(),
-    }).optional(),
-    callback: strict({
-      port: checked<number>(PORT, isPort).optional(),
-      host: hostName.optional(),
-      url: callbackUrl.optional(),
-      secret: secret(options, callbackSecret).optional(),
-      maxBytes: checked<number>(
-        `whole bytes from 1024 to ${CALLBACK_BYTES_MAX}`,
-        (value) => Number.isSafeInteger(value) && (value as number) >= 1_024 && (value as number) <= CALLBACK_BYTES_MAX,
-      ).optional(),
-    }).optional(),
-    callbacks: strict({ allow: hosts.optional(), secret: secret(options, webhookSecret).optional() }).optional(),
-    executions: strict({ ...executionShape, httpAllow: hosts.optional() }).optional(),
     nodes: strict(nodeShape).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
@@ -162,7 +221,6 @@ export const SETTING_NAMES: readonly string[] = [
   'maxConnections',
   'prefix',
   'temporal',
-  'callbacks',
   'executions',
   'nodes',
   'api',

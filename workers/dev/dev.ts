@@ -9,7 +9,7 @@ import { makeDevDirectory, readDevFile, removeDevFile, writeDevFile } from './fi
 import type { DevServers } from './file';
 import type { RunningApi } from '../api/api';
 import { startApi } from '../api/api';
-import { USUAL_API_PORT } from '../api/settings';
+import { USUAL_API_PORT } from '../config/defaults';
 import { startPostgres, startTemporalDev } from '../embedded';
 import type { EmbeddedPostgres, TemporalDev } from '../embedded';
 import { DEFAULT_SHUTDOWN_GRACE_MS, startWorker } from '../process';

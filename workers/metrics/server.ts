@@ -43,12 +43,7 @@ export interface MetricsServer {
  * store's and so the same from every process: aggregate with `max`, not with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
-  const registry = new Registry();
-  const health = new Health({ ...options.health, pool: options.pool });
-  const metrics = new StoreMetrics(registry, options);
-  registerHealth(registry, health);
-  if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
-  options.meters?.register(registry);
+  const { registry, health, metrics } = createMetrics(options);
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0];
     const answer =
@@ -80,6 +75,17 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
       await once(server, 'close');
     },
   };
+};
+
+/** All metrics of one process; without a server, for who only reads them. */
+export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) => {
+  const registry = new Registry();
+  const health = new Health({ ...options.health, pool: options.pool });
+  const metrics = new StoreMetrics(registry, options);
+  registerHealth(registry, health);
+  if (options.health?.polls !== undefined) registerPolls(registry, options.health.polls);
+  options.meters?.register(registry);
+  return { registry, health, metrics };
 };
 
 /** Of this process: whether each part is of use, and for how long it has given no good answer. */

@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../../../workflows/planning/errorCodes';
+
 /** Exit codes of every command; `muster --help` lists them. */
 export const EXIT = {
   ok: 0,
@@ -30,11 +32,10 @@ export const EXIT_HELP = `Exit codes:
   5  refused for now: too much waits (maxQueued), or a completion came before its acceptance was written; nothing was done, try again later
   130, 143  ended by Ctrl-C, by SIGTERM`;
 
-const BY_CODE: Readonly<Record<string, number>> = {
+const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
   NOT_FOUND: EXIT.failed,
   NOT_UNKNOWN: EXIT.failed,
   NOT_CANCELLABLE: EXIT.failed,
-  REFUSED: EXIT.failed,
   DATABASE_UNAVAILABLE: EXIT.unavailable,
   DATABASE_BUSY: EXIT.unavailable,
   TEMPORAL_UNAVAILABLE: EXIT.unavailable,
@@ -59,5 +60,5 @@ export const codeOf = (error: unknown): string => {
 
 export const exitCodeOf = (error: unknown): number => {
   const code = codeOf(error);
-  return BY_CODE[code] ?? (USAGE.test(code) ? EXIT.usage : EXIT.failed);
+  return BY_CODE[code as ErrorCode] ?? (USAGE.test(code) ? EXIT.usage : EXIT.failed);
 };

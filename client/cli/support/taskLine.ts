@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../../workflows/planning/errorCodes';
 import { didYouMean } from '../../../handlers/suggest';
 import { show } from '../../../handlers/text';
 import { lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
@@ -12,7 +13,7 @@ export interface LineProblem {
   line: number;
   id?: string;
   field: string;
-  code: string;
+  code: ErrorCode;
   message: string;
 }
 
@@ -21,7 +22,7 @@ export interface LineProblem {
  * comes later (`checkTask`).
  */
 export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): TaskInput | LineProblem => {
-  const refuse = (code: string, message: string, id?: unknown, field = 'line'): LineProblem => ({
+  const refuse = (code: ErrorCode, message: string, id?: unknown, field = 'line'): LineProblem => ({
     line: number,
     ...(typeof id === 'string' ? { id } : {}),
     field,
