@@ -19,7 +19,7 @@ export default defineConfig(
       'prefer-const': 'error',
       'no-self-compare': 'error',
       'no-throw-literal': 'error',
-      // A file is one noun, a function one thought: readers gave up on larger ones (the reasons are in the README's rules).
+      // A file is one noun, a function one thought: readers gave up on larger ones (docs/internals/conventions.md).
       'max-lines': ['error', { max: 300 }],
     },
   },

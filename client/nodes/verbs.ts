@@ -5,7 +5,7 @@ import * as nodes from './nodes';
 import { CHANGE, telling } from '../tasks/telling';
 import type { NodeView, PartitionView } from './views';
 
-/** What a client can do with nodes and partitions (README, "Nodes"). */
+/** What a client can do with nodes and partitions (docs/systems/nodes.md). */
 export abstract class NodeVerbs extends LaneVerbs implements ClientContext {
   abstract ring(targetIds: Iterable<number>): Promise<void>;
 

@@ -83,8 +83,8 @@ function distinct(problems: readonly Problem[]): Problem[] {
 
 /**
  * A handler from JSON alone (H10): templates for the request, paths for the answer, secrets from
- * `options.env`. Throws one `ConfigError` that lists every problem. The README's chapter on http
- * handlers documents the settings; `HttpHandlerConfig` is their type.
+ * `options.env`. Throws one `ConfigError` that lists every problem. docs/handlers/http-json.md
+ * documents the settings; `HttpHandlerConfig` is their type.
  */
 export function httpHandler(json: unknown, options: HttpHandlerOptions = {}): Handler {
   const { plan, problems: own } = compile(json, options.env ?? {});

@@ -1,5 +1,5 @@
 -- Up Migration
--- Every fact of grouping (DESIGN section 2; the reasons and the measurements are in the README's "The store").
+-- Every fact of grouping (docs/internals/store.md; what was measured is in docs/performance.md).
 -- States are numbers: workflows/planning/states.ts is the one list of them.
 
 -- The one clock: stable, so that an index condition may use it. Only tests set muster.clock.

@@ -1,5 +1,5 @@
 -- Up Migration
--- The submission queuer: lanes, and the batches that stand in them (README, "Lanes").
+-- The submission queuer: lanes, and the batches that stand in them (docs/systems/lanes.md).
 -- A batch of a lane has leader_id 0: no leader formed it, and none adopts, counts or sends it.
 -- Statuses are numbers: workflows/planning/lanes/statuses.ts is the one list of them; from 10 on a submission is over.
 

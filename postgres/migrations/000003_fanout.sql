@@ -1,5 +1,5 @@
 -- Up Migration
--- Fan-outs: a growing set of items, a bit each, and exactly one "complete" (README, "Fan-outs").
+-- Fan-outs: a growing set of items, a bit each, and exactly one "complete" (docs/systems/fanouts.md).
 -- Lock order: rows of segment in (fanout_id, no) order, then rows of fanout in id order. An add writes the fanout's row first and only new segments after it.
 
 -- Bit i of a segment is worth 2 ^ (i % 8) in byte i / 8, which is how Postgres counts the bits of a bytea (get_bit, set_bit), and

@@ -1,5 +1,5 @@
 -- Up Migration
--- Batch execution: one function, many argument lists, split over nodes (README, "Executions").
+-- Batch execution: one function, many argument lists, split over nodes (docs/systems/executions.md).
 -- States of an execution: 2 staging (its list is not complete, nothing of it runs), 0 created, 1 in progress, 100 done, -3 cancelled,
 -- -4 deleted: nobody sees it any more, its rows are going.
 -- States of an item: 0 created, 1 in progress, 100 done, -1 failed, -2 permanently failed: workflows/planning/executions/states.ts is the one list.

@@ -1,5 +1,5 @@
 -- Up Migration
--- Nodes: the partitions of handlers with affinity, a lease each (README, "Nodes").
+-- Nodes: the partitions of handlers with affinity, a lease each (docs/systems/nodes.md).
 -- A partition is the leader of that number and its targets, or the lanes whose service falls into it; its lease says which node serves it.
 
 alter table handler add column partitions int not null default 0 check (partitions between 0 and 1024),   -- 0: no affinity, any node serves it

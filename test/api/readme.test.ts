@@ -7,8 +7,8 @@ import type { ApiHome, ApiProcess } from './child';
 import { createHome } from './child';
 
 /**
- * The curl commands of the README, run as they are written, against `muster api` and a worker with
- * the README's handlers.
+ * The curl commands of docs/http-api.md, run as they are written, against `muster api` and a worker
+ * with the handlers that it names.
  */
 
 const CONFIG = `
@@ -21,7 +21,7 @@ export const handlers = [
 ];
 `;
 
-/** Where there is no curl: as much of it as the README uses. */
+/** Where there is no curl: as much of it as the page uses. */
 const CURL = `#!/usr/bin/env node
 const { argv } = process; let method, body, url; const headers = {};
 for (let i = 2; i < argv.length; i++) {
@@ -55,8 +55,8 @@ const shell = async (script: string, own: boolean): Promise<string> => {
     .stdout;
 };
 
-test('issue 7: the curl commands of the README, for each of the five systems, as they are written', async () => {
-  const [, block] = /\*\*Over HTTP\*\*[^]*?```sh\n([^]*?)```/.exec(read('README.md'))!;
+test('the curl commands of docs/http-api.md, for each of the five systems, as they are written', async () => {
+  const [, block] = /```sh\n(# tasks\n[^]*?)```/.exec(read('docs/http-api.md'))!;
   const commands = block!.split('\n').filter((line) => line.includes('curl')).length;
   expect(commands).toBeGreaterThanOrEqual(13);
   const hasCurl = await shell('curl --version', false).then(

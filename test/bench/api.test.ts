@@ -3,7 +3,7 @@ import { distPath } from '../examples/paths';
 
 /**
  * `bench:api` in small: nothing that was accepted is lost, all else is refused, memory does not
- * grow with each flood. Figures: README.
+ * grow with each flood. Figures: docs/performance.md.
  */
 
 test('issue 7: more open requests than it takes: 503, nothing accepted and lost, memory flat', async () => {

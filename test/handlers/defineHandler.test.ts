@@ -7,7 +7,7 @@ const good = options(() => ({ results: [] }));
 const define = (changes: object) => problemsIn(() => defineHandler({ ...good, ...changes }));
 
 describe('the defaults', () => {
-  test('are those that types.ts and the README promise', () => {
+  test('are those that types.ts and docs/systems promise', () => {
     expect(defineHandler(good)).toMatchObject({
       name: 'orders',
       description: '',

@@ -9,8 +9,8 @@ import { compose, isJob, services, variables } from './compose';
 import { read, ROOT, trackedFiles } from './project';
 
 /**
- * Build 9: docker-compose.yml and what it mounts. What a container engine would say of it is in the
- * README (what was and was not run).
+ * Build 9: docker-compose.yml and what it mounts. What a container engine would say of it is in
+ * deploy/README.md (what was and was not run).
  */
 
 const run = promisify(execFile);

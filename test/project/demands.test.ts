@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { read } from './project';
 
 /**
  * Prove: test/DEMANDS.md is true: every demand has a line, and every line names words that stand in
@@ -35,6 +36,11 @@ const DEMANDED = [
 test('every demand is in the table', () => {
   const named = new Set(rows.map(({ id }) => id));
   expect(DEMANDED.filter((id) => !named.has(id))).toEqual([]);
+});
+
+test('docs/internals/demands.md says what each id means', () => {
+  const said = new Set([...read('docs/internals/demands.md').matchAll(/^\| ([A-H]\d+) +\| \S/gm)].map(([, id]) => id));
+  expect(DEMANDED.filter((id) => /^[A-H]\d+$/.test(id) && !said.has(id))).toEqual([]);
 });
 
 test('every line of the table names words that stand in its file', () => {

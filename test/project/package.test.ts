@@ -45,13 +45,13 @@ describe('npm pack', () => {
     const migrations = trackedFiles().filter((file) => /^postgres\/migrations\/.*\.sql$/.test(file));
     expect(migrations.length).toBeGreaterThan(0);
     const run = ['dist/workers/workflow-bundle.js', ...migrations.map((file) => `dist/${file}`)];
-    const read = ['README.md', 'CHANGELOG.md', 'LICENSE'];
+    const read = ['README.md', 'docs/README.md', 'CHANGELOG.md', 'LICENSE'];
     expect([...pointed, ...run, ...read].filter((file) => !packed.includes(file))).toEqual([]);
   });
 
   test('holds neither tests nor examples, nor sources, nor settings of this machine', () => {
     const allowed =
-      /^(bin\/|dist\/(activities|client|handlers|postgres|workers|workflows)\/|(README\.md|CHANGELOG\.md|LICENSE|package\.json)$)/;
+      /^(bin\/|dist\/(activities|client|handlers|postgres|workers|workflows)\/|docs\/|(README\.md|CHANGELOG\.md|LICENSE|package\.json)$)/;
     expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
     expect(packed.filter((file) => /\.(test|tsbuildinfo)\b|\.env/.test(file))).toEqual([]);
   });

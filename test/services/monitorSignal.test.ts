@@ -41,7 +41,7 @@ afterAll(() => muster.stop());
 afterEach(() => expectWhole(muster.client));
 
 const monitorId = (handler: string): string => `${muster.prefix}/monitor/${handler}`;
-/** As the README tells a foreign client. */
+/** As docs/handlers/asynchronous.md tells a foreign client. */
 const signal = (handler: string, told: unknown): Promise<unknown> =>
   temporal.workflow.signalWithStart('monitor', {
     workflowId: monitorId(handler),

@@ -17,8 +17,8 @@ export interface Segment {
 }
 
 /**
- * By measurement (`npm run bench:fanout`, README): single acks stay cheap, and an item costs about
- * half a byte at most.
+ * By measurement (`npm run bench:fanout`, docs/performance.md): single acks stay cheap, and an item
+ * costs about half a byte at most.
  */
 export const DEFAULT_SEGMENT_SIZE = 512;
 /** Most items of one add statement: few enough that its transaction takes milliseconds. */
