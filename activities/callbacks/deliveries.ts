@@ -35,7 +35,7 @@ export class Deliveries {
 
   constructor(private readonly options: Options) {}
 
-  /** Until nothing is due, or for the soft deadline. Rejects as `settle` does, once all have ended. */
+  /** Until nothing is due, or for the soft deadline. Rejects as `settle` does, when all ended. */
   async run(): Promise<void> {
     const until = performance.now() + this.options.deps.softDeadlineMs;
     for (;;) {

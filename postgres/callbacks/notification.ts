@@ -51,11 +51,13 @@ export const takeDueNotifications = async (
     text: `
 with candidate as materialized (
   select n.id, n.next_at, ${HOST} as host from notification n join initiator i on i.id = n.initiator_id
-  where n.done_at is null and n.next_at <= clock() and (n.attempts = 0 or not $6) and (${HOST} = any($4::text[])) is not true
+  where n.done_at is null and n.next_at <= clock()
+    and (n.attempts = 0 or not $6) and (${HOST} = any($4::text[])) is not true
   order by n.next_at limit ${CANDIDATES}),
 placed as (select id, next_at, host, row_number() over (partition by host order by next_at) as place from candidate),
 due as materialized (
-  select id from notification where id in (select id from placed where host is null or place <= $5 order by next_at limit $1)
+  select id from notification
+  where id in (select id from placed where host is null or place <= $5 order by next_at limit $1)
     and done_at is null and next_at <= clock() for no key update skip locked)
 update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
 from due d, initiator i, notification o left join batch b on b.id = o.batch_id

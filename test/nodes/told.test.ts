@@ -48,11 +48,12 @@ const is = (what: string, condition: string): Promise<unknown> =>
 const held = (n: number): Promise<unknown> =>
   is(
     `${n} partitions to be held`,
-    `(select count(*) from lease where resource like 'partition/%' and holder is not null and expires_at > clock()) = ${n}`,
+    `(select count(*) from lease
+       where resource like 'partition/%' and holder is not null and expires_at > clock()) = ${n}`,
   );
 
 const NAME = 'blue';
-/** The only node that has both handlers is drained since before it came: no node holds a partition. */
+/** The only node with both handlers is drained since before it came: none holds a partition. */
 const drainedNode = async (): Promise<void> => {
   const start = (): Promise<() => Promise<void>> => own.startNode({ nodes: { name: NAME, restartGraceMs: 0 } });
   const stop = await start();
@@ -78,7 +79,7 @@ const leaderRests = async (): Promise<void> => {
 const laneRests = async (): Promise<void> => {
   await is(
     'the queuer to wait for a holder',
-    'exists (select from queuer where state = 2) and exists (select from lane_state where unserved_by is not null and not ready)',
+    'exists (select from queuer where state = 2) and exists (select from lane_state where not ready and unserved_by > 0)',
   );
   await own.database.pool.query(`update lane_state set due_at = clock() + interval '1 h'`);
 };
@@ -115,8 +116,10 @@ test('where the balancer died before it told the leader, the next node that join
   await pool.query(`delete from drain`);
   await pool.query(`update node set drained = false`);
   await pool.query(
-    `update lease set holder = (select id from node where name = $1 and not draining), epoch = epoch + 1, acquired_at = clock(),
-       expires_at = clock() + interval '1 h', revoked_at = null, kept_for = null, kept_until = null where resource = 'partition/orders/0'`,
+    `update lease set holder = (select id from node where name = $1 and not draining), epoch = epoch + 1,
+       acquired_at = clock(),
+       expires_at = clock() + interval '1 h', revoked_at = null, kept_for = null, kept_until = null
+     where resource = 'partition/orders/0'`,
     [NAME],
   );
   // Without partitions: it tells no balancer.

@@ -37,7 +37,7 @@ test.each<[string, ReturnType<typeof of>, ReturnType<typeof of>, string[]]>([
   expect(fullHosts(waiting, underWay, limits)).toEqual(hosts);
 });
 
-test('a host that is quick waits for silent ones no longer than they are fresh, as long as there is room for all', () => {
+test('a quick host waits for silent ones no longer than they are fresh, while there is room for all', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('s1', 's2', 's3'), { maxLength: 60 }), (silent) => {
       const waiting = of(...silent, 'quick');

@@ -64,7 +64,7 @@ class OwnConverter implements PayloadConverter {
   }
 }
 
-test("a marker is written by the user's converter, which alone reads it: of what the converter refuses, and of what the codec does", async () => {
+test("a marker is written by the user's converter: of what it refuses, and of what the codec does", async () => {
   const own = new OwnConverter();
   const [mine, foreign] = await new LastResortCodec([], own).decode([own.toPayload(7), json('foreign')]);
   expect(own.fromPayload(mine!)).toBe(7);
@@ -76,7 +76,7 @@ test("a marker is written by the user's converter, which alone reads it: of what
   expect(asUnreadable(own.fromPayload(garbled!))).toMatchObject({ encoding: 'json/plain', byCodec: true });
 });
 
-test('codecs and converter are told of the workflow that it is for, also where each payload is decoded by itself', async () => {
+test('codecs and converter are told of the workflow, also where payloads are decoded one by one', async () => {
   const context: SerializationContext = { type: 'workflow', namespace: 'default', workflowId: 'w' };
   const own = new OwnConverter();
   const seen: unknown[] = [];

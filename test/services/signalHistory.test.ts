@@ -125,7 +125,7 @@ describe('what an ended run left unread', () => {
     expect(await leftUnread(serve([started()], { refuse: () => NOT_FOUND }).temporal, ID, RUN)).toEqual([own(0)]);
   });
 
-  test('a page that is too large for the connection is asked for in smaller ones; other failures are told', async () => {
+  test('a page that is too large is asked for in smaller ones; other failures are told', async () => {
     const events = [started({ unread: [earlier] }), signalled(1), asked(), answered(3, { unread: [own(1)] })];
     const narrow = serve(events, { refuse: (size) => (size > 2 ? RESOURCE_EXHAUSTED : null) });
     expect(await leftUnread(narrow.temporal, ID, RUN)).toEqual([own(1)]);
@@ -155,7 +155,7 @@ describe('the completions of a run', () => {
   const history = (isSignal: readonly boolean[]): Event[] =>
     isSignal.map((is, i) => (is ? signalled(i) : i % 2 === 0 ? asked() : signalled(i, 'look')));
 
-  test('all behind those that were taken, in their order and once each, however they are paged and wherever reading was broken off', async () => {
+  test('all behind those that were taken, in their order, however paged and wherever broken off', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.boolean(), { maxLength: 30 }),

@@ -109,7 +109,8 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
   expect((await client.status('items'))[0]!.standing).toEqual([
     { kind: 'leader', name: '0', ms: expect.any(Number), workflowId: `${prefix}/leader/items/0`, runId: null },
   ]);
-  const line = `STANDS STILL: leader 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${prefix}/leader/items/0\\)`;
+  const run = `${prefix}/leader/items/0`;
+  const line = `STANDS STILL: leader 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${run}\\)`;
   for (const text of await printed('items')) expect(text).toMatch(new RegExp(line));
   expect(await broken()).toContain('a woken leader takes a turn');
   await eventually(async () => (await gauge('leader')) === 1, { everyMs: 300 });
