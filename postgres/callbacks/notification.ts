@@ -26,7 +26,8 @@ export interface TakenNotification {
 const LARGE_BODY = 65_536;
 
 /** Its host, with the port if one is named. Null: a workflow is signalled. */
-const HOST = `lower(coalesce(substring(i.address->>'url' from '^[^:/?#]+://([^/?#]*)'), i.address->>'url'))`;
+const HOST = `lower(coalesce(
+  substring(i.address->>'url' from '^[^:/?#]+://([^/?#]*)'), i.address->>'url'))`;
 /** Looked at for one take. */
 const CANDIDATES = 1_000;
 
