@@ -8,24 +8,17 @@ import {
   nextNotificationInMs,
   putOffNotification,
   readBody,
-  takeDueNotifications,
 } from '../../postgres/callbacks/notification';
 import type { TakenNotification } from '../../postgres/callbacks/notification';
 import { NOTIFIER_LOOK } from '../../postgres/sweeper/overdueWork';
 import type { ActivityDeps } from '../deps';
 import { cutText, describeThrown } from '../../handlers/text';
 import { LookSign } from '../accepted/lookSign';
+import { Deliveries } from './deliveries';
 import { partsOf, withResults } from './message';
 import { sendWebhook } from './webhook';
 import type { Delivery } from './webhook';
 
-/**
- * Taken at once, and delivered side by side. Four rounds of the longest delivery end well within
- * the lease.
- */
-const TAKE = 64;
-const LANES = 16;
-const LEASE_MS = 60_000;
 const BEAT_MS = 5_000;
 
 const FIRST_WAIT_MS = 2_000;
@@ -104,18 +97,9 @@ class DeliveryRun {
   ) {}
 
   async run(): Promise<DeliveryAnswer> {
-    const until = performance.now() + this.deps.softDeadlineMs;
-    while (!this.isStopping() && performance.now() < until) {
-      const taken = await takeDueNotifications(this.deps.pool, TAKE, LEASE_MS);
-      const queue = [...taken];
-      const lane = async (): Promise<void> => {
-        for (let next = queue.shift(); next !== undefined; next = queue.shift()) await this.settle(next);
-      };
-      const lanes = await Promise.allSettled(Array.from({ length: Math.min(LANES, taken.length) }, lane));
-      for (const { status, reason } of lanes as { status: string; reason?: unknown }[])
-        if (status === 'rejected') throw reason;
-      if (taken.length < TAKE) break;
-    }
+    const { deps } = this;
+    const settle = (one: TakenNotification): Promise<void> => this.settle(one);
+    await new Deliveries({ deps, settle, isStopping: () => this.isStopping() }).run();
     return { ...this.answer, dueInMs: await nextNotificationInMs(this.deps.pool) };
   }
 
@@ -189,7 +173,7 @@ class DeliveryRun {
 
   private async callWebhook(one: TakenNotification, message: Message): Promise<Delivery> {
     const { url } = one.address as { url: string };
-    const host = URL.canParse(url) ? new URL(url).host : url;
+    const host = one.host ?? url;
     const down = this.down.get(host);
     if (down !== undefined) return { kind: 'retry', error: `not tried, its host did not answer another one: ${down}` };
     const { type, timestamp } = message;

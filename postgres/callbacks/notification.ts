@@ -14,6 +14,8 @@ export interface TakenNotification {
   attempts: number;
   kind: 'workflow' | 'webhook';
   address: unknown;
+  /** Whom a webhook waits for; null: a workflow is signalled. */
+  host: string | null;
   /** ISO time of the batch's end; null: there was no batch. */
   endedAt: string | null;
   /** Null: large, to be read by `readBody`. */
@@ -23,23 +25,47 @@ export interface TakenNotification {
 /** Bodies above this (as stored) are read one at a time. */
 const LARGE_BODY = 65_536;
 
+/** Its host, with the port if one is named. Null: a workflow is signalled. */
+const HOST = `lower(coalesce(
+  substring(i.address->>'url' from '^[^:/?#]+://([^/?#]*)'), i.address->>'url'))`;
+/** Looked at for one take. */
+const CANDIDATES = 1_000;
+
+export interface Take {
+  limit: number;
+  leaseMs: number;
+  /** None of these hosts. */
+  except: readonly string[];
+  /** So many of one host at most. */
+  perHost: number;
+  /** Only those that were never tried. */
+  firstOnly: boolean;
+}
+
 /** Takes those that are due, oldest first, for `leaseMs`; skips what another process is taking. */
 export const takeDueNotifications = async (
   db: Queryable,
-  limit: number,
-  leaseMs: number,
+  { limit, leaseMs, except, perHost, firstOnly }: Take,
 ): Promise<TakenNotification[]> => {
   const { rows } = await db.query<TakenNotification>({
     name: 'take-due-notifications',
     text: `
-with due as materialized (
-  select id from notification where done_at is null and next_at <= clock() order by next_at limit $1 for no key update skip locked)
+with candidate as materialized (
+  select n.id, n.next_at, ${HOST} as host from notification n join initiator i on i.id = n.initiator_id
+  where n.done_at is null and n.next_at <= clock()
+    and (n.attempts = 0 or not $6) and (${HOST} = any($4::text[])) is not true
+  order by n.next_at limit ${CANDIDATES}),
+placed as (select id, next_at, host, row_number() over (partition by host order by next_at) as place from candidate),
+due as materialized (
+  select id from notification
+  where id in (select id from placed where host is null or place <= $5 order by next_at limit $1)
+    and done_at is null and next_at <= clock() for no key update skip locked)
 update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
 from due d, initiator i, notification o left join batch b on b.id = o.batch_id
 where n.id = d.id and o.id = d.id and i.id = n.initiator_id
-returning n.id, n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address,
+returning n.id, n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
   to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case when pg_column_size(n.body) < $3 then n.body end as body`,
-    values: [limit, leaseMs, LARGE_BODY],
+    values: [limit, leaseMs, LARGE_BODY, except, perHost, firstOnly],
   });
   return rows;
 };

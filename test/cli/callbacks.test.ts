@@ -38,6 +38,11 @@ describe('H7: without a lane', () => {
       type: 'application/problem+json',
       body: { type: 'urn:muster:problem:unreadable', field: 'results', detail: expect.stringContaining('"nobody"') },
     });
+    const lossy = `{"results":[{"id":"${first}","status":"ok","result":{"n":9007199254740993}}]}`;
+    expect(await world.jobs.tell(job, lossy)).toMatchObject({
+      status: 400,
+      body: { field: 'results[0].result.n', detail: expect.stringContaining('got 9007199254740993') },
+    });
     const results = oks([first!, rest[0]!]);
     const answer = { state: 'succeeded', reference: '1', results: { ok: 2, retry: 0, failed: 0, unknown: 1 } };
     expect(await world.jobs.tell(job, { results })).toMatchObject({
@@ -45,7 +50,9 @@ describe('H7: without a lane', () => {
       body: { ...answer, repeated: false },
     });
     expect(await world.states([first!, ...rest])).toEqual(['succeeded', 'succeeded', 'unknown']);
-    expect(await world.jobs.tell(job, { results })).toMatchObject({ status: 200, body: { ...answer, repeated: true } });
+    // Members that are not read are the sender's own.
+    const again = `{"job":9007199254740993,${JSON.stringify({ results }).slice(1)}`;
+    expect(await world.jobs.tell(job, again)).toMatchObject({ status: 200, body: { ...answer, repeated: true } });
     expect(await world.jobs.tell(job, { results: oks([first!, ...rest]) })).toMatchObject({
       status: 409,
       retryAfter: null,

@@ -57,6 +57,11 @@ test('H7: by number, expired; wrong lines and wrong usage end with code 2 and se
   const tell = (args: string, stdin = '') => world.run(`complete jobs --batch ${task.batch} ${args}`, stdin);
   for (const [args, stdin, message] of [
     ['--file -', '{"id":"exp-0"', /-, line 1: expected JSON/],
+    [
+      '--file -',
+      '{"id":"exp-0","status":"ok","result":{"n":9007199254740993}}',
+      /-, line 1, result\.n: .*9007199254740993/,
+    ],
     ['--file -', '{"id":"someone","status":"ok"}', /results: .*"someone", which is not in this batch of 2/],
     ['--file nothing.ndjson', '', /--file: expected a file at nothing.ndjson, got none/],
     ['', '', /--file: expected a file with the results/],

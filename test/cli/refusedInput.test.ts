@@ -32,3 +32,15 @@ test('a number that loses digits, and a schema that answers later', async () => 
   expect(late.stderr).not.toMatch(/\n\s+at /);
   expect((await world.database.pool.query('select from task')).rowCount).toBe(0);
 });
+
+test('a number that loses digits is refused by resolve and by lane fix, by field', async () => {
+  world.write('items.ndjson', '\n{"id":"c","payload":{"n":9007199254740993}}\n');
+  for (const [args, message] of [
+    [`resolve --task a --as succeeded --result '{"n":9007199254740993}'`, /--result, n: .* got 9007199254740993/],
+    ['resolve --task a --as succeeded --result 9007199254740993', /--result: .* got 9007199254740993/],
+    ['lane fix po --file items.ndjson', /items\.ndjson, line 2, payload\.n: .* got 9007199254740993/],
+  ] as const) {
+    const { code, stderr } = await world.run(args);
+    expect([args, code, stderr]).toEqual([args, 2, expect.stringMatching(message)]);
+  }
+});

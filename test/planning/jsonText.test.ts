@@ -1,4 +1,4 @@
-import { depthOf, lossyNumber, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
+import { depthOf, fieldAt, lossyNumber, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -20,3 +20,20 @@ test.each<[string, ReturnType<typeof lossyNumber>]>([
   ['{"a":0.12345678901234567890,"b":1.5e-30}', null],
   ['[]', null],
 ])('lossy number: %s', (text, expected) => expect(lossyNumber(text)).toEqual(expected));
+
+test.each<[string, string | null]>([
+  ['{"job":9007199254740993,"results":[]}', null],
+  ['{"job":[9007199254740993],"results":[{"result":{"n":9007199254740993}}]}', 'results[0].result.n'],
+  ['{"job":{"results":9007199254740993},"status":"done"}', null],
+  ['[9007199254740993]', null],
+  ['9007199254740993', null],
+])('lossy number, in the members that are read: %s', (text, field) => {
+  const found = lossyNumber(text, ['status', 'results']);
+  expect(found === null ? null : fieldAt(found.path)).toBe(field);
+});
+
+test.each<[Parameters<typeof fieldAt>[0], string]>([
+  [['payload', 'orders', 0, 'n'], 'payload.orders[0].n'],
+  [[2, 'a'], '[2].a'],
+  [[], ''],
+])('the name of a field: %j', (path, name) => expect(fieldAt(path)).toBe(name));

@@ -1,5 +1,5 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { Payload, PayloadCodec, PayloadConverter, SerializationContext } from '@temporalio/common';
 import { asUnreadable } from '../../workflows/planning/unreadable';
 import { LastResortCodec } from '../../workers/temporal/lastResortCodec';
 import { EncryptionCodec } from './codec';
@@ -46,4 +46,53 @@ test("a user's payload converter without a codec: what it throws over becomes a 
   expect(asUnreadable(unread)).toMatchObject({ encoding: 'json/protobuf' });
   expect(asUnreadable(unread)).not.toHaveProperty('byCodec');
   expect(one).toBe(1);
+});
+
+/** Writes and reads an encoding of its own alone, and keeps what it was asked for. */
+class OwnConverter implements PayloadConverter {
+  readonly contexts: unknown[] = [];
+
+  toPayload(value: unknown, context?: SerializationContext): Payload {
+    this.contexts.push(context);
+    return { metadata: { encoding: Buffer.from('json/own') }, data: Buffer.from(`own${JSON.stringify(value)}`) };
+  }
+  fromPayload<T>({ metadata, data }: Payload, context?: SerializationContext): T {
+    this.contexts.push(context);
+    const encoding = Buffer.from(metadata?.['encoding'] ?? []).toString();
+    if (encoding !== 'json/own') throw new Error(`not mine: ${encoding}`);
+    return JSON.parse(String(data).slice('own'.length)) as T;
+  }
+}
+
+test("a marker is written by the user's converter: of what it refuses, and of what the codec does", async () => {
+  const own = new OwnConverter();
+  const [mine, foreign] = await new LastResortCodec([], own).decode([own.toPayload(7), json('foreign')]);
+  expect(own.fromPayload(mine!)).toBe(7);
+  expect(asUnreadable(own.fromPayload(foreign!))).toEqual({
+    musterUnreadable: 'not mine: json/plain',
+    encoding: 'json/plain',
+  });
+  const [garbled] = await new LastResortCodec([new EncryptionCodec()], own).decode([json('in clear')]);
+  expect(asUnreadable(own.fromPayload(garbled!))).toMatchObject({ encoding: 'json/plain', byCodec: true });
+});
+
+test('codecs and converter are told of the workflow, also where payloads are decoded one by one', async () => {
+  const context: SerializationContext = { type: 'workflow', namespace: 'default', workflowId: 'w' };
+  const own = new OwnConverter();
+  const seen: unknown[] = [];
+  const codec: PayloadCodec = {
+    encode: async (payloads, given) => (seen.push(given), payloads),
+    decode: async (payloads, given) => {
+      seen.push(given);
+      if (payloads.length > 1 || Buffer.from(payloads[0]!.data!).includes('bad')) throw new Error('refused');
+      return payloads;
+    },
+  };
+  const both = new LastResortCodec([codec], own);
+  await both.encode([json(1)], context);
+  expect(seen.splice(0)).toEqual([context]);
+  await both.decode([json(1), json('bad')], context);
+  expect(seen).toEqual([context, context, context]);
+  // The converter refuses the one, the codec the other: both markers are written for the workflow.
+  expect(own.contexts).toEqual([context, context, context]);
 });

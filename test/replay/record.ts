@@ -9,6 +9,7 @@ import { executionScenarios } from './executionScenarios';
 import { laneScenarios } from './laneScenarios';
 import { nodeScenarios } from './nodeScenarios';
 import { handlerOf, scenarios } from './scenarios';
+import { signalScenarios } from './signalScenarios';
 
 /**
  * Records every scenario on the real dev server: `npm run build && MUSTER_TEST_NO_BUILD=1 node
@@ -21,9 +22,13 @@ const record = async (): Promise<void> => {
   await globalSetup();
   mkdirSync(FOLDER, { recursive: true });
   const only = process.argv.slice(2);
-  for (const scenario of [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios].filter(
-    ({ name }) => only.length === 0 || only.includes(name),
-  )) {
+  for (const scenario of [
+    ...scenarios,
+    ...laneScenarios,
+    ...executionScenarios,
+    ...nodeScenarios,
+    ...signalScenarios,
+  ].filter(({ name }) => only.length === 0 || only.includes(name))) {
     const muster = await startMuster([handlerOf(scenario)], { executions: scenario.executions ?? {} });
     try {
       await scenario.run(muster);

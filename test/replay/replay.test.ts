@@ -7,6 +7,7 @@ import { executionScenarios } from './executionScenarios';
 import { laneScenarios } from './laneScenarios';
 import { nodeScenarios } from './nodeScenarios';
 import { scenarios } from './scenarios';
+import { signalScenarios } from './signalScenarios';
 
 const FOLDER = path.join(__dirname, 'histories');
 const files = readdirSync(FOLDER).sort();
@@ -36,7 +37,7 @@ test.each(files)('the workflows of today replay %s', async (file) => {
 test('every path has a stored history', () => {
   const recorded = new Set(files.map((file) => file.split('.')[0]));
   expect(
-    [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios]
+    [...scenarios, ...laneScenarios, ...executionScenarios, ...nodeScenarios, ...signalScenarios]
       .map(({ name }) => name)
       .filter((name) => !recorded.has(name)),
   ).toEqual([]);
@@ -78,6 +79,14 @@ describe('a changed workflow fails the replay', () => {
       'for (const chunk of [])',
     ],
     ['a completion is not written', 'completed-by-signal.monitor.0.json', 'if (this.running < AT_ONCE)', 'if (false)'],
+    ['what was signalled is not read', 'signals-read.monitor.0.json', 'await this.readOnce()', 'break'],
+    ['what an earlier run left is not read', 'signals-carried.monitor.0.json', '.unreadOf)(input)', '.unreadOf)(null)'],
+    [
+      'what an ended run left is not read',
+      'monitor-terminated.completion.1.json',
+      "if (typeof ended === 'string')",
+      'if (false)',
+    ],
     ['a completion is not taken', 'completed-by-signal.completion.1.json', 'if (handedOn.length === 0)', 'if (true)'],
   ];
   test.each(changes)('%s', async (_, file, from, to) => {

@@ -111,7 +111,13 @@ test('a delivery whose process died is made by another when its lease has passed
   const initiator = await registerInitiator(pool, 'webhook', { url });
   const body = { handler: 'jobs', target: 'died', batch: null, tasks: [{ id: 'died', state: 'succeeded' }] };
   await insertNotices(pool, [{ batch_id: null, attempt: null, initiator_id: initiator, body }]);
-  const [taken] = await takeDueNotifications(pool, 1, 1_500);
+  const [taken] = await takeDueNotifications(pool, {
+    limit: 1,
+    leaseMs: 1_500,
+    except: [],
+    perHost: 1,
+    firstOnly: false,
+  });
   expect(await wakeNotifier(await muster.client.temporal(), muster.prefix)).toBeNull();
   await eventually(() => receiver.received.length === 1);
   await eventually(async () => (await notifications(url))[0]!.done);

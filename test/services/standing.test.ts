@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -7,6 +8,8 @@ import { Health } from '../../workers/metrics/health';
 import type { MetricsServer } from '../../workers/metrics/server';
 import { startMetrics } from '../../workers/metrics/server';
 import { askTemporal } from '../../workers/process';
+import { runCli } from '../cli/process';
+import { makeFolder } from '../cli/world';
 import { itemHandler, items } from '../client/shop';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
@@ -21,6 +24,7 @@ import { Downstream, items as edits } from '../lanes/downstream';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
+const folder = makeFolder();
 let database: TestDatabase;
 let client: Client;
 let connection: NativeConnection;
@@ -64,6 +68,7 @@ afterAll(async () => {
   await client.close();
   await connection.close();
   await database.drop();
+  rmSync(folder, { recursive: true });
 });
 
 const healthz = async (): Promise<{ status: number; text: string }> => {
@@ -72,6 +77,13 @@ const healthz = async (): Promise<{ status: number; text: string }> => {
 };
 const broken = async (): Promise<string[]> =>
   (await client.verify()).checks.filter(({ violations }) => violations.length > 0).map(({ name }) => name);
+/** What `muster status` prints: of one handler, and of all. */
+const printed = async (handler: string): Promise<string[]> => {
+  const env = { MUSTER_DATABASE_URL: database.url, TEMPORAL_ADDRESS: temporalAddress(), MUSTER_PREFIX: prefix };
+  const print = async (...args: string[]): Promise<string> =>
+    (await runCli(['status', ...args], { cwd: folder, env })).stdout;
+  return [await print(handler), await print()];
+};
 /** As if it had been so long ago. */
 const age = (table: 'leader' | 'queuer', seconds: number): Promise<unknown> =>
   database.pool.query(
@@ -97,6 +109,9 @@ test('a leader that was woken and takes no turn is seen by verify, explain, stat
   expect((await client.status('items'))[0]!.standing).toEqual([
     { kind: 'leader', name: '0', ms: expect.any(Number), workflowId: `${prefix}/leader/items/0`, runId: null },
   ]);
+  const run = `${prefix}/leader/items/0`;
+  const line = `STANDS STILL: leader 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${run}\\)`;
+  for (const text of await printed('items')) expect(text).toMatch(new RegExp(line));
   expect(await broken()).toContain('a woken leader takes a turn');
   await eventually(async () => (await gauge('leader')) === 1, { everyMs: 300 });
   const { text, waitsFor } = await eventually(async () => {
@@ -125,6 +140,9 @@ test('the same of a queuer', async () => {
     { kind: 'queuer', workflowId: `${prefix}/queuer/0` },
   ]);
   expect((await client.status('items'))[0]!.standing).toEqual([]);
+  const line = `STANDS STILL: queuer 0 was woken [\\d.]+ .*ago and has taken no turn \\(workflow ${prefix}/queuer/0\\)`;
+  for (const text of await printed('edits')) expect(text).toMatch(new RegExp(line));
+  expect((await printed('items'))[0]).not.toContain('STANDS STILL');
   expect(await broken()).toContain('a woken queuer takes a turn');
   await eventually(async () => (await gauge('queuer')) === 1, { everyMs: 300 });
   const text = await eventually(async () => {
@@ -142,8 +160,9 @@ insert into leader (handler_id, name, state, expires_at, woken_at)
 select h.id, 'crowd-' || i, 1, clock() + interval '1 min', clock() - interval '10 min' from handler h cross join generate_series(1, 120) i where h.name = 'items'`);
   expect((await client.status('edits'))[0]!.standing).toMatchObject([{ kind: 'queuer', name: '0' }]);
   expect((await client.status('items'))[0]!.standing.length).toBeGreaterThanOrEqual(100);
+  expect((await printed('items'))[0]).toMatch(/STANDS STILL: leader crowd-\d+ .*, and \d\d+ more \(workflow /);
   expect((await client.explain(id)).text).toMatch(/Queuer 0 stands still: /);
-  expect((await healthz()).text).toMatch(/leader \\"crowd-\d+\\" of handler \\"items\\" was woken 60\d s ago/);
+  expect((await healthz()).text).toMatch(/leader \\"crowd-\d+\\" of handler \\"items\\" was woken 6\d\d s ago/);
   await database.pool.query(`delete from leader where name like 'crowd-%'`);
 });
 

@@ -1,4 +1,4 @@
-import { depthOf, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
+import { depthOf, fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
 import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 
@@ -27,8 +27,7 @@ export const parseBody = (bytes: Buffer): unknown => {
 const refuseLoss = (text: string): void => {
   const lossy = lossyNumber(text);
   if (lossy === null) return;
-  const named = lossy.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
-  const field = named === '' ? 'body' : named.replace(/^\./, '');
+  const field = fieldAt(lossy.path) || 'body';
   const message = lossyNumberMessage(lossy.number);
   throw new ApiProblem('invalid', `${field}: ${message}`, { code: 'LOSSY_NUMBER', errors: [{ field, message }] });
 };

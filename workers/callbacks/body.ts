@@ -1,17 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import { show } from '../../handlers/text';
+import { fieldAt, lossyNumber, lossyNumberMessage } from '../../workflows/planning/jsonText';
 
 export class BodyTooLarge extends Error {
   constructor(maxBytes: number) {
     super(`Expected at most ${maxBytes} bytes (callback.maxBytes), got more. Nothing was settled.`);
   }
 }
-export class UnreadableBody extends Error {}
+export class UnreadableBody extends Error {
+  constructor(
+    message: string,
+    readonly field = 'body',
+  ) {
+    super(message);
+  }
+}
 
 /**
  * The body as a JSON object; `BodyTooLarge`, before more than that was kept, or `UnreadableBody`.
+ * In `members`, which are read, no number may lose digits; in others, which are the sender's, it
+ * may.
  */
-export const readJson = async (request: IncomingMessage, maxBytes: number): Promise<object> => {
+export const readJson = async (
+  request: IncomingMessage,
+  maxBytes: number,
+  members: readonly string[],
+): Promise<object> => {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw new BodyTooLarge(maxBytes);
   const text = await readText(request, maxBytes);
   let value: unknown;
@@ -19,6 +33,11 @@ export const readJson = async (request: IncomingMessage, maxBytes: number): Prom
     value = JSON.parse(text);
   } catch (error) {
     throw new UnreadableBody(`Expected JSON, got ${show(text, 80)}: ${(error as Error).message}. Nothing was settled.`);
+  }
+  const lossy = lossyNumber(text, members);
+  if (lossy !== null) {
+    const field = fieldAt(lossy.path) || 'body';
+    throw new UnreadableBody(`${field}: ${lossyNumberMessage(lossy.number)} Nothing was settled.`, field);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UnreadableBody(

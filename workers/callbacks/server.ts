@@ -46,6 +46,8 @@ const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;
 /** A whole request; a slow sender holds its part of that memory as long. */
 const REQUEST_MS = 60_000;
+/** What a body is read for. */
+const TOLD = ['status', 'results', 'error'];
 const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})/([A-Za-z0-9_-]{1,100})/?$`);
 
 /**
@@ -128,7 +130,7 @@ class Receiver {
     if (this.held + bytes > MOST_AT_ONCE * maxBytes) return busyNow('Too many callbacks at once.');
     this.held += bytes;
     try {
-      return await this.complete(deps, batchId, await readJson(request, maxBytes));
+      return await this.complete(deps, batchId, await readJson(request, maxBytes, TOLD));
     } finally {
       this.held -= bytes;
     }
@@ -139,7 +141,7 @@ class Receiver {
     if (name === null) return answerOf({ kind: 'unknown-batch' }, batchId);
     const handler = deps.handlers.get(name);
     if (handler === undefined) return busyNow(`This worker has no handler ${name}; another one may have it.`);
-    const { status, results, error } = body as CompletionTold;
+    const { status, results, error } = body as CompletionTold; // see TOLD
     const told = { batchId, ...defined({ status, results, error }) };
     const until = performance.now() + EARLY_WAIT_MS;
     let end: CompletionEnd = await completeAccepted(deps, handler, told);
@@ -168,7 +170,7 @@ class Receiver {
 
   private failed(error: unknown): Answer {
     if (error instanceof BodyTooLarge) return problem(413, 'too-large', error.message, { field: 'body' });
-    if (error instanceof UnreadableBody) return problem(400, 'unreadable', error.message, { field: 'body' });
+    if (error instanceof UnreadableBody) return problem(400, 'unreadable', error.message, { field: error.field });
     this.options.log.error({ err: error }, 'a callback could not be taken');
     return busyNow('It could not be written.');
   }

@@ -50,9 +50,9 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},:]/gs;
 /**
  * Returns the first number of a valid JSON text that would be another one once it is read: a whole
  * number above 2^53 that no double holds, or one too large for any. Fractions are rounded as
- * everywhere.
+ * everywhere. `within`: looks only into these members of the object that the text is.
  */
-export const lossyNumber = (text: string): LossyNumber | null => {
+export const lossyNumber = (text: string, within?: readonly string[]): LossyNumber | null => {
   if (!SUSPECT.test(text)) return null;
   /** Where the scan is: the name or place in each open object or array. */
   const path: (string | number)[] = [];
@@ -78,18 +78,29 @@ export const lossyNumber = (text: string): LossyNumber | null => {
         break;
       }
       default:
-        if (!token.startsWith('"') && losesDigits(token)) return { path, number: token.slice(0, 40) };
+        if (!token.startsWith('"') && isRead(path, within) && losesDigits(token))
+          return { path, number: token.slice(0, 40) };
     }
     last = token;
   }
   return null;
 };
 
+const isRead = ([member]: LossyNumber['path'], within?: readonly string[]): boolean =>
+  within === undefined || (typeof member === 'string' && within.includes(member));
+
 const losesDigits = (number: string): boolean => {
   const read = Number(number);
   if (!Number.isFinite(read)) return true;
   return /^-?\d+$/.test(number) && !Number.isSafeInteger(read) && BigInt(number) !== BigInt(read);
 };
+
+/** Names a place as errors name fields: `payload.orders[0]`; empty for the whole text. */
+export const fieldAt = (path: LossyNumber['path']): string =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '');
 
 /** Says what to do about it. */
 export const lossyNumberMessage = (number: string): string =>

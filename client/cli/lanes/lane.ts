@@ -6,6 +6,7 @@ import type { LaneBatchView } from '../../lanes/views';
 import type { Fix } from '../../lanes/control';
 import { LANE_HEAD, laneRow } from './lanes';
 import { command, wholeOption } from '../support/command';
+import { exactJson } from '../support/exactJson';
 import { table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -110,18 +111,11 @@ const readFix = async ({ applied, again, file }: FixOptions): Promise<Fix> => {
     throw new MusterError('INVALID_ARGUMENT', `expected one of --applied, --again and --file, got ${given} of them`);
   if (file === undefined) return { as: applied === true ? 'applied' : 'again' };
   const { readFile } = await import('node:fs/promises');
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((text) => text.trim() !== '');
+  const lines = (await readFile(file, 'utf8')).split('\n');
   return {
-    items: lines.map((text, i): TaskInput => {
-      try {
-        return JSON.parse(text) as TaskInput;
-      } catch (error) {
-        throw new MusterError(
-          'INVALID_INPUT',
-          `${file}, line ${i + 1}: expected JSON {"id", "payload"}: ${(error as Error).message}`,
-        );
-      }
-    }),
+    items: lines.flatMap((text, i) =>
+      text.trim() === '' ? [] : [exactJson(text, `${file}, line ${i + 1}`, 'INVALID_INPUT') as TaskInput],
+    ),
   };
 };
 

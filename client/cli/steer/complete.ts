@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import type { ItemResult } from '../../../handlers';
 import { MusterError } from '../../errors';
 import { command, wholeOption } from '../support/command';
+import { exactJson } from '../support/exactJson';
 import { INVALID_UTF8, lineGroups } from '../support/lines';
 import { plural } from '../support/output';
 import type { Session } from '../support/session';
@@ -80,13 +81,7 @@ async function* resultsOf(file: string): AsyncGenerator<ItemResult> {
 const parsed = (file: string, { number, text }: { number: number; text: string | null }): ItemResult => {
   if (text === null) throw usage(`${file}, line ${number}: expected at most ${MAX_LINE_BYTES} bytes, got more`);
   if (text === INVALID_UTF8) throw usage(`${file}, line ${number}: expected UTF-8`);
-  try {
-    return JSON.parse(text) as ItemResult;
-  } catch (error) {
-    throw usage(
-      `${file}, line ${number}: expected JSON, got ${JSON.stringify(text.slice(0, 80))}: ${(error as Error).message}`,
-    );
-  }
+  return exactJson(text, `${file}, line ${number}`, 'INVALID_ARGUMENT') as ItemResult;
 };
 
 const usage = (message: string): MusterError => new MusterError('INVALID_ARGUMENT', message);

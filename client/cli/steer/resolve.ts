@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { MusterError } from '../../errors';
 import { collected, command, wholeOption } from '../support/command';
+import { exactJson } from '../support/exactJson';
 import { plural } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
@@ -46,20 +47,9 @@ async function resolve(session: Session<Options>): Promise<void> {
   const verdict = {
     as,
     ...(error === undefined ? {} : { error }),
-    ...(result === undefined ? {} : { result: parsed(result) }),
+    ...(result === undefined ? {} : { result: exactJson(result, '--result', 'INVALID_ARGUMENT') }),
   };
   const client = await session.client();
   const answer = await client.resolve(batch === undefined ? { tasks: task! } : { batch }, verdict);
   session.out.answer(answer, () => `resolved as ${as}: ${plural(answer.resolved, 'task')}`);
 }
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new MusterError(
-      'INVALID_ARGUMENT',
-      `--result: expected JSON, got ${JSON.stringify(text)}: ${(error as Error).message}`,
-    );
-  }
-};

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../workflows/planning/errorCodes';
 import { didYouMean } from '../../../handlers/suggest';
 import { show } from '../../../handlers/text';
-import { lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
+import { fieldAt, lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
 import type { TaskInput } from '../../tasks/checkTasks';
 import { TASK_FIELDS } from '../../tasks/checkTasks';
 import type { TaskProblem } from '../../errors';
@@ -52,7 +52,7 @@ export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): Tas
       'LOSSY_NUMBER',
       lossyNumberMessage(lossy.number),
       (task as { id?: unknown }).id,
-      lossy.path.join('.'),
+      fieldAt(lossy.path),
     );
   const unknown = Object.keys(task).find((key) => !TASK_FIELDS.includes(key));
   if (unknown !== undefined)

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeDueNotifications } from '../../postgres/callbacks/notification';
+import type { TakenNotification } from '../../postgres/callbacks/notification';
+import type { UnderWay } from '../../workflows/planning/callbacks/turns';
+import { aheadOf, DELIVERY_LIMITS, fullHosts, nextDelivery } from '../../workflows/planning/callbacks/turns';
+import type { ActivityDeps } from '../deps';
+
+/** Taken ahead of their turn. */
+const TAKE = 64;
+/** Longer than a delivery and the ones before it that it may wait for. */
+const LEASE_MS = 60_000;
+/**
+ * After the soft deadline a look goes on for so long, as long as a delivery, while some of its
+ * deliveries do: with what was never tried, which does not wait for them.
+ */
+const LATE_MS = 10_000;
+
+interface Options {
+  deps: Pick<ActivityDeps, 'pool' | 'softDeadlineMs'>;
+  /** Delivers one, and writes what became of it. */
+  settle: (one: TakenNotification) => Promise<void>;
+  isStopping: () => boolean;
+}
+
+/** The deliveries of one look: takes what is due, and runs it side by side (`nextDelivery`). */
+export class Deliveries {
+  private readonly waiting: TakenNotification[] = [];
+  private readonly underWay = new Map<Promise<void>, UnderWay>();
+  private failure: { reason: unknown } | null = null;
+  private takenAt = 0;
+  /** The last take was cut short: there may be more. */
+  private isMore = true;
+  /** It left hosts out. */
+  private isLeft = false;
+
+  constructor(private readonly options: Options) {}
+
+  /** Until nothing is due, or for the soft deadline. Rejects as `settle` does, when all ended. */
+  async run(): Promise<void> {
+    const until = performance.now() + this.options.deps.softDeadlineMs;
+    for (;;) {
+      const takes = this.takes(until);
+      if (takes !== null && this.isTime()) await this.take(takes);
+      this.begin();
+      if (this.underWay.size > 0) await this.awaitOne();
+      else if (this.takes(until) === null || !(this.isMore || this.isLeft)) break;
+    }
+    if (this.failure !== null) throw this.failure.reason;
+  }
+
+  /** What may be taken now; null: nothing any more. */
+  private takes(until: number): { firstOnly: boolean } | null {
+    if (this.failure !== null || this.options.isStopping()) return null;
+    const lateMs = performance.now() - until;
+    if (lateMs < 0) return { firstOnly: false };
+    return this.underWay.size > 0 && lateMs < LATE_MS ? { firstOnly: true } : null;
+  }
+
+  private isTime(): boolean {
+    if (this.waiting.length >= TAKE / 2) return false;
+    return this.isMore || performance.now() - this.takenAt >= DELIVERY_LIMITS.slowMs;
+  }
+
+  private async take({ firstOnly }: { firstOnly: boolean }): Promise<void> {
+    const { waiting, underWay, options } = this;
+    const except = fullHosts(waiting, [...underWay.values()]);
+    const taken = await takeDueNotifications(options.deps.pool, {
+      limit: TAKE,
+      leaseMs: LEASE_MS,
+      except,
+      perHost: aheadOf(),
+      firstOnly,
+    });
+    waiting.push(...taken);
+    this.takenAt = performance.now();
+    this.isMore = taken.length >= aheadOf();
+    this.isLeft = except.length > 0;
+  }
+
+  private begin(): void {
+    // The store failed: what waits comes back when its lease has passed.
+    if (this.failure !== null) this.waiting.length = 0;
+    for (let at = this.next(); at >= 0; at = this.next()) {
+      const [one] = this.waiting.splice(at, 1);
+      const delivery: Promise<void> = this.options
+        .settle(one!)
+        .catch((reason: unknown) => void (this.failure ??= { reason }))
+        .finally(() => this.underWay.delete(delivery));
+      this.underWay.set(delivery, { host: one!.host, sinceMs: performance.now() });
+    }
+  }
+
+  /** When the process stops, those that wait are only put back. */
+  private next(): number {
+    if (this.options.isStopping()) return this.waiting.length - 1;
+    return nextDelivery(this.waiting, [...this.underWay.values()], performance.now());
+  }
+
+  /** An end makes room, and so does time: one that is slow counts for less. */
+  private async awaitOne(): Promise<void> {
+    if (this.underWay.size === 0) return;
+    const over = new AbortController();
+    const tick = sleep(DELIVERY_LIMITS.slowMs, undefined, { signal: over.signal }).catch(() => undefined);
+    await Promise.race([tick, ...this.underWay.keys()]);
+    over.abort();
+  }
+}

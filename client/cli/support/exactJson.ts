@@ -1,0 +1,20 @@
+import { fieldAt, lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
+import { MusterError } from '../../errors';
+
+/**
+ * Reads JSON that a user gave. `where` names it in errors, `code` is theirs. @throws MusterError:
+ * the text is no JSON, or has a number that would lose digits.
+ */
+export const exactJson = (text: string, where: string, code: string): unknown => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const shown = JSON.stringify(text.slice(0, 80));
+    throw new MusterError(code, `${where}: expected JSON, got ${shown}: ${(error as Error).message}`);
+  }
+  const lossy = lossyNumber(text);
+  if (lossy === null) return value;
+  const named = [where, fieldAt(lossy.path)].filter((part) => part !== '').join(', ');
+  throw new MusterError(code, `${named}: ${lossyNumberMessage(lossy.number)}`);
+};
