@@ -105,7 +105,8 @@ export const returnGranted = async (
     name: 'return-granted',
     text: `
 with back as (
-  update batch b set dispatch = null, attempt_until = case when b.attempt = $3 then null else b.attempt_until end from submission g
+  update batch b set dispatch = null, attempt_until = case when b.attempt = $3 then null else b.attempt_until end
+  from submission g
   where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 and b.state = 1 and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
 moved as (
   update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()

@@ -6,7 +6,7 @@ import { Downstream, items, okay } from './downstream';
 
 /**
  * A batch that its submitter was granted and does not send: it goes back to its lane at once,
- * however long the submitter goes on with others.
+ * however long the submitter goes on with others; and the submitter ends.
  */
 
 const downstream = new Downstream();
@@ -23,7 +23,8 @@ const onFirstMark = async (service: string, what: string): Promise<void> => {
   await muster.database.pool.query(`
 create sequence marks;
 create function on_mark() returns trigger language plpgsql as $$ begin
-  if exists (select from target t where t.id = new.target_id and t.key = '${service}') and nextval('marks') = 1 then ${what} end if;
+  if exists (select from target t where t.id = new.target_id and t.key = '${service}')
+    and nextval('marks') = 1 then ${what} end if;
   return new;
 end $$;
 create trigger on_mark before update of attempt on batch for each row execute function on_mark()`);
@@ -31,7 +32,7 @@ create trigger on_mark before update of attempt on batch for each row execute fu
 const marks = async (): Promise<number> =>
   Number((await muster.database.pool.query('select last_value as n from marks')).rows[0].n);
 
-test('C29: a mark that came too late is taken back: the call was not made, so it is made now and nothing is unknown', async () => {
+test('C29: a mark that came too late is taken back: its call is made now, and nothing is unknown', async () => {
   const { client } = muster;
   await client.submitBatch('edits', 'before', items('before'));
   await onFirstMark('late', 'perform pg_sleep(3);');
@@ -68,4 +69,22 @@ test('C29: a mark that was refused gives its batch back, while the other slots o
   }
   await eventually(async () => (await client.lanes()).every(({ depth }) => depth === 0));
   await expectWhole(client);
+});
+
+test('a submission ends where the store takes longer for a sign of life than it waits for the next', async () => {
+  const { client, database } = muster;
+  let letGo: () => void = () => undefined;
+  const gone = new Promise<void>((resolve) => (letGo = resolve));
+  downstream.answer = async (batch) => {
+    await gone;
+    return okay(batch);
+  };
+  await client.submitBatch('edits', 'slow', items('slow'));
+  await eventually(() => downstream.inFlight === 1);
+  await database.pool.query(`
+create function on_sign() returns trigger language plpgsql as $$ begin perform pg_sleep(1.5); return new; end $$;
+create trigger on_sign before update of expires_at on submitter for each row execute function on_sign()`);
+  letGo();
+  const left = async (): Promise<number | null> => (await database.pool.query('select from submitter')).rowCount;
+  await eventually(async () => (await left()) === 0, { timeoutMs: 20_000, what: 'the end of the submission' });
 });
