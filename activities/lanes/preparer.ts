@@ -10,9 +10,16 @@ import { Gatherer } from '../calls/groupCommit';
 /** `fence`: of a lane in a partition. */
 export type PlannedGrantedMark = GrantedMark & { fence?: Fence };
 
+/** What its call needs. */
+export interface PreparedGrant {
+  members: MemberTask[];
+  /** Right before the mark was written: whatever was waited for until then makes it no older. */
+  markedAtMs: number;
+}
+
 interface Waiting {
   mark: PlannedGrantedMark;
-  resolve: (members: MemberTask[] | null) => void;
+  resolve: (prepared: PreparedGrant | null) => void;
   reject: (error: unknown) => void;
 }
 
@@ -38,6 +45,7 @@ class LanePreparer {
   private async run(group: readonly Waiting[]): Promise<void> {
     const ids = group.map(({ mark }) => mark.id);
     const members = await withRetries(() => readMembers(this.pool, ids));
+    const markedAtMs = performance.now();
     // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an
     // end, and is concluded as such.
     const marked = await markAll(
@@ -46,7 +54,9 @@ class LanePreparer {
       this.node,
     );
     for (const { mark, resolve } of group)
-      resolve(marked.has(mark.id) ? members.filter(({ batchId }) => batchId === mark.id) : null);
+      resolve(
+        marked.has(mark.id) ? { members: members.filter(({ batchId }) => batchId === mark.id), markedAtMs } : null,
+      );
   }
 }
 
@@ -66,7 +76,7 @@ const preparers = new WeakMap<Pool, Map<string, LanePreparer>>();
  * Reads the members of a granted batch and marks its call, in two statements for all that are
  * granted to this process meanwhile (C29: the mark comes last). Null: it must not be sent.
  */
-export const prepareGranted = (pool: Pool, node: string, mark: PlannedGrantedMark): Promise<MemberTask[] | null> => {
+export const prepareGranted = (pool: Pool, node: string, mark: PlannedGrantedMark): Promise<PreparedGrant | null> => {
   let ofPool = preparers.get(pool);
   if (ofPool === undefined) preparers.set(pool, (ofPool = new Map<string, LanePreparer>()));
   let preparer = ofPool.get(node);

@@ -28,10 +28,16 @@ import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
 /**
- * Between a mark and its call nothing is waited for: a process that was stopped there gives the
- * mark up, and its call is not made.
+ * Between a mark and its call nothing is waited for: a process that was stopped there takes the
+ * mark back, and its call is not made.
  */
 const MARK_LATE_MS = 2_000;
+
+/** A batch that was not called, and the attempt that was marked for it; null: none was. */
+interface Unsent {
+  attempt: number | null;
+}
+const UNMARKED: Unsent = { attempt: null };
 
 /**
  * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles
@@ -41,13 +47,14 @@ const MARK_LATE_MS = 2_000;
 export class LaneSubmission {
   private readonly running = new Set<Promise<void>>();
   private readonly startedAt = performance.now();
-  private readonly granted = new Map<number, CarriedBatch>();
   private slots: number;
   private idle = 0;
   private shrinking = false;
   private stopping = false;
+  private ticking = false;
   private batches = 0;
   private tasks = 0;
+  private handedBack = 0;
   private notices = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
@@ -99,30 +106,32 @@ export class LaneSubmission {
     await this.giveUpSlot();
   }
 
+  /**
+   * What is not sent goes back at once, whatever the reason: the other slots may have calls for as
+   * long as the submission lives, and while it lives nobody else takes the batch.
+   */
   private async carryOne(batch: CarriedBatch): Promise<void> {
-    this.granted.set(batch.id, batch);
     const handler = this.deps.handlers.get(batch.handler);
-    // Not ours to send, or not any more: `end` gives it back.
-    if (handler === undefined || this.stopping) return;
+    if (handler === undefined || this.stopping) return this.giveBack(batch.id, null);
     const use =
       batch.partition === null ? null : await this.deps.partitions.use(batch.partition, null, () => undefined);
     try {
-      if (batch.partition === null || use !== null) await this.carryUnder(batch, handler, use);
-      // Another node's now, which is not to wait for our end; and so is one that we did not come to
-      // send.
-      if (batch.partition !== null && this.granted.has(batch.id)) await this.giveBack(batch);
+      const isOurs = batch.partition === null || use !== null;
+      const carried = isOurs ? await this.carryUnder(batch, handler, use) : UNMARKED;
+      if (carried !== null) await this.giveBack(batch.id, carried.attempt);
     } finally {
       use?.end();
     }
   }
 
-  private async giveBack({ id }: CarriedBatch): Promise<void> {
-    this.granted.delete(id);
-    if ((await returnGranted(this.deps.pool, id, this.input.no)) !== null)
-      await wakeQueuersOf(this.deps, [this.input.queuerId]);
+  private async giveBack(id: number, unused: number | null): Promise<void> {
+    if ((await returnGranted(this.deps.pool, id, this.input.no, unused)) === null) return;
+    this.handedBack++;
+    await wakeQueuersOf(this.deps, [this.input.queuerId]);
   }
 
-  private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<void> {
+  /** Null: its call was made, or an earlier one concluded. */
+  private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<Unsent | null> {
     const callers: CallerDeps = {
       ...this.deps,
       handler,
@@ -132,9 +141,11 @@ export class LaneSubmission {
       use,
     };
     if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
-    if (this.stopping) return;
+    if (this.stopping) return UNMARKED;
     const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
-    if (ended !== null) await this.settle(callers, ended);
+    if (!('outcome' in ended)) return ended;
+    await this.settle(callers, ended);
+    return null;
   }
 
   /** Its handler's rate lets it start then (G1); granted ahead, within a second. */
@@ -144,11 +155,10 @@ export class LaneSubmission {
       await new Promise((resolve) => setTimeout(resolve, Math.min(50, until - performance.now())));
   }
 
-  /** Null: it must not be sent (C29), or not by us. */
-  private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | null> {
+  /** Unsent: it must not be sent (C29), or not by us. */
+  private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | Unsent> {
     const { pool, node } = this.deps;
     const { timeoutMs } = callers.handler;
-    const markedAtMs = performance.now();
     const fence = fenceOf(callers.use);
     const mark = {
       id: batch.id,
@@ -157,13 +167,15 @@ export class LaneSubmission {
       timeoutMs: timeoutMs + MARK_LATE_MS,
       ...(fence === null ? {} : { fence }),
     };
-    const members = await prepareGranted(pool, node, mark);
-    if (members === null) return null;
+    const prepared = await prepareGranted(pool, node, mark);
+    if (prepared === null) return UNMARKED;
+    const { members, markedAtMs } = prepared;
     // Stopped since the claim was looked at: whoever took over counts on a call that ends before
     // the mark does.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
-    if (isLate() || !(await mayStart(callers, batch, isLate))) return null;
-    return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs, fence });
+    const attempt = batch.attempt + 1;
+    if (isLate() || !(await mayStart(callers, batch, isLate))) return { attempt };
+    return makeCall(callers, { batch, members, attempt, markedAtMs, fence });
   }
 
   private async settle(callers: CallerDeps, { call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
@@ -176,7 +188,6 @@ export class LaneSubmission {
       );
       return;
     }
-    this.granted.delete(batch.id);
     this.batches++;
     this.tasks += call.members.length;
     this.notices ||= settled.notices;
@@ -207,10 +218,17 @@ export class LaneSubmission {
     }
   }
 
+  /** One at a time: where the store takes longer than a tick, the submission could not end. */
   private async tick(): Promise<void> {
     Context.current().heartbeat();
-    if (!(await keepSubmitter(this.deps.pool, this.input.no, this.input.epoch, SUBMITTER_LEASE_MS)))
-      this.stopping = true;
+    if (this.ticking) return;
+    this.ticking = true;
+    try {
+      if (!(await keepSubmitter(this.deps.pool, this.input.no, this.input.epoch, SUBMITTER_LEASE_MS)))
+        this.stopping = true;
+    } finally {
+      this.ticking = false;
+    }
   }
 
   private launch(work: Promise<unknown>): void {
@@ -231,7 +249,7 @@ export class LaneSubmission {
     const { pool, temporal, prefix } = this.deps;
     const { queuerId, no, epoch } = this.input;
     if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
-    const handedBack = (await recoverBatches(pool, [no])).length; // granted and not sent
+    const handedBack = this.handedBack + (await recoverBatches(pool, [no])).length; // granted and not sent
     await deleteSubmitter(pool, no);
     const released = await releaseQueuer(pool, queuerId, epoch);
     if (!released) await wakeQueuersOf(this.deps, [queuerId]);

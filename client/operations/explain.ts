@@ -11,7 +11,7 @@ import type { ExplainFacts, Explanation } from '../../workflows/planning/explain
 import { explain as explainFacts, explainTrouble } from '../../workflows/planning/explain';
 import type { BatchPart, LeaderPart } from '../../workflows/planning/explain/facts';
 import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
-import { overdueText, remedyOf, standsStill } from '../../workflows/planning/explain/standing';
+import { overdueText, remedyOf, standsStill, uncalledText } from '../../workflows/planning/explain/standing';
 import { span, stopped } from '../../workflows/planning/explain/words';
 import { STANDING_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
@@ -41,7 +41,7 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
 
 /**
  * Whoever else has its next step, and stands still: the balancer of a partition without a node, its
- * monitor, the notifier of its callback.
+ * monitor, the notifier of its callback, a submission that does not call it or what goes before it.
  */
 const standingBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
   const { waitsFor, servedBy: served, facts } = told;
@@ -51,13 +51,19 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
     waitsFor !== null && ['free', 'revoked'].includes(served?.why ?? '') ? 'balancer' : null,
     !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
     isOver && (await hasOverdueNotice(client.pool, told.id)) ? 'notifier' : null,
+    waitsFor === 'lane' || (facts.batch?.dispatched === true && facts.batch.attemptEndsInMs === null)
+      ? 'submission'
+      : null,
   ];
   if (kinds.every((kind) => kind === null)) return '';
   const { name } = facts.handler;
   const all = (await readStanding(client.pool, client.prefix)).of({ name, hasLanes: false });
   const texts = all
     .filter(({ kind }) => kinds.includes(kind))
-    .map(async (one) => overdueText(one, await describeRun(() => client.temporal(), one.workflowId)));
+    .map(async (one) => {
+      const run = await describeRun(() => client.temporal(), one.workflowId);
+      return one.kind === 'submission' ? uncalledText(one, run) : overdueText(one, run);
+    });
   return (await Promise.all(texts)).join('');
 };
 

@@ -24,12 +24,16 @@ export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId 
 });
 
 /** Names whose due work is left alone, and which run that is. */
-const overdueOf = (prefix: string, { kind, name, ms, runId }: OverdueWork): Standing => {
+const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }: OverdueWork): Standing => {
   const ids = {
     monitor: () => monitorWorkflowId(prefix, name),
     notifier: () => notifierWorkflowId(prefix),
     balancer: () => balancerWorkflowId(prefix),
     execution: () => executionWorkflowId(prefix, name),
+    submission: () =>
+      givenBy!.leader === null
+        ? queuerWorkflowId(prefix, givenBy!.id)
+        : leaderWorkflowId(prefix, handlers[0]!, givenBy!.leader, givenBy!.id),
   };
   return { kind, name: name === '' ? kind : name, ms: Math.round(ms), workflowId: ids[kind](), runId };
 };
@@ -60,5 +64,5 @@ export const readStanding = async (
  */
 const concerns = ({ kind, name, handlers }: OverdueWork, handler: string): boolean => {
   if (kind === 'monitor') return name === handler;
-  return kind === 'balancer' ? handlers.includes(handler) : true;
+  return kind === 'balancer' || kind === 'submission' ? handlers.includes(handler) : true;
 };

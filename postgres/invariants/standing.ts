@@ -1,4 +1,5 @@
 import { STANDING_EXECUTIONS, STANDING_MONITORS, STANDING_NOTIFIER, STANDING_PARTITIONS } from '../sweeper/overdueWork';
+import { STANDING_CARRIED, STANDING_GRANTS } from '../sweeper/uncalled';
 import type { Invariant } from './invariant';
 
 /**
@@ -24,5 +25,15 @@ export const standing: readonly Invariant[] = [
     name: 'a woken execution takes a turn',
     passing: true,
     text: `select x.execution, x.run from (${STANDING_EXECUTIONS}) x order by x.execution limit 20`,
+  },
+  {
+    name: 'a batch that a submitter was granted is called',
+    passing: true,
+    text: `select x.handler, x.batch from (${STANDING_GRANTS}) x order by x.batch limit 20`,
+  },
+  {
+    name: 'a batch that a submission carries is called',
+    passing: true,
+    text: `select x.handler, x.leader, x.batch from (${STANDING_CARRIED}) x order by x.batch limit 20`,
   },
 ];

@@ -91,21 +91,28 @@ returning b.id`,
 };
 
 /**
- * One that its submitter will not send, its partition being another's, goes back to its lane at
- * once; as `recoverBatches` does it for all of a dead submitter. Null: it was not held any more.
+ * One that its submitter does not send goes back to its lane at once; as `recoverBatches` does it
+ * for all of a dead submitter. `unused`: the attempt that was marked for it, and whose call was not
+ * made: its number is spent, and nothing else. Null: it was not held any more.
  */
-export const returnGranted = async (db: Queryable, batchId: number, submitter: number): Promise<number | null> => {
+export const returnGranted = async (
+  db: Queryable,
+  batchId: number,
+  submitter: number,
+  unused: number | null,
+): Promise<number | null> => {
   const { rows } = await db.query<{ laneId: number }>({
     name: 'return-granted',
     text: `
 with back as (
-  update batch b set dispatch = null from submission g
+  update batch b set dispatch = null, attempt_until = case when b.attempt = $3 then null else b.attempt_until end
+  from submission g
   where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 and b.state = 1 and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
 moved as (
   update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()
   from back b where s.batch_id = b.id and s.status = 3 returning s.lane_id)
 update lane_state l set ready = true, pending = l.pending - 1 from moved m where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
-    values: [batchId, submitter],
+    values: [batchId, submitter, unused],
   });
   return rows[0]?.laneId ?? null;
 };

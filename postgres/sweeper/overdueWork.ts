@@ -1,5 +1,6 @@
-import { STANDING_MS } from '../../workflows/planning/liveness';
 import type { Queryable } from '../pool';
+import { LATE, LIVE } from './attended';
+import { STANDING_SUBMISSIONS } from './uncalled';
 
 /**
  * Due work whose workflow does not move: since when something is overdue, and nothing else was
@@ -7,19 +8,21 @@ import type { Queryable } from '../pool';
  * waiting is no fault. One statement per kind, shared by `verify`, which names the rows.
  */
 export interface OverdueWork {
-  kind: 'monitor' | 'notifier' | 'balancer' | 'execution';
-  /** The handler, or the id of the execution; empty: there is one in an installation. */
+  kind: 'monitor' | 'notifier' | 'balancer' | 'execution' | 'submission';
+  /**
+   * The handler, the id of the execution, or of the oldest batch that a submission has not called;
+   * empty: there is one in an installation.
+   */
   name: string;
-  /** Handlers that have partitions without a node; of a balancer. */
+  /** Handlers that have partitions without a node, or whose batch a submission has. */
   handlers: string[];
+  /** Who gave it to a submission: the leader, or where it has no name the queuer. */
+  givenBy: { id: number; leader: string | null } | null;
   ms: number;
   /** The run of its last turn, as far as the store knows it. */
   runId: string | null;
 }
 
-const LATE = `clock() - ${STANDING_MS} * interval '1 ms'`;
-/** A worker without a sign of life for longer may be gone; ten heartbeats. */
-const LIVE = `n.seen_at > clock() - interval '30 s' and not n.draining and n.started_at < ${LATE}`;
 const ATTENDED = `exists (select from node n where ${LIVE})`;
 /** Of those overdue, so many are read of a kind: the oldest. */
 const MOST = 10_000;
@@ -78,11 +81,16 @@ export const readOverdueWork = async (db: Queryable, limit: number): Promise<Ove
   const { rows } = await db.query<OverdueWork>({
     name: 'read-overdue-work',
     text: `
-select x.kind, x.name, x.handlers, x."runId", (extract(epoch from clock() - x.since) * 1000)::float8 as ms from (
-  select 'monitor' as kind, handler as name, array[]::text[] as handlers, since, null::text as "runId" from (${STANDING_MONITORS}) m
-  union all select 'notifier', '', '{}', since, null from (${STANDING_NOTIFIER}) n
-  union all select 'balancer', '', array_agg(distinct handler), min(since), (select k.holder from lease k where k.resource = 'assignor') from (${STANDING_PARTITIONS}) p having count(*) > 0
-  union all (select 'execution', execution::text, '{}', since, run from (${STANDING_EXECUTIONS}) e order by since limit $1)) x
+select x.kind, x.name, x.handlers, x."givenBy", x."runId",
+  (extract(epoch from clock() - x.since) * 1000)::float8 as ms from (
+  select 'monitor' as kind, handler as name, array[]::text[] as handlers, null::jsonb as "givenBy",
+    since, null::text as "runId" from (${STANDING_MONITORS}) m
+  union all select 'notifier', '', '{}', null, since, null from (${STANDING_NOTIFIER}) n
+  union all select 'submission', batch::text, array[handler], jsonb_build_object('id', owner, 'leader', leader),
+    since, run from (${STANDING_SUBMISSIONS}) s
+  union all select 'balancer', '', array_agg(distinct handler), null, min(since),
+    (select k.holder from lease k where k.resource = 'assignor') from (${STANDING_PARTITIONS}) p having count(*) > 0
+  union all (select 'execution', execution::text, '{}', null, since, run from (${STANDING_EXECUTIONS}) e order by since limit $1)) x
 order by x.since limit $1`,
     values: [limit],
   });
@@ -101,11 +109,12 @@ export const readOverdueGauges = async (db: Queryable): Promise<OverdueGauge[]> 
     name: 'read-overdue-gauges',
     text: `
 select k.kind, coalesce(x.n, 0)::float8 as n, coalesce(extract(epoch from clock() - x.since) * 1000, 0)::float8 as "oldestMs"
-from unnest(array['monitor', 'notifier', 'balancer', 'execution']) k (kind) left join (
+from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'submission']) k (kind) left join (
   select 'monitor' as kind, count(*) as n, min(since) as since from (${STANDING_MONITORS}) m
   union all select 'notifier', count(*), min(since) from (${STANDING_NOTIFIER}) n
   union all select 'balancer', least(1, count(*)), min(since) from (${STANDING_PARTITIONS}) p
-  union all select 'execution', count(*), min(since) from (${STANDING_EXECUTIONS}) e) x on x.kind = k.kind`,
+  union all select 'execution', count(*), min(since) from (${STANDING_EXECUTIONS}) e
+  union all select 'submission', count(*), min(since) from (${STANDING_SUBMISSIONS}) s) x on x.kind = k.kind`,
   });
   return rows;
 };

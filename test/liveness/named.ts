@@ -76,7 +76,7 @@ const byStatus = (mover: Mover, { status }: Answers): string | null => {
   const kinds =
     mover.kind !== 'call'
       ? [STANDING_KIND[mover.kind]]
-      : [mover.lane ? 'queuer' : 'leader', ...(mover.placed ? ['balancer'] : [])];
+      : [mover.lane ? 'queuer' : 'leader', 'submission', ...(mover.placed ? ['balancer'] : [])];
   const found = one.standing.find(({ kind }) => kinds.includes(kind));
   return found === undefined ? null : JSON.stringify(found);
 };
@@ -101,9 +101,11 @@ const byHealth = (mover: Mover, { healthz }: Answers): string | null => {
 
 /** The part for turns names one leader or queuer; the others are about the whole process. */
 const isTurnOf = ({ handler, kind, lane, placed }: Mover, error: string): boolean => {
+  // Unhealthy, since it cannot know what stands.
+  if (/^Postgres gave no answer/.test(error)) return true;
   if (kind === 'ask') return /monitor/.test(error) && error.includes(`"${handler}"`);
   if (kind === 'callback') return /notifier/.test(error);
-  if (lane) return /queuer/.test(error);
+  if (lane) return /queuer/.test(error) && (!/submission/.test(error) || error.includes(`of handler "${handler}"`));
   return (placed && /balancer/.test(error)) || (/leader/.test(error) && error.includes(`of handler "${handler}"`));
 };
 

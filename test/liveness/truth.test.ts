@@ -171,6 +171,33 @@ test.each<[string, Partial<Answers>, string[]]>([
   ['status: no worker', stateOf('accepted', { served: false }), ['accepted']],
   ['status: partitions that nobody holds', stateOf('placed', { partitions: { n: 8, held: 7 } }), ['placed']],
   ['healthz: the database', part('database', 'no answer within 2000 ms'), MOVERS.map(({ name }) => name)],
+  [
+    'healthz: what stands is not known',
+    part('turns', 'Postgres gave no answer within 2000 ms'),
+    MOVERS.map(({ name }) => name),
+  ],
+  [
+    'verify: a batch that is not called',
+    check('a batch that a submission carries is called', { handler: 'plain' }),
+    ['plain'],
+  ],
+  ['verify: a granted one', check('a batch that a submitter was granted is called', { handler: 'lane' }), ['lane']],
+  ['status: a submission', stateOf('lane', { standing: [{ kind: 'submission' }] }), ['lane']],
+  [
+    'healthz: a submission of a queuer',
+    part('turns', 'submission of batch 7 of queuer 0 of handler "lane" has had overdue work for 61 s'),
+    ['lane'],
+  ],
+  [
+    'healthz: a submission of a leader',
+    part('turns', 'submission of batch 7 of leader "0" of handler "plain" has had overdue work for 61 s'),
+    ['plain'],
+  ],
+  [
+    'explain: an accepted one',
+    explains('accepted/asks', 'its status was to be asked again 31 s ago and is overdue'),
+    ['accepted/asks'],
+  ],
   ['healthz: a leader', part('turns', 'leader "0" of handler "plain" was woken 40 s ago'), ['plain']],
   ['healthz: a queuer', part('turns', 'queuer 0 was woken 40 s ago'), ['lane', 'lane-accepted']],
   ['healthz: no answer', { healthz: [{ worker: 0, parts: null }] }, MOVERS.map(({ name }) => name)],

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
+import { createPool } from '../../postgres/pool';
 import { Health } from '../../workers/metrics/health';
 import type { MetricsServer } from '../../workers/metrics/server';
 import { startMetrics } from '../../workers/metrics/server';
@@ -14,6 +15,7 @@ import { itemHandler, items } from '../client/shop';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase, temporalAddress } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
+import { startProxyOf } from '../helpers/proxy';
 import { bundleWorkflows } from '../helpers/userWorker';
 import { Downstream, items as edits } from '../lanes/downstream';
 
@@ -218,5 +220,28 @@ test('a Temporal that is gone: unhealthy after the patience and not before, sinc
     health.stop();
     await own.close().catch(() => undefined);
     between.stop();
+  }
+});
+
+test('a Postgres that gives no answer: unhealthy at once, with that as the reason', async () => {
+  const own = await createDatabase(); // nothing stands in it
+  const between = await startProxyOf(own.url);
+  const pool = createPool({ databaseUrl: between.through(own.url) });
+  const health = new Health({ pool, silentMs: { database: 3_600_000 } });
+  const sick = { healthy: false, error: 'Postgres gave no answer within 2000 ms' };
+  try {
+    await eventually(async () => (await health.report()).healthy);
+    between.stall();
+    const { healthy, parts } = await health.report();
+    expect([healthy, parts.find(({ part }) => part === 'turns')]).toEqual([false, expect.objectContaining(sick)]);
+    expect(parts.find(({ part }) => part === 'database')!.error).toBe(sick.error);
+    between.resume();
+    await eventually(async () => (await health.report()).healthy);
+  } finally {
+    health.stop();
+    between.resume();
+    await pool.end();
+    await between.stop();
+    await own.drop();
   }
 });

@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
+import { claimBatches } from '../../activities/grouping/claim';
+import { grantLanes } from '../../activities/lanes/grant';
+import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { defineHandler } from '../../handlers';
 import type { HandlerOptions } from '../../handlers/types';
 import { dueExecutions } from '../../postgres/executions/execution';
@@ -16,9 +20,9 @@ import type { TestNode } from '../helpers/anotherNode';
 import { anotherNode } from '../helpers/anotherNode';
 
 /**
- * Runs of a monitor, the notifier, the balancer and an execution that nobody works on any more,
- * with due work in the store: each is named by verify, status, explain (or the execution itself),
- * /healthz and a gauge, and no more once a worker is back.
+ * Runs of a monitor, the notifier, the balancer, an execution and submissions that nobody works on
+ * any more, with due work in the store: each is named by verify, status, explain (or the execution
+ * itself), /healthz and a gauge, and no more once a worker is back.
  */
 
 interface Job {
@@ -42,7 +46,8 @@ const plain: Pick<HandlerOptions<Job>, 'target' | 'limits' | 'linger' | 'submit'
 };
 const told = defineHandler<Job>({ ...plain, name: 'told' });
 const spread = defineHandler<Job>({ ...plain, name: 'spread', affinity: { partitions: 2 } });
-const handlers = [accepted, told, spread];
+const laned = defineHandler<Job>({ ...plain, name: 'laned', lane: {} });
+const handlers = [accepted, told, spread, laned];
 
 const folder = makeFolder();
 let muster: TestMuster;
@@ -68,9 +73,10 @@ beforeAll(async () => {
   muster.node.shutdown();
   await eventually(async () => (await muster.database.pool.query('select from node')).rowCount === 0);
   await query(
-    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n1', 'q', '{accepted,told,spread}', clock() - interval '1 hour', clock() + interval '1 hour')`,
+    `insert into node (id, task_queue, handlers, started_at, seen_at) values ('n1', 'q', '{accepted,told,spread,laned}', clock() - interval '1 hour', clock() + interval '1 hour')`,
   );
   await client.submit('spread', { id: 'homeless', payload: { to: 'c' } });
+  await giveOut();
   metrics = await startMetrics({ pool: muster.database.pool, port: 0 });
 });
 afterAll(async () => {
@@ -79,6 +85,21 @@ afterAll(async () => {
   await muster.stop();
   rmSync(folder, { recursive: true });
 });
+
+/** A turn of a leader and one of a queuer, whose submissions no worker ever starts. */
+const giveOut = async (): Promise<void> => {
+  const { client, database } = muster;
+  const { pool } = database;
+  await client.submit('told', { id: 'carried', payload: { to: 'b' } });
+  await client.submitBatch('laned', 'd', [{ id: 'granted', payload: { to: 'd' } }]);
+  const { rows } = await pool.query<{ id: number }>(`select leader_id as id from target where key = 'b'`);
+  const run = { runId: randomUUID(), runStartedAtMs: Date.now(), turn: 1, live: [], mayClaim: true };
+  const deps = { pool, leaseMs: 15_000, nodes: DEFAULT_NODE_SETTINGS };
+  const claimed = await claimBatches({ ...deps, wake: () => Promise.resolve() }, { ...run, leaderId: rows[0]!.id });
+  expect(claimed.dispatch).toMatchObject({ batches: 1 });
+  const log = { error: () => undefined };
+  expect((await grantLanes({ ...deps, log }, { ...run, queuerId: 0 })).submitters).toHaveLength(1);
+};
 
 const text = async (path: string): Promise<string> => (await fetch(`${metrics.url}${path}`)).text();
 const gauge = async (name: string, kind: string): Promise<number> =>
@@ -122,6 +143,12 @@ const AGE: Record<string, (ms: number) => Promise<unknown>> = {
     await query(`update execution set resume_at = clock()`);
     await dueExecutions(muster.database.pool, 10, 60_000);
   },
+  'submission of a leader': async (ms) => {
+    await query(`update dispatch set started_at = clock() - ${ms} * interval '1 ms'`);
+    await query(`update batch set created_at = clock() - ${ms} * interval '1 ms' where dispatch is not null`);
+  },
+  'submission of a queuer': (ms) =>
+    query(`update submission set granted_at = clock() - ${ms} * interval '1 ms' where status = 3`),
 };
 const looked = (): Promise<unknown> =>
   query(`update lease set expires_at = clock() - interval '1 hour' where resource like 'look/%'`);
@@ -131,20 +158,24 @@ const KINDS = [
   ['notifier', 'told', 'a notifier with overdue notifications looks', 'over', '/notifier'],
   ['balancer', 'spread', 'a partition that a node can hold is given to one in time', 'homeless', '/balancer'],
   ['execution', 'told', 'a woken execution takes a turn', null, '/execution/'],
+  ['submission of a leader', 'told', 'a batch that a submission carries is called', 'carried', '/leader/told/'],
+  ['submission of a queuer', 'laned', 'a batch that a submitter was granted is called', 'granted', '/queuer/0'],
 ] as const;
+const kindOf = (what: string): string => what.split(' ')[0]!;
 
 test.each(KINDS)(
   'a %s that stands still is told of by everything that looks, and not before its time',
-  async (kind, handler, invariant, task, workflow) => {
+  async (what, handler, invariant, task, workflow) => {
+    const kind = kindOf(what);
     for (const age of Object.values(AGE)) await age(0);
     await looked();
     await query('update leader set woken_at = null'); // of the one without a worker, which would be told first
-    await AGE[kind]!(STANDING_MS - 15_000);
+    await AGE[what]!(STANDING_MS - 15_000);
     expect((await whatStands()).filter((line) => line.includes(kind))).toEqual([]);
     expect(await standing(handler, kind)).toBeUndefined();
     expect(await broken()).not.toContain(invariant);
 
-    await AGE[kind]!(STANDING_MS + 5_000);
+    await AGE[what]!(STANDING_MS + 5_000);
     const found = (await standing(handler, kind))!;
     expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}${workflow}`));
     expect(found.ms).toBeGreaterThan(STANDING_MS);
@@ -164,7 +195,7 @@ test.each(KINDS)(
     expect(explained).toContain('stands still');
     expect(explained).toContain(found.workflowId);
     expect(explained).toMatch(/if no worker is left, start one/);
-    await AGE[kind]!(0);
+    await AGE[what]!(0);
     expect(await standing(handler, kind)).toBeUndefined();
   },
 );
@@ -185,9 +216,7 @@ test('what no worker serves is told as that, and does not stand', async () => {
   const kinds = async () => (await muster.client.status()).flatMap(({ standing: all }) => all.map(({ kind }) => kind));
   expect((await kinds()).filter((kind) => kind !== 'leader' && kind !== 'queuer')).toEqual([]);
   await query(`update node set started_at = clock() - interval '1 hour'`);
-  expect(new Set(await kinds())).toEqual(
-    expect.objectContaining(new Set(['monitor', 'notifier', 'balancer', 'execution'])),
-  );
+  expect(await kinds()).toEqual(expect.arrayContaining(Object.keys(AGE).map(kindOf)));
 });
 
 test('a worker that comes back moves all of it within seconds', async () => {
@@ -197,7 +226,7 @@ test('a worker that comes back moves all of it within seconds', async () => {
   await eventually(
     async () => {
       const all = (await muster.client.status()).flatMap(({ standing: found }) => found);
-      return all.filter(({ kind }) => kind in AGE).length === 0;
+      return all.filter(({ kind }) => Object.keys(AGE).map(kindOf).includes(kind)).length === 0;
     },
     { everyMs: 300 },
   );

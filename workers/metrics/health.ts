@@ -1,4 +1,5 @@
 import type { Pool } from '../../postgres/pool';
+import type { OverdueWork } from '../../postgres/sweeper/overdueWork';
 import { readOverdueWork } from '../../postgres/sweeper/overdueWork';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
 import { DATABASE_SILENT_MS, POLL_AWAY_MS, TEMPORAL_SILENT_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
@@ -55,24 +56,24 @@ export class Health {
   private checking: Promise<void> | null = null;
 
   constructor({ pool, askTemporal, checkWorkers, polls, silentMs = {} }: HealthOptions) {
-    const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, () =>
-      pool.query({ name: 'is-alive', text: 'select 1' }),
-    );
-    // The patience with a wake is in the question. A database that does not answer is another
-    // part's fault.
-    const turns = new Part('turns', 0, async () => {
+    const isAlive = (): Promise<unknown> => pool.query({ name: 'is-alive', text: 'select 1' });
+    const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, isAlive, 'Postgres');
+    // The patience with a wake is in the question. A database that refuses is another part's fault;
+    // while one gives no answer, nobody knows what stands still, and it is not called healthy.
+    const askTurns = async (): Promise<void> => {
       const what = await whatStandsStill(pool).catch(() => null);
       if (what !== null) throw new Error(`${what}; muster status names all`);
-    });
+    };
+    const turns = new Part('turns', 0, askTurns, 'Postgres');
     this.parts = [database, turns];
     if (askTemporal !== undefined)
       this.parts.push(
-        new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal, (forMs) => {
+        new Part('temporal', silentMs.temporal ?? TEMPORAL_SILENT_MS, askTemporal, 'Temporal', (forMs) => {
           if (forMs >= POLL_AWAY_MS) polls?.sayAway();
         }),
       );
-    if (checkWorkers !== undefined) this.parts.push(new Part('workers', 0, async () => checkWorkers()));
-    if (polls !== undefined) this.parts.push(new Part('polls', 0, () => polls.check()));
+    if (checkWorkers !== undefined) this.parts.push(new Part('workers', 0, async () => checkWorkers(), 'this process'));
+    if (polls !== undefined) this.parts.push(new Part('polls', 0, () => polls.check(), 'this process'));
     this.timer = setInterval(() => void this.check(), EVERY_MS);
     this.timer.unref();
     void this.check();
@@ -115,8 +116,13 @@ const whatStandsStill = async (pool: Pool): Promise<string | null> => {
   }
   const [overdue] = await readOverdueWork(pool, 1);
   if (overdue === undefined) return null;
-  const who = `${overdue.kind}${overdue.name === '' ? '' : ` "${overdue.name}"`}`;
-  return `${who} has had overdue work for ${seconds(overdue.ms)} and has given no sign of it since`;
+  return `${whoHas(overdue)} has had overdue work for ${seconds(overdue.ms)} and has given no sign of it since`;
+};
+
+const whoHas = ({ kind, name, handlers, givenBy }: OverdueWork): string => {
+  if (givenBy === null) return `${kind}${name === '' ? '' : ` "${name}"`}`;
+  const giver = givenBy.leader === null ? `queuer ${givenBy.id}` : `leader "${givenBy.leader}"`;
+  return `${kind} of batch ${name} of ${giver} of handler "${handlers[0]}"`;
 };
 
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
@@ -130,13 +136,15 @@ class Part {
     readonly name: PartHealth['part'],
     private readonly patienceMs: number,
     private readonly ask: () => Promise<unknown>,
+    /** Who is asked. */
+    private readonly whom: 'Postgres' | 'Temporal' | 'this process',
     /** Told of each question that fails, and for how long they have. */
     private readonly onSilence: (forMs: number) => void = () => undefined,
   ) {}
 
   async check(): Promise<void> {
     try {
-      await inTime(this.ask);
+      await inTime(this.ask, this.whom);
       this.answeredAt = performance.now();
       this.failingSince = null;
       this.error = null;
@@ -157,10 +165,10 @@ class Part {
   }
 }
 
-const inTime = async (ask: () => Promise<unknown>): Promise<void> => {
+const inTime = async (ask: () => Promise<unknown>, whom: string): Promise<void> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${MOST_MS} ms`)), MOST_MS);
+    timer = setTimeout(() => reject(new Error(`${whom} gave no answer within ${MOST_MS} ms`)), MOST_MS);
   });
   try {
     await Promise.race([ask(), late]);
@@ -171,7 +179,7 @@ const inTime = async (ask: () => Promise<unknown>): Promise<void> => {
 
 /** True if the database answers now; false too if no connection is to be had in time. */
 export const answers = (pool: Pool): Promise<boolean> =>
-  inTime(() => pool.query({ name: 'is-alive', text: 'select 1' })).then(
+  inTime(() => pool.query({ name: 'is-alive', text: 'select 1' }), 'Postgres').then(
     () => true,
     () => false,
   );

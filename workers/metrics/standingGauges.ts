@@ -30,7 +30,7 @@ export class StandingGauges {
     });
     this.standing = new Gauge({
       name: 'muster_standing',
-      help: 'Monitors, notifiers, balancers and executions whose work has been due for more than 60 s without a sign of them',
+      help: 'Monitors, notifiers, balancers, executions and submissions with work due for over 60 s and no sign of them',
       labelNames: ['kind'],
       registers,
     });

@@ -21,8 +21,12 @@ export type LeaderView = z.infer<typeof leaderView>;
  */
 const standing = z
   .object({
-    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution']),
-    name: z.string().describe('Of a monitor its handler, of an execution its id'),
+    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'submission']),
+    name: z
+      .string()
+      .describe(
+        'Of a monitor its handler, of an execution its id, of a submission the oldest batch that it has not called',
+      ),
     ms: ms.describe('Since it was woken, or its work was due'),
     workflowId: z.string(),
     runId: z.string().nullable().describe('Of its last turn; null: it has never taken one, or the store does not know'),

@@ -118,11 +118,21 @@ export const BATCHED_CASES: Case[] = [
     'accepted, not asked about in time',
     {
       state: 'in-progress',
-      batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: -60_000, pollEndsInMs: 90_000 },
+      batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: -29_000, pollEndsInMs: 90_000 },
     },
     'poll',
     0,
-    /its status was to be asked again 60 s ago\.$/,
+    /its status was to be asked again 29 s ago\.$/,
+  ],
+  [
+    'accepted, not asked about for long',
+    {
+      state: 'in-progress',
+      batch: { attempt: 1, dispatched: false, reference: 'job-9', pollInMs: -31_000, pollEndsInMs: 90_000 },
+    },
+    'poll',
+    0,
+    /its status was to be asked again 31 s ago and is overdue: its monitor does not ask\.$/,
   ],
   [
     'accepted, asked about',

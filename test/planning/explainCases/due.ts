@@ -119,7 +119,7 @@ export const DUE_CASES: Case[] = [
     { ...due, leader: { state: 'working', wakeInMs: null, expiresInMs: -4_000 } },
     'leader',
     null,
-    /silent for 4000 ms past its lease: the sweeper of any worker wakes it/,
+    /silent for 4000 ms past its lease: the sweeper of any worker that is not stopped or overloaded wakes it\.$/,
   ],
   ['due, never rung', { ...due, target: { dueInMs: null } }, 'leader', null, /has not been rung: the sweeper/],
   [

@@ -32,12 +32,19 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
 
 /** A monitor that lives asks within this. */
 const LATE_QUESTION_MS = 5_000;
+/**
+ * Later than this it is called overdue. Below the time after which the monitor stands still: a look
+ * that died put its questions off before it asked them.
+ */
+const OVERDUE_QUESTION_MS = 30_000;
 
 const askedAgain = ({ pollInMs, pollEndsInMs }: BatchPart): string => {
   if (pollInMs === null) return '';
   const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
   // A question that is late by more than a look takes is no promise: nobody asks.
-  if (isAsked && pollInMs < -LATE_QUESTION_MS) return `; its status was to be asked again ${span(-pollInMs)} ago`;
+  const wasDue = `; its status was to be asked again ${span(-pollInMs)} ago`;
+  if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not ask`;
+  if (isAsked && pollInMs < -LATE_QUESTION_MS) return wasDue;
   if (isAsked) return `; its status is asked again in ${span(pollInMs)}`;
   return `; nobody asks about it: it is parked if its completion is not told within ${span(pollEndsInMs)}`;
 };

@@ -22,7 +22,7 @@ export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
     return {
       waitsFor: 'leader',
       inMs: null,
-      text: `${what} could go, but leader "${leader.name}" has been silent for ${span(-leader.expiresInMs)} past its lease: the sweeper of any worker wakes it within seconds.`,
+      text: `${what} could go, but leader "${leader.name}" has been silent for ${span(-leader.expiresInMs)} past its lease: the sweeper of any worker that is not stopped or overloaded wakes it.`,
     };
   if (target.dueInMs === null)
     return {

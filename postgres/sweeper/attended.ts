@@ -1,0 +1,7 @@
+import { STANDING_MS } from '../../workflows/planning/liveness';
+
+/** Who is asked to move at all, and since when: shared by the statements of what stands still. */
+
+export const LATE = `clock() - ${STANDING_MS} * interval '1 ms'`;
+/** A worker without a sign of life for longer may be gone; ten heartbeats. */
+export const LIVE = `n.seen_at > clock() - interval '30 s' and not n.draining and n.started_at < ${LATE}`;

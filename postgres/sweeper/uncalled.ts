@@ -1,0 +1,37 @@
+import { LATE, LIVE } from './attended';
+
+/**
+ * Batches that are in the hands of a submission, and whose calls are not begun: it was never
+ * started, or its process is stopped, overloaded or hangs while it still gives signs of life. A
+ * submission calls what it has at once, or gives it back within its soft deadline of seconds.
+ */
+
+const SERVED = `exists (select from node n where ${LIVE} and h.name = any(n.handlers))`;
+
+/** Of lanes: since they were granted, or their rate let them start. */
+export const STANDING_GRANTS = `
+select h.name as handler, b.id as batch, m.queuer_id as owner, null::text as leader,
+  greatest(s.granted_at, b.retry_at) as since
+from submission s join batch b on b.id = s.batch_id
+  join handler h on h.id = s.handler_id
+  join lane_state m on m.lane_id = s.lane_id
+where s.status = 3 and b.state = 1 and b.dispatch is not null and b.attempt_until is null
+  and s.granted_at < ${LATE} and greatest(s.granted_at, b.retry_at) < ${LATE} and ${SERVED}`;
+
+/** Of leaders: since the submission was given out, or was given them. */
+export const STANDING_CARRIED = `
+select h.name as handler, b.id as batch, l.id as owner, l.name as leader,
+  greatest(d.started_at, b.created_at, b.retry_at) as since
+from dispatch d join leader l on l.id = d.leader_id join handler h on h.id = l.handler_id
+  join batch b on b.leader_id = d.leader_id and b.dispatch = d.no and b.state = 1
+where b.attempt_until is null and b.reference is null and not b.refused
+  and d.started_at < ${LATE} and greatest(d.started_at, b.created_at, b.retry_at) < ${LATE} and ${SERVED}`;
+
+const STANDING_CALLS = `${STANDING_GRANTS} union all ${STANDING_CARRIED}`;
+
+/** One row per handler and leader or queuer that gave them out: its oldest. */
+export const STANDING_SUBMISSIONS = `
+select distinct on (c.handler, c.leader, c.owner) c.handler, c.batch, c.owner, c.leader, c.since,
+  case when c.leader is null then (select q.holder from queuer q where q.id = c.owner)
+    else (select l.holder from leader l where l.id = c.owner) end as run
+from (${STANDING_CALLS}) c order by c.handler, c.leader, c.owner, c.since, c.batch`;
