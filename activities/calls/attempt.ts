@@ -9,13 +9,11 @@ import type { Fence } from '../../postgres/calls/mark';
 import { recoverAllowed } from '../../postgres/calls/backPressure';
 import { isRefusedValue, withRetries } from '../../postgres/errors';
 import { markResolving } from '../../postgres/lanes/settle';
-import { preparerOf } from './preparer';
 import { isPlainInLane, settlePlainInLane } from '../lanes/plain';
 import { lookAgainInLane } from '../lanes/settle';
 import { resolveInLane } from '../lanes/unknown';
 import { isPlainSuccess, settleCall } from './settle';
 import type { Call, Settled } from './call';
-import { callPaceOf } from './pace';
 import type { PartitionUse } from '../nodes/partitions';
 import { noticesOf } from '../callbacks/notices';
 import type { CallerDeps, Carried } from './carried';
@@ -41,7 +39,7 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
   // Before the mark, not after: a process may be stopped in between, and whoever takes over counts
   // on calls that end before their mark does.
   const markedAtMs = performance.now();
-  const { members, marked } = await preparerOf(deps.pool, deps.node).prepare(marks);
+  const { members, marked } = await deps.marks.prepare(marks);
   const byBatch = groupByBatch(members);
   return batches
     .filter((batch) => marked.has(batch.id))
@@ -75,12 +73,12 @@ export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boo
  * Waits until the handler's rates let the call of this batch start (G1); false: given up before.
  */
 export const mayStart = async (
-  { pool, handler }: Pick<CallerDeps, 'pool' | 'handler'>,
+  { paces, handler }: Pick<CallerDeps, 'paces' | 'handler'>,
   { targetId, n, weight, aheadMs }: CarriedBatch,
   givesUp: () => boolean,
 ): Promise<boolean> => {
   if (handler.rates.length === 0) return true;
-  const pace = callPaceOf(pool, handler);
+  const pace = paces.of(handler);
   return pace.turn(targetId, { calls: 1, items: n, weight }, pace.clock(aheadMs), givesUp);
 };
 

@@ -16,8 +16,6 @@ import type { ActivityDeps } from '../deps';
 import type { Handler } from '../../handlers/types';
 import type { PartitionUse } from '../nodes/partitions';
 import { SUBMITTER_LEASE_MS } from './nextGrants';
-import { granterOf } from './granter';
-import { prepareGranted } from './preparer';
 import { awaitBriefly } from '../grouping/ring';
 import { wakeQueuersOf } from './ring';
 import type { CallEnd } from '../calls/attempt';
@@ -91,7 +89,7 @@ export class LaneSubmission {
   private async carry(first: CarriedBatch): Promise<void> {
     const { no, epoch } = this.input;
     const isStopping = (): boolean => this.stopping;
-    const granter = granterOf(this.deps, this.input.queuerId);
+    const granter = this.deps.granters.of(this.input.queuerId);
     for (let batch: CarriedBatch | null = first; batch !== null;) {
       await this.carryOne(batch);
       batch = this.stopping ? null : await granter.next({ no, epoch, isStopping });
@@ -146,7 +144,6 @@ export class LaneSubmission {
 
   /** Null: it must not be sent (C29), or not by us. */
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | null> {
-    const { pool, node } = this.deps;
     const { timeoutMs } = callers.handler;
     const markedAtMs = performance.now();
     const fence = fenceOf(callers.use);
@@ -157,8 +154,8 @@ export class LaneSubmission {
       timeoutMs: timeoutMs + MARK_LATE_MS,
       ...(fence === null ? {} : { fence }),
     };
-    const members = await prepareGranted(pool, node, mark);
-    if (members === null) return null;
+    const { members, marked } = await this.deps.laneMarks.prepare([mark]);
+    if (!marked.has(batch.id)) return null;
     // Stopped since the claim was looked at: whoever took over counts on a call that ends before
     // the mark does.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;

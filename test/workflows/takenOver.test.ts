@@ -39,11 +39,10 @@ test('A14: only the submission that carries a batch may call it, with all of its
     orders,
   );
   expect((await readDispatch(next.pool, 1, next.input.no)).map(({ id }) => id)).toEqual([second!.id]);
-  const shared = { pool: one.pool, node: one.node };
   const [, mine, theirs] = await Promise.all([
     prepare(one, [first!]),
-    prepare({ ...old, ...shared }, [second!]),
-    prepare({ ...next, ...shared }, [second!]),
+    prepare(old, [second!]),
+    prepare(next, [second!]),
   ]);
   expect(mine).toEqual([]);
   expect(theirs.map(({ batch, members }) => [batch.id, members.map(({ id }) => id)])).toEqual([
