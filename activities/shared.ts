@@ -3,6 +3,7 @@ import type { Fence, Mark } from '../postgres/calls/mark';
 import type { GrantedMark } from '../postgres/lanes/submitter';
 import type { Handler } from '../handlers/types';
 import type { CompletionRinger } from './accepted/rings';
+import type { Standing } from './calls/call';
 
 /**
  * What all work of one process shares, so that it goes together: built once (`createShared`) and
@@ -12,10 +13,17 @@ export interface Shared {
   paces: Paces;
   /** Of batches that a leader formed. */
   marks: Marker<Mark>;
-  /** Of batches in lanes: the mark comes last (C29). */
+  /** Of batches in lanes: the mark comes last. */
   laneMarks: Marker<GrantedMark>;
   granters: Granters;
+  standings: Standings;
   completionRings: CompletionRinger;
+}
+
+/** The ways in which a batch may stand; what is written through one shares statements. */
+export interface Standings {
+  queue: Standing;
+  lane: Standing;
 }
 
 /** What one call takes of a rate, by its unit. */
@@ -25,7 +33,7 @@ export interface CallCost {
   weight: number;
 }
 
-/** The rates of a handler as one process keeps them (G1). */
+/** The rates of a handler as one process keeps them. */
 export interface Pace {
   /**
    * The database's clock, by how much it was ahead of `performance.now()` when it was read: what

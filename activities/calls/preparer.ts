@@ -4,7 +4,7 @@ import { markAttempts, markFenced } from '../../postgres/calls/mark';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';
 import type { Marker, Planned, Prepared } from '../shared';
-import { Gatherer } from './groupCommit';
+import { Gatherer } from '../sharing/groupCommit';
 
 /** The statements that mark calls of one kind right before they are made. */
 export interface Marking<M> {

@@ -18,10 +18,10 @@ import type { PartitionUse } from '../nodes/partitions';
 import { SUBMITTER_LEASE_MS } from './nextGrants';
 import { awaitBriefly } from '../grouping/ring';
 import { wakeQueuersOf } from './ring';
-import type { CallEnd } from '../calls/attempt';
+import type { CallEnd } from '../calls/door';
 import type { CallerDeps } from '../calls/carried';
-import { concludeEarlier, fenceOf, makeCall, mayStart, settleOutcome } from '../calls/attempt';
-import { successWriterOf } from '../calls/successWriter';
+import { concludeEarlier, fenceOf, makeCall, mayStart } from '../calls/attempt';
+import { settle } from '../calls/settle';
 import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
@@ -126,13 +126,13 @@ export class LaneSubmission {
       handler,
       input: this.input,
       signal: this.signal,
-      successes: successWriterOf(this.deps.pool),
+      standing: this.deps.standings.lane,
       use,
     };
     if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
     if (this.stopping) return;
     const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
-    if (ended !== null) await this.settle(callers, ended);
+    if (ended !== null) await this.settle(ended);
   }
 
   /** Its handler's rate lets it start then (G1); granted ahead, within a second. */
@@ -163,9 +163,9 @@ export class LaneSubmission {
     return makeCall(callers, { batch, members, attempt: batch.attempt + 1, markedAtMs, fence });
   }
 
-  private async settle(callers: CallerDeps, { call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
+  private async settle({ call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
     const { batch } = call;
-    const settled = await settleOutcome(callers, call, outcome);
+    const settled = await settle(call, outcome);
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },

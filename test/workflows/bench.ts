@@ -8,7 +8,6 @@ import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
 import { claimBatches } from '../../activities/grouping/claim';
 import type { Handler } from '../../handlers';
-import { SuccessWriter } from '../../activities/calls/successWriter';
 import type { CallerDeps } from '../../activities/calls/carried';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
@@ -98,7 +97,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
         slots: answer.dispatch!.slots,
       },
       signal: new AbortController().signal,
-      successes: new SuccessWriter(database.pool),
+      standing: shared.standings.queue,
     }),
     stop: async () => {
       await client.close();

@@ -13,7 +13,7 @@ import { Heartbeat } from '../../../activities/nodes/heartbeat';
 import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../handlers';
 import { ring, wake } from '../../../activities/grouping/ring';
-import { submitBatches } from '../../../activities/calls/dispatch';
+import { submitBatches } from '../../../activities/submit';
 import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import { isRetryable } from '../../../postgres/errors';
