@@ -85,6 +85,12 @@ const rulesOfLayers = [
     { path: '^(client|workers)/' },
   ),
   forbid(
+    'calls-below-lanes',
+    'What goes through a call does not know lanes: what differs there is behind `Standing`.',
+    { path: '^(activities|postgres|workflows/planning)/calls/' },
+    { path: '^(activities|postgres|workflows/planning)/lanes/' },
+  ),
+  forbid(
     'client-below-workers',
     'Only client/cli starts workers.',
     { path: '^client/', pathNot: '^client/cli/' },

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pool } from '../postgres/pool';
-import type { CompletionRinger } from './accepted/rings';
 import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
 import type { Handler } from '../handlers/types';
@@ -9,11 +8,12 @@ import type { WorkflowTask } from '../workflows/definitions';
 import type { Heartbeat } from './nodes/heartbeat';
 import type { NodeSettings } from './nodes/settings';
 import type { Partitions } from './nodes/partitions';
+import type { Shared } from './shared';
 
 /**
  * What activities close over (style.md 12): tests pass the same with their own pool and handlers.
  */
-export interface ActivityDeps {
+export interface ActivityDeps extends Shared {
   pool: Pool;
   temporal: Client;
   handlers: ReadonlyMap<string, Handler>;
@@ -34,7 +34,6 @@ export interface ActivityDeps {
   /** Those that this process holds. */
   partitions: Partitions;
   meters: ExecutionMeters;
-  completionRings: CompletionRinger;
   acceptTasks: AcceptTasks;
   /**
    * Where the downstream may tell what became of a batch (H7). A secret: whoever has it may

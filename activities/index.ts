@@ -14,7 +14,7 @@ import { pollAccepted } from './accepted/poll';
 import { refuseUnreadable } from './refuseUnreadable';
 import { wake } from './grouping/ring';
 import { rollCall } from './executions/rollCall';
-import { submitBatches } from './calls/dispatch';
+import { submitBatches } from './submit';
 import { grantLanes } from './lanes/grant';
 import { workOrderBatch } from './executions/workOrder';
 import type {

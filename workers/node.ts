@@ -4,7 +4,7 @@ import os from 'node:os';
 import { Client } from '@temporalio/client';
 import { createActivities } from '../activities';
 import type { ActivityDeps } from '../activities/deps';
-import { SharedCompletionRings } from '../activities/accepted/completionRings';
+import { createShared } from '../activities/createShared';
 import { ExecutionMeters } from '../activities/executions/meters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../activities/executions/settings';
 import { servedFunctions } from '../activities/executions/executors';
@@ -63,13 +63,12 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
   const nodes = { ...DEFAULT_NODE_SETTINGS, ...options.nodes };
   const balancing = new Balancing(() => deps);
   const kept = nodes.name === null ? null : { name: nodes.name, forMs: nodes.restartGraceMs };
+  const served = new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)]));
+  const base = { pool, temporal, handlers: served, node: id, prefix, log };
   const deps: ActivityDeps = {
-    pool,
-    temporal,
-    handlers: new Map(handlers.map((handler) => [handler.name, withThrownLog(handler, thrown)])),
-    node: id,
+    ...base,
+    ...createShared(base),
     installation,
-    prefix,
     leaseMs,
     softDeadlineMs: options.softDeadlineMs ?? DEFAULT_SOFT_DEADLINE_MS,
     callbacks: options.callbacks,
@@ -81,10 +80,8 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.tell(), log }),
     meters: new ExecutionMeters(),
-    completionRings: new SharedCompletionRings({ pool, temporal, prefix, log }),
     acceptTasks: createAcceptTasks({ pool, temporal, prefix, leaseMs, log }),
     draining: draining.signal,
-    log,
   };
   await registerSearchAttributes(connection, namespace, log);
   const hasPartitions = handlers.some(({ affinity }) => affinity !== null);

@@ -16,9 +16,9 @@ import type { RingDeps } from '../grouping/ring';
 import type { CompletionRings } from './rings';
 import { ringLanes } from '../lanes/ring';
 import type { Call, Settled } from '../calls/call';
-import { settleOutcome } from '../calls/attempt';
+import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
-import { SuccessWriter } from '../calls/successWriter';
+import { createStandings, standingOf } from '../standings';
 
 /** What came of a completion. Only `completed` changed anything (a repeat of one nothing more). */
 export type CompletionEnd =
@@ -74,7 +74,7 @@ export const completeAccepted = async (
   if (!batch.open) return repeatOrRefusal(batch, await digestFor(batch, reader));
   const attempt = await takeCompletion(pool, batch.id, batch.attempt, LEASE_MS);
   if (attempt === null) return later('somebody else is concluding this batch right now');
-  return settle(pool, handler, { ...batch, attempt }, told, reader);
+  return conclude(pool, handler, { ...batch, attempt }, told, reader);
 };
 
 const find = async (pool: ActivityDeps['pool'], handler: string, told: Completion): Promise<ToldBatch[]> => {
@@ -86,11 +86,11 @@ const find = async (pool: ActivityDeps['pool'], handler: string, told: Completio
 /** After `completed`: whoever waited for it goes on. */
 export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
   if (rings === null) return;
-  if (rings.inLane) await ringLanes(deps, rings.lanes);
+  await ringLanes(deps, rings.lanes);
   await freeTargets(deps, rings.handler, [rings.targetId], rings.notices);
 };
 
-const settle = async (
+const conclude = async (
   pool: ActivityDeps['pool'],
   handler: Handler,
   batch: ToldBatch,
@@ -99,7 +99,8 @@ const settle = async (
 ): Promise<CompletionEnd> => {
   const { attempt } = batch;
   const members = await readMemberIds(pool, batch.id);
-  const call = toCall({ pool, handler }, { batch, members, attempt });
+  const standing = standingOf(createStandings(pool), batch);
+  const call = toCall({ handler, standing }, { batch, members, attempt });
   const putOff = (inMs: number): Promise<void> => putOffPolls(pool, [{ id: batch.id, attempt, error: null }], inMs);
   const renewal = setInterval(() => void putOff(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
   const outcome = await readOutcome(call, told, reader)
@@ -119,7 +120,7 @@ const settle = async (
     return repeatOrRefusal(batch, digest);
   }
   call.completion = { digest, results: countsOf(outcome, members.length) };
-  const settled = await settleOutcome({ pool, handler, successes: new SuccessWriter(pool) }, call, outcome);
+  const settled = await settle(call, outcome);
   return concluded(pool, handler, call, settled, outcome);
 };
 
@@ -158,7 +159,6 @@ const concluded = async (
       handler: handler.name,
       targetId: batch.targetId,
       lanes: settled.lanes,
-      inLane: batch.inLane,
       notices: settled.notices,
     },
   };

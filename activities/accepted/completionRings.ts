@@ -37,9 +37,9 @@ class HandlerRings implements SharedRings {
   addBehind(rings: CompletionRings | null): void {
     if (rings === null) return;
     this.notices ||= rings.notices;
-    const rung = [rings.inLane ? this.lanes.add(rings.lanes) : null, this.targets.add([rings.targetId])];
+    const rung = [this.lanes.add(rings.lanes), this.targets.add([rings.targetId])];
     for (const one of rung)
-      one?.catch((err: Error) => this.deps.log.warn({ err }, 'a ring failed; the sweeper will repeat it'));
+      one.catch((err: Error) => this.deps.log.warn({ err }, 'a ring failed; the sweeper will repeat it'));
   }
 
   async idle(): Promise<void> {

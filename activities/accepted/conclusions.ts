@@ -10,11 +10,10 @@ import { freeTargets } from '../grouping/freeTargets';
 import { ringLanes } from '../lanes/ring';
 import { lookUpAccepted } from './lookUp';
 import type { AskAgain } from './lookUp';
-import { settleOutcome } from '../calls/attempt';
+import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
-import type { CallEnd } from '../calls/attempt';
-import type { CallerDeps } from '../calls/carried';
-import { SuccessWriter } from '../calls/successWriter';
+import type { CallEnd } from '../calls/door';
+import { standingOf } from '../standings';
 import type { Call } from '../calls/call';
 
 /** `deadlinesPassed`: before this one, of a batch in a lane; null: in none. */
@@ -79,15 +78,12 @@ export class Conclusions {
   private notices = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
-  private readonly callers: Pick<CallerDeps, 'pool' | 'handler' | 'successes'>;
 
   constructor(
     private readonly deps: ActivityDeps,
     private readonly handler: Handler,
     private readonly signal: AbortSignal,
-  ) {
-    this.callers = { pool: deps.pool, handler, successes: new SuccessWriter(deps.pool) };
-  }
+  ) {}
 
   hasRoom(): boolean {
     return this.inHand.size < MOST;
@@ -211,14 +207,15 @@ export class Conclusions {
 
   /** Null: completed from outside, or another monitor has it. */
   private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
-    const { pool } = this.deps;
+    const { pool, standings } = this.deps;
     const known = this.taken.get(batch.id);
     this.taken.delete(batch.id);
     const attempt = known ?? (await takeReading(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
     const members = await readMemberIds(pool, batch.id);
-    return toCall({ pool, handler: this.handler }, { batch: { ...batch, attempt }, members, attempt });
+    const callers = { handler: this.handler, standing: standingOf(standings, batch) };
+    return toCall(callers, { batch: { ...batch, attempt }, members, attempt });
   }
 
   private async read(
@@ -245,7 +242,7 @@ export class Conclusions {
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
     const { batch } = call;
-    const settled = await settleOutcome(this.callers, call, outcome);
+    const settled = await settle(call, outcome);
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },
@@ -258,8 +255,8 @@ export class Conclusions {
     // Refused in a first split: its other half decides. Nothing more to ask.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
     // Beside the next one's results: a ring may wait for the Temporal server.
-    if (batch.inLane) void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
-    else this.freed.add(batch.targetId);
+    void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
+    if (call.standing.rules.holdsTarget) this.freed.add(batch.targetId);
   }
 
   private postpone(batch: AcceptedBatch, attempt: number, inMs: number, error: string | null): Promise<void> {

@@ -3,7 +3,7 @@ import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';
 import { idempotencyKey, toBatch } from '../calls/request';
-import type { CallEnd } from '../calls/attempt';
+import type { CallEnd } from '../calls/door';
 
 /** The downstream may still come to an end with it: ask again. */
 export interface AskAgain {

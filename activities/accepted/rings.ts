@@ -3,7 +3,6 @@ export interface CompletionRings {
   handler: string;
   targetId: number;
   lanes: number[];
-  inLane: boolean;
   notices: boolean;
 }
 

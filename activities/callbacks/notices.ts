@@ -3,6 +3,16 @@ import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 import type { Notice } from '../../postgres/calls/records';
 import type { Call } from '../calls/call';
 
+/** What is told where every member succeeded. */
+export const successNotices = (call: Call): Notice[] =>
+  noticesOf(
+    call,
+    call.members.map((_, index) => index),
+    [],
+    'succeeded',
+    null,
+  );
+
 /**
  * One message a batch and initiator (A17), about those of its members that came to an end in this
  * call.

@@ -1,14 +1,18 @@
 import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
 import type { Fence } from '../../postgres/calls/mark';
 import type { CompletionNote } from '../../postgres/accepted/completion';
-import type { Settlement } from '../../workflows/planning/calls/plans';
+import type { Client, Pool } from '../../postgres/pool';
+import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import type { Handler } from '../../handlers/types';
+import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
 import type { ResultPages } from './resultPages';
 
 /** A call that was made, or concluded, and what it needs to be written. */
 export interface Call {
   batch: CarriedBatch;
   handler: Handler;
+  /** Where its batch stands: chosen when the call is made. */
+  standing: Standing;
   members: readonly MemberTask[];
   attempt: number;
   /** The partition under which it is made, and its epoch; null: in none. */
@@ -20,12 +24,51 @@ export interface Call {
   completion?: CompletionNote;
   /** Where its handler threw, if it did; of a call of unknown outcome. */
   stack?: string | null;
-  /**
-   * In a lane: nobody but an operator may decide its unknown outcome, with this reason (C28, C9).
-   */
+  /** In a lane: only an operator may decide its unknown outcome, with this reason (C9). */
   park?: string;
   /** In a lane: it passed its deadline once more while it was pending (C9). */
   overdue?: boolean;
+}
+
+/**
+ * Where a batch stands, in its target's queue or in a lane, and so what a settlement means beyond
+ * the batch itself. All that differs between the two is here.
+ */
+export interface Standing extends Doors, Steps {
+  readonly pool: Pool;
+  readonly rules: StandingRules;
+  /** Reads what `doorOf` needs to know of a call of unknown outcome. */
+  recall(call: Call): Promise<LookUps>;
+  /** The call ended without an outcome and is about to be looked up. */
+  lookingUp(batch: CarriedBatch): Promise<void>;
+}
+
+/** The ways by which an outcome is written; `settle` takes the one that `doorOf` names. */
+export interface Doors {
+  share(call: Call, outcome: PlainOutcome): Promise<Settled>;
+  lookAgain(call: Call, look: LookAgain): Promise<Settled>;
+  conclude(call: Call, door: Conclude): Promise<Settled>;
+}
+
+/** What a standing adds to the transaction of `conclude`. */
+interface Steps {
+  /** Locks the half that decides with this one; before the batch. */
+  lockHalf(client: Client, batch: CarriedBatch): Promise<Half | null>;
+  /** Members that are tried again leave the batch, each or as a part. */
+  retry(client: Client, call: Call, back: readonly MemberEnd[]): Promise<Part[]>;
+  /** After the batch is written. Returns lanes to be rung. */
+  after(client: Client, call: Call, decision: Decision, parts: readonly Part[]): Promise<number[]>;
+  /** Decides the refused half by what became of this one. */
+  concludeHalf(client: Client, call: Call, half: Half, mine: Decision): Promise<{ notices: boolean; lanes: number[] }>;
+}
+
+/** The decisions of a standing: pure. */
+export interface StandingRules {
+  /** Its target's queue waits for the end of the batch: its weight, its slot. */
+  holdsTarget: boolean;
+  doorOf(call: Call, outcome: CallOutcome, known: LookUps): Door;
+  siblingOf(batch: CarriedBatch, half: Half | null): SettlementContext['sibling'];
+  adjust(settlement: Settlement, call: Call, outcome: CallOutcome): Decision;
 }
 
 /** What the submission has to do after a settlement was written. */

@@ -5,8 +5,7 @@ import type { CarriedBatch, MemberTask } from '../../postgres/calls/batch';
 import type { Fence } from '../../postgres/calls/mark';
 import type { ActivityDeps } from '../deps';
 import type { PartitionUse } from '../nodes/partitions';
-import type { Call, Settled } from './call';
-import type { SuccessWriter } from './successWriter';
+import type { Call, Settled, Standing } from './call';
 
 /** One batch in the hands of a submission. */
 export interface Carried {
@@ -23,7 +22,7 @@ export interface CallerDeps extends ActivityDeps {
   handler: Handler;
   input: DispatchInput;
   signal: AbortSignal;
-  successes: SuccessWriter;
+  standing: Standing;
   /** What the submission, or this batch's lane, is served under; null: any node may. */
   use: PartitionUse | null;
 }

@@ -12,8 +12,9 @@ import { Allowance } from './allowance';
 import { TURNS_PER_EPOCH } from '../grouping/reserve';
 import { awaitBriefly, ring, wake } from '../grouping/ring';
 import { Schedule } from './schedule';
-import { concludeEarlier, isStale, makeCall, mayStart, prepare, settleOutcome } from './attempt';
-import type { CallEnd } from './attempt';
+import { concludeEarlier, isStale, makeCall, mayStart, prepare } from './attempt';
+import { settle } from './settle';
+import type { CallEnd } from './door';
 import type { Call } from './call';
 import type { CallerDeps, Carried } from './carried';
 import { assertOwn, carriedAgain } from './carried';
@@ -159,7 +160,7 @@ export class DispatchRun {
   }
 
   private async settle(call: Call, outcome: CallEnd): Promise<void> {
-    const settled = await settleOutcome(this.deps, call, outcome);
+    const settled = await settle(call, outcome);
     this.batches++;
     this.tasks += call.members.length;
     this.notices ||= settled.notices;

@@ -1,15 +1,14 @@
 import { FLUSH_REASONS, BATCH_STATES, TASK_STATES } from '../../workflows/planning/states';
-import type { MemberEnd, Settlement } from '../../workflows/planning/calls/plans';
+import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import type { MemberTask } from '../../postgres/calls/batch';
 import type { Client } from '../../postgres/pool';
 import { insertNotices } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
-import type { Part } from '../lanes/settle';
-import { insertRetry } from '../lanes/settle';
 import { noticesOf } from '../callbacks/notices';
 import type { Call } from './call';
+import type { Decision, Part } from './door';
 
-const OUTCOME_CHUNK = 1_000;
+export const OUTCOME_CHUNK = 1_000;
 
 /**
  * Writes the ends of a batch's members, each of its own or the one they share, and of the batch.
@@ -18,7 +17,7 @@ const OUTCOME_CHUNK = 1_000;
 export const finish = async (
   client: Client,
   call: Call,
-  settlement: Extract<Settlement, { kind: 'finish' }>,
+  settlement: Extract<Decision, { kind: 'finish' }>,
   parts: Part[],
 ): Promise<boolean> => {
   const { batch, members } = call;
@@ -38,15 +37,7 @@ export const finish = async (
         error: end.error,
       })),
     );
-  if (batch.inLane && back.length > 0) parts.push(await insertRetry(client, call, back));
-  else
-    for (let i = 0; i < back.length; i += OUTCOME_CHUNK)
-      await settle.delayMembers(
-        client,
-        back
-          .slice(i, i + OUTCOME_CHUNK)
-          .map((end) => ({ seq: seqOf(end), attempts: attemptsOf(end), in_ms: end.to === 'retry' ? end.inMs : 0 })),
-      );
+  if (back.length > 0) parts.push(...(await call.standing.retry(client, call, back)));
   const parked = (end: MemberEnd): boolean =>
     end.to === 'unknown' && (settlement.unknown === 'park' || end.parked === true);
   const children: [MemberEnd[], number][] = [
@@ -68,7 +59,7 @@ export const finish = async (
         inMs,
       };
       const batchId = await settle.insertChild(client, batch.id, child);
-      parts.push({ batchId, status: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
+      parts.push({ batchId, as: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
     }
   // Keys of members that share the batch's end; the others' went with their outcome, stay (retry),
   // or stay with the child.

@@ -1,4 +1,3 @@
-import type { Settlement } from '../../workflows/planning/calls/plans';
 import { BATCH_STATES, FLUSH_REASONS, TASK_STATES } from '../../workflows/planning/states';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { readMembers } from '../../postgres/calls/batch';
@@ -8,6 +7,7 @@ import { insertNotices } from '../../postgres/calls/records';
 import * as settle from '../../postgres/calls/settle';
 import { noticesOf } from '../callbacks/notices';
 import type { Call } from './call';
+import type { Decision, Half } from './door';
 
 /** The bisect's halves (H4, G3). Each is a batch of its own; their parent is over. */
 export const insertHalves = async (
@@ -35,12 +35,7 @@ export const insertHalves = async (
  * (H4). Runs in the other one's settlement, under their parent's lock. True: somebody is to be
  * told.
  */
-export const concludeSibling = async (
-  client: Client,
-  call: Call,
-  sibling: { id: number; attempt: number },
-  mine: Settlement,
-): Promise<boolean> => {
+export const concludeSibling = async (client: Client, call: Call, sibling: Half, mine: Decision): Promise<boolean> => {
   if (mine.kind === 'halt') {
     await settle.dissolveBatch(client, sibling.id, false, mine.reason);
     return false;

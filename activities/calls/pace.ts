@@ -1,13 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from '../../postgres/pool';
 import type { Handler } from '../../handlers';
-
-/** What one call takes of a rate, by its unit. */
-export interface CallCost {
-  calls: 1;
-  items: number;
-  weight: number;
-}
+import type { CallCost, Pace, Paces } from '../shared';
 
 /** How soon one that gives up is heard. */
 const SLICE_MS = 50;
@@ -19,26 +12,18 @@ const SLICE_MS = 50;
  * Strict within a process; over several, calls come closer by what the earlier one is late. Memory:
  * `limit` starts a rate.
  */
-export class CallPace {
+export class CallPace implements Pace {
   private readonly windows = new Map<string, Window>();
 
   private aheadMs = -Infinity;
 
   constructor(private readonly rates: Handler['rates']) {}
 
-  /**
-   * The database's clock, by how much it was ahead of `performance.now()` when it was read: what
-   * the reading took makes it less, never more.
-   */
   clock(aheadMs: number): () => number {
     this.aheadMs = Math.max(this.aheadMs, aheadMs);
     return () => performance.now() + this.aheadMs;
   }
 
-  /**
-   * Resolves with true right when the call may start, and counts it; with false, uncounted, once
-   * `givesUp`. `clock`: the database's time in ms, as the plan's.
-   */
   async turn(targetId: number, cost: CallCost, clock: () => number, givesUp: () => boolean): Promise<boolean> {
     if (this.windows.size > MOST_WINDOWS) this.forget(clock());
     const windows = this.rates.map((rate, at) => ({ cost: cost[rate.unit], window: this.windowOf(at, targetId) }));
@@ -111,13 +96,13 @@ class Window {
   }
 }
 
-const paces = new WeakMap<Pool, Map<string, CallPace>>();
+/** The paces of one process, by handler. */
+export class CallPaces implements Paces {
+  private readonly byHandler = new Map<string, CallPace>();
 
-/** One for all calls of a handler in this process. */
-export const callPaceOf = (pool: Pool, handler: Handler): CallPace => {
-  const byHandler = paces.get(pool) ?? new Map<string, CallPace>();
-  paces.set(pool, byHandler);
-  let pace = byHandler.get(handler.name);
-  if (pace === undefined) byHandler.set(handler.name, (pace = new CallPace(handler.rates)));
-  return pace;
-};
+  of({ name, rates }: Pick<Handler, 'name' | 'rates'>): CallPace {
+    const pace = this.byHandler.get(name) ?? new CallPace(rates);
+    this.byHandler.set(name, pace);
+    return pace;
+  }
+}

@@ -1,22 +1,24 @@
-import type { MemberTask } from '../../postgres/calls/batch';
 import type { Fence, Mark } from '../../postgres/calls/mark';
 import { readMembers } from '../../postgres/calls/batch';
 import { markAttempts, markFenced } from '../../postgres/calls/mark';
 import { withRetries } from '../../postgres/errors';
 import type { Pool } from '../../postgres/pool';
-import { Gatherer } from './groupCommit';
+import type { Marker, Planned, Prepared } from '../shared';
+import { Gatherer } from '../sharing/groupCommit';
 
-export interface Prepared {
-  /** In batch and member order. */
-  members: MemberTask[];
-  marked: Set<number>;
+/** The statements that mark calls of one kind right before they are made. */
+export interface Marking<M> {
+  mark(pool: Pool, marks: readonly M[], node: string): Promise<Set<number>>;
+  /** Marks under the lease of a partition. */
+  markFenced(pool: Pool, marks: readonly (M & { fence: Fence })[], node: string): Promise<Set<number>>;
+  /** The mark waits until the members are read. */
+  comesLast: boolean;
 }
 
-/** `fence`: of a handler with affinity. */
-export type PlannedMark = Mark & { fence?: Fence };
+export const QUEUE_MARKING: Marking<Mark> = { mark: markAttempts, markFenced, comesLast: false };
 
-interface Waiting {
-  marks: readonly PlannedMark[];
+interface Waiting<M> {
+  marks: readonly Planned<M>[];
   resolve: (prepared: Prepared) => void;
   reject: (error: unknown) => void;
 }
@@ -29,38 +31,39 @@ const MOST_BATCHES = 64;
  * submissions of a process: while some are on their way the next ones gather and share the
  * following two. A lone batch waits for nobody.
  */
-class Preparer {
-  private readonly gatherer = new Gatherer<Waiting>(MOST_BATCHES, idsOf, async (group) => {
-    await this.run(group).catch((error: unknown) => {
-      for (const one of group) one.reject(error);
-    });
-  });
+export class Preparer<M extends { id: number }> implements Marker<M> {
+  private readonly gatherer = new Gatherer<Waiting<M>>(
+    MOST_BATCHES,
+    ({ marks }) => marks.map(({ id }) => id),
+    async (group) => {
+      await this.run(group).catch((error: unknown) => {
+        for (const one of group) one.reject(error);
+      });
+    },
+  );
 
   constructor(
     private readonly pool: Pool,
     private readonly node: string,
+    private readonly marking: Marking<M>,
   ) {}
 
-  prepare(marks: readonly PlannedMark[]): Promise<Prepared> {
+  prepare(marks: readonly Planned<M>[]): Promise<Prepared> {
     return new Promise((resolve, reject) => this.gatherer.add({ marks, resolve, reject }));
   }
 
-  private async run(group: readonly Waiting[]): Promise<void> {
+  private async run(group: readonly Waiting<M>[]): Promise<void> {
     const marks = group.flatMap((one) => one.marks);
+    const ids = marks.map(({ id }) => id);
+    const reading = withRetries(() => readMembers(this.pool, ids));
+    if (this.marking.comesLast) await reading;
+    const markedAtMs = performance.now();
     // Not repeated on a failure: a mark whose commit was lost on the way is an attempt without an
     // end, and is concluded as such.
-    const [members, marked] = await Promise.all([
-      withRetries(() =>
-        readMembers(
-          this.pool,
-          marks.map((mark) => mark.id),
-        ),
-      ),
-      markAll(this.pool, marks, this.node),
-    ]);
+    const [members, marked] = await Promise.all([reading, this.markAll(marks)]);
     const ownerOf = new Map<number, Prepared>();
     const answers = group.map((one): Prepared => {
-      const answer: Prepared = { members: [], marked: new Set() };
+      const answer: Prepared = { members: [], marked: new Set(), markedAtMs };
       for (const { id } of one.marks) {
         ownerOf.set(id, answer);
         if (marked.has(id)) answer.marked.add(id);
@@ -70,27 +73,15 @@ class Preparer {
     for (const member of members) ownerOf.get(member.batchId)!.members.push(member);
     group.forEach((one, i) => one.resolve(answers[i]!));
   }
+
+  /** Those of partitions in a statement of their own: the others pay nothing for them. */
+  private async markAll(marks: readonly Planned<M>[]): Promise<Set<number>> {
+    const isFenced = (mark: Planned<M>): mark is M & { fence: Fence } => mark.fence !== undefined;
+    const fenced = marks.filter(isFenced);
+    if (fenced.length === 0) return this.marking.mark(this.pool, marks, this.node);
+    const marked = await this.marking.markFenced(this.pool, fenced, this.node);
+    const plain = marks.filter((mark) => !isFenced(mark));
+    if (plain.length === 0) return marked;
+    return new Set([...marked, ...(await this.marking.mark(this.pool, plain, this.node))]);
+  }
 }
-
-/** Those of partitions in a statement of their own: the others pay nothing for them. */
-const markAll = async (pool: Pool, marks: readonly PlannedMark[], node: string): Promise<Set<number>> => {
-  const isFenced = (mark: PlannedMark): mark is Mark & { fence: Fence } => mark.fence !== undefined;
-  const fenced = marks.filter(isFenced);
-  if (fenced.length === 0) return markAttempts(pool, marks, node);
-  const marked = await markFenced(pool, fenced, node);
-  const plain = marks.filter((mark) => !isFenced(mark));
-  return plain.length === 0 ? marked : new Set([...marked, ...(await markAttempts(pool, plain, node))]);
-};
-
-const idsOf = ({ marks }: Waiting): number[] => marks.map(({ id }) => id);
-
-const preparers = new WeakMap<Pool, Map<string, Preparer>>();
-
-/** One of each process and node name. */
-export const preparerOf = (pool: Pool, node: string): { prepare(marks: readonly PlannedMark[]): Promise<Prepared> } => {
-  let ofPool = preparers.get(pool);
-  if (ofPool === undefined) preparers.set(pool, (ofPool = new Map<string, Preparer>()));
-  let preparer = ofPool.get(node);
-  if (preparer === undefined) ofPool.set(node, (preparer = new Preparer(pool, node)));
-  return preparer;
-};

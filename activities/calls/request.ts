@@ -10,24 +10,25 @@ import type { CallerDeps, Carried } from './carried';
 /** What a handler is given to make a call: the batch, and what comes with it. */
 
 export const toCall = (
-  deps: Pick<CallerDeps, 'handler' | 'pool'>,
+  deps: Pick<CallerDeps, 'handler' | 'standing'>,
   carried: Omit<Carried, 'markedAtMs' | 'fence'> & { fence?: Fence | null },
 ): Call => {
   const call: Call = {
     batch: carried.batch,
     handler: deps.handler,
+    standing: deps.standing,
     members: carried.members,
     attempt: carried.attempt,
     fence: carried.fence ?? null,
     pages: undefined as never,
     absent: false,
   };
-  call.pages = newPages(deps, call);
+  call.pages = newPages(call);
   return call;
 };
 
-export const newPages = (deps: Pick<CallerDeps, 'pool'>, call: Call): ResultPages =>
-  new ResultPages(call.batch.id, call.attempt, (page) => insertResultPage(deps.pool, page));
+export const newPages = ({ batch, attempt, standing }: Call): ResultPages =>
+  new ResultPages(batch.id, attempt, (page) => insertResultPage(standing.pool, page));
 
 export const toBatch = (handler: Handler, call: Call): Batch => ({
   id: String(call.batch.id),

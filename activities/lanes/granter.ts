@@ -1,8 +1,8 @@
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import { Gather } from '../../postgres/sharing/coalesce';
 import { lookForReady } from '../../postgres/lanes/grant';
-import type { Pool } from '../../postgres/pool';
 import type { ActivityDeps } from '../deps';
+import type { FreeSlot, Granter, Granters } from '../shared';
 import type { Ask } from './nextGrants';
 import { grantNext } from './nextGrants';
 import { wakeQueuersOf } from './ring';
@@ -14,13 +14,10 @@ import { wakeQueuersOf } from './ring';
 const LOOK_EVERY_MS = 20;
 const LINGER_MS = 250;
 
-type GranterDeps = Pick<ActivityDeps, 'pool' | 'handlers' | 'temporal' | 'prefix' | 'log' | 'node'>;
+export type GranterDeps = Pick<ActivityDeps, 'pool' | 'handlers' | 'temporal' | 'prefix' | 'log' | 'node'>;
 
-interface Waiting {
-  no: number;
-  epoch: number;
+interface Waiting extends FreeSlot {
   since: number;
-  isStopping: () => boolean;
   resolve: (batch: CarriedBatch | null) => void;
   reject: (error: unknown) => void;
 }
@@ -30,7 +27,7 @@ interface Waiting {
  * come free while a grant is under way share the next one. A slot for which there is nothing waits
  * a little while batches are on their way: the next one of a serial lane may be ready in a moment.
  */
-export class LaneGranter {
+class LaneGranter implements Granter {
   private waiting: Waiting[] = [];
   private readonly wakes = new Gather<number>((queuerIds) => wakeQueuersOf(this.deps, queuerIds));
   private asked = false;
@@ -42,10 +39,9 @@ export class LaneGranter {
     private readonly queuerId: number,
   ) {}
 
-  /** The next batch for one free slot; null: there is none, or its submitter must end. */
-  next(submitter: { no: number; epoch: number; isStopping: () => boolean }): Promise<CarriedBatch | null> {
+  next(slot: FreeSlot): Promise<CarriedBatch | null> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ ...submitter, since: performance.now(), resolve, reject });
+      this.waiting.push({ ...slot, since: performance.now(), resolve, reject });
       this.asked = true;
       void this.work();
     });
@@ -126,14 +122,15 @@ const asksOf = (group: readonly Waiting[]): Ask[] => {
   return [...asks.values()];
 };
 
-const granters = new WeakMap<Pool, Map<string, LaneGranter>>();
+/** The granters of one process, by queuer. */
+export class LaneGranters implements Granters {
+  private readonly byQueuer = new Map<number, LaneGranter>();
 
-/** One of each process and queuer. */
-export const granterOf = (deps: GranterDeps, queuerId: number): LaneGranter => {
-  let ofPool = granters.get(deps.pool);
-  if (ofPool === undefined) granters.set(deps.pool, (ofPool = new Map<string, LaneGranter>()));
-  const key = `${deps.node} ${queuerId}`;
-  let granter = ofPool.get(key);
-  if (granter === undefined) ofPool.set(key, (granter = new LaneGranter(deps, queuerId)));
-  return granter;
-};
+  constructor(private readonly deps: GranterDeps) {}
+
+  of(queuerId: number): LaneGranter {
+    const granter = this.byQueuer.get(queuerId) ?? new LaneGranter(this.deps, queuerId);
+    this.byQueuer.set(queuerId, granter);
+    return granter;
+  }
+}

@@ -5,35 +5,25 @@ import type { Client, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { withRetries } from '../../postgres/errors';
 import { insertChild } from '../../postgres/calls/settle';
-import type { CallOutcome, MemberEnd, Settlement } from '../../workflows/planning/calls/plans';
+import type { MemberEnd } from '../../workflows/planning/calls/plans';
 import type { SubmissionStatus } from '../../workflows/planning/lanes/statuses';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
-import { nextTry } from '../../workflows/planning/lanes/tries';
 import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
 import type { Call } from '../calls/call';
+import type { Decision, LookAgain, Part } from '../calls/door';
 
 /**
- * What an answer means for the lane that the batch stands in: the other half of `settleCall`, in
- * its transaction.
+ * What an answer means for the lane that the batch stands in: what `conclude` writes
+ * beyond the batch, in its transaction.
  */
 
-/** A part of the batch that became a batch of its own. */
-export interface Part {
-  batchId: number;
-  status: SubmissionStatus;
-  inMs: number | null;
-  error?: string;
-}
-
-/**
- * A lane waits otherwise than a target: its own short waits, since everything behind its head waits
- * too; as long as asked, where asked.
- */
-export const asLane = (settlement: Settlement, outcome: CallOutcome, refusals: number): Settlement => {
-  if (settlement.kind !== 'wait') return settlement;
-  const asked = outcome.kind === 'later' ? (outcome.retryAfterMs ?? 0) : 0;
-  return { ...settlement, inPlace: false, inMs: nextTry(refusals + 1, asked).inMs };
-};
+/** What a part is in its lane. */
+const STATUS_OF = {
+  half: 'unsubmitted',
+  retry: 'delayed',
+  unknown: 'unknown',
+  parked: 'parked',
+} as const satisfies Record<Part['as'], SubmissionStatus>;
 
 /**
  * Members that are tried again keep their place: a batch of their own in place of tasks in the
@@ -49,14 +39,14 @@ export const insertRetry = async (client: Client, call: Call, back: readonly Mem
     depth: 0,
     error: back[0]!.error,
   });
-  return { batchId, status: 'delayed', inMs };
+  return { batchId, as: 'retry', inMs };
 };
 
 /** Answers the lanes that are worth a look: its own, and those of batches that depend on it. */
 export const settleInLane = async (
   client: Client,
   call: Call,
-  settlement: Settlement,
+  settlement: Decision,
   parts: readonly Part[],
 ): Promise<number[]> => {
   const { id } = call.batch;
@@ -67,13 +57,14 @@ export const settleInLane = async (
   if (moved === null) return []; // settled twice: the guard of the batch row let only a true answer through
   const { laneId } = moved;
   if (moved.was === STATUSES.parked) await lane.endHaltBy(client, laneId, id);
-  for (const part of parts) await lane.insertPart(client, { ...part, parentId: id, status: STATUSES[part.status] });
+  for (const { batchId, as, inMs } of parts)
+    await lane.insertPart(client, { batchId, inMs, parentId: id, status: STATUSES[STATUS_OF[as]] });
   if (settlement.kind === 'wait') {
     await lane.holdLane(client, laneId, settlement.inMs);
     // Fewer at once when it goes on (H5); a handler that is held as a whole was reduced with that.
-    if (settlement.hold === 'target') await reduceTargetInLane(client, call.batch);
+    if (settlement.hold === 'lane') await reduceTargetInLane(client, call.batch);
   }
-  const parked = parts.find((part) => part.status === 'parked');
+  const parked = parts.find((part) => part.as === 'parked');
   if (status === 'parked') await lane.haltLane(client, laneId, id, asUnknown(errorOf(settlement)));
   else if (parked !== undefined) await lane.haltLane(client, laneId, parked.batchId, asUnknown(parked.error ?? ''));
   else if (status === 'invalid' && moved.onInvalid === 1)
@@ -84,13 +75,13 @@ export const settleInLane = async (
 };
 
 /** Every member went into a part, so the parts stand for it. */
-const movedOn = (call: Call, settlement: Settlement): boolean =>
+const movedOn = (call: Call, settlement: Decision): boolean =>
   settlement.kind === 'split' ||
   (settlement.kind === 'finish' &&
     settlement.ends.length === call.members.length &&
     settlement.ends.every((end) => end.to === 'retry' || end.to === 'unknown'));
 
-const nextStatus = (call: Call, settlement: Settlement): { status: SubmissionStatus; inMs: number | null } => {
+const nextStatus = (call: Call, settlement: Decision): { status: SubmissionStatus; inMs: number | null } => {
   const at = (status: SubmissionStatus, inMs: number | null = null) => ({ status, inMs });
   // An earlier call may have been applied: what is not certain stays unknown, so that nothing
   // overtakes it.
@@ -121,7 +112,7 @@ const nextStatus = (call: Call, settlement: Settlement): { status: SubmissionSta
   }
 };
 
-const errorOf = (settlement: Settlement): string =>
+const errorOf = (settlement: Decision): string =>
   'error' in settlement && settlement.error !== undefined
     ? settlement.error
     : settlement.kind === 'finish'
@@ -135,11 +126,7 @@ const asUnknown = (error: string): string => (error.startsWith('unknown: ') ? er
  * believed, or (`counts`) without a clear answer. One transaction: a process that dies in between
  * leaves it as it was, to be taken back from its submitter.
  */
-export const lookAgainInLane = (
-  pool: Pool,
-  call: Call,
-  look: { inMs: number; counts: boolean; error: string },
-): Promise<number[] | null> =>
+export const lookAgainInLane = (pool: Pool, call: Call, look: LookAgain): Promise<number[] | null> =>
   withRetries(() =>
     inTransaction(pool, async (client) => {
       const { id } = call.batch;

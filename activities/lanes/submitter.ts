@@ -16,14 +16,12 @@ import type { ActivityDeps } from '../deps';
 import type { Handler } from '../../handlers/types';
 import type { PartitionUse } from '../nodes/partitions';
 import { SUBMITTER_LEASE_MS } from './nextGrants';
-import { granterOf } from './granter';
-import { prepareGranted } from './preparer';
 import { awaitBriefly } from '../grouping/ring';
 import { wakeQueuersOf } from './ring';
-import type { CallEnd } from '../calls/attempt';
+import type { CallEnd } from '../calls/door';
 import type { CallerDeps } from '../calls/carried';
-import { concludeEarlier, fenceOf, makeCall, mayStart, settleOutcome } from '../calls/attempt';
-import { successWriterOf } from '../calls/successWriter';
+import { concludeEarlier, fenceOf, makeCall, mayStart } from '../calls/attempt';
+import { settle } from '../calls/settle';
 import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
@@ -98,7 +96,7 @@ export class LaneSubmission {
   private async carry(first: CarriedBatch): Promise<void> {
     const { no, epoch } = this.input;
     const isStopping = (): boolean => this.stopping;
-    const granter = granterOf(this.deps, this.input.queuerId);
+    const granter = this.deps.granters.of(this.input.queuerId);
     for (let batch: CarriedBatch | null = first; batch !== null;) {
       await this.carryOne(batch);
       batch = this.stopping ? null : await granter.next({ no, epoch, isStopping });
@@ -137,14 +135,14 @@ export class LaneSubmission {
       handler,
       input: this.input,
       signal: this.signal,
-      successes: successWriterOf(this.deps.pool),
+      standing: this.deps.standings.lane,
       use,
     };
     if (batch.startInMs > 0) await this.untilStart(batch.startInMs);
     if (this.stopping) return UNMARKED;
     const ended = batch.unconcluded ? await concludeEarlier(callers, batch) : await this.send(callers, batch);
     if (!('outcome' in ended)) return ended;
-    await this.settle(callers, ended);
+    await this.settle(ended);
     return null;
   }
 
@@ -157,7 +155,6 @@ export class LaneSubmission {
 
   /** Unsent: it must not be sent (C29), or not by us. */
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | Unsent> {
-    const { pool, node } = this.deps;
     const { timeoutMs } = callers.handler;
     const fence = fenceOf(callers.use);
     const mark = {
@@ -167,9 +164,8 @@ export class LaneSubmission {
       timeoutMs: timeoutMs + MARK_LATE_MS,
       ...(fence === null ? {} : { fence }),
     };
-    const prepared = await prepareGranted(pool, node, mark);
-    if (prepared === null) return UNMARKED;
-    const { members, markedAtMs } = prepared;
+    const { members, marked, markedAtMs } = await this.deps.laneMarks.prepare([mark]);
+    if (!marked.has(batch.id)) return UNMARKED;
     // Stopped since the claim was looked at: whoever took over counts on a call that ends before
     // the mark does.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
@@ -178,9 +174,9 @@ export class LaneSubmission {
     return makeCall(callers, { batch, members, attempt, markedAtMs, fence });
   }
 
-  private async settle(callers: CallerDeps, { call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
+  private async settle({ call, outcome }: { call: Call; outcome: CallEnd }): Promise<void> {
     const { batch } = call;
-    const settled = await settleOutcome(callers, call, outcome);
+    const settled = await settle(call, outcome);
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },

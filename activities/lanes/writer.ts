@@ -4,7 +4,7 @@ import { acceptInLanes, readyAllDependents, settleLanesSucceeded } from '../../p
 import type { Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import type { Notice, ResultPage } from '../../postgres/calls/records';
-import { Gatherer } from '../calls/groupCommit';
+import { GroupWriter } from '../sharing/groupWriter';
 
 /** Of a batch in a lane: written, and the lanes that are worth a look now. */
 export interface LaneWritten {
@@ -12,61 +12,19 @@ export interface LaneWritten {
   lanes: number[];
 }
 
-interface Applied {
+/** Every member of the batch succeeded. */
+export interface Applied {
   id: number;
   attempt: number;
   pages: ResultPage[];
   notices: Notice[];
 }
 
-interface Waiting<T> {
-  one: T;
-  resolve: (written: LaneWritten) => void;
-  reject: (error: unknown) => void;
-}
-
-/** Bounds one statement's text. */
-const MOST_BATCHES = 200;
-
-/**
- * Writes the plain answers of a process's lanes, applied or accepted, many in one transaction:
- * while some are on their way the next ones gather and share the following one. A lone batch waits
- * for nobody.
- */
-class LaneWriter {
-  readonly applied = this.gather<Applied>((group) => this.settle(group));
-  readonly accepted = this.gather<AcceptedInLane>(async (group) => {
-    const done = await withRetries(() => acceptInLanes(this.pool, group));
-    return new Map(group.map(({ id }) => [id, { written: done.has(id), lanes: [] }]));
-  });
-
-  constructor(private readonly pool: Pool) {}
-
-  private gather<T extends { id: number }>(
-    write: (group: T[]) => Promise<ReadonlyMap<number, LaneWritten>>,
-  ): Gatherer<Waiting<T>> {
-    const run = async (group: Waiting<T>[]): Promise<void> => {
-      const written = await write(group.map(({ one }) => one));
-      for (const { one, resolve } of group) resolve(written.get(one.id)!);
-    };
-    return new Gatherer<Waiting<T>>(
-      MOST_BATCHES,
-      ({ one }) => [one.id],
-      async (group) => {
-        try {
-          await run(group);
-        } catch (error) {
-          // Whatever is wrong with one of them is not the others' fault.
-          if (group.length === 1) group[0]!.reject(error);
-          else for (const one of group) await run([one]).catch(one.reject);
-        }
-      },
-    );
-  }
-
-  private settle(group: readonly Applied[]): Promise<ReadonlyMap<number, LaneWritten>> {
-    return withRetries(() =>
-      inTransaction(this.pool, async (client) => {
+/** Writes many batches, every member of which succeeded, in one transaction. */
+export const appliedWriter = (pool: Pool): GroupWriter<Applied, LaneWritten> =>
+  new GroupWriter((group) =>
+    withRetries(() =>
+      inTransaction(pool, async (client) => {
         const done = await settleLanesSucceeded(
           client,
           group,
@@ -82,22 +40,14 @@ class LaneWriter {
           }),
         );
       }),
-    );
-  }
-}
+    ),
+  );
+
 const MISSED: LaneWritten = { written: false, lanes: [] };
 
-const writers = new WeakMap<Pool, LaneWriter>();
-const writerOf = (pool: Pool): LaneWriter => {
-  let writer = writers.get(pool);
-  if (writer === undefined) writers.set(pool, (writer = new LaneWriter(pool)));
-  return writer;
-};
-
-/** Every member of the batch succeeded. */
-export const writeApplied = (pool: Pool, one: Applied): Promise<LaneWritten> =>
-  new Promise((resolve, reject) => writerOf(pool).applied.add({ one, resolve, reject }));
-
-/** The downstream accepted the batch and will say later what became of it. */
-export const writeAccepted = (pool: Pool, one: AcceptedInLane): Promise<LaneWritten> =>
-  new Promise((resolve, reject) => writerOf(pool).accepted.add({ one, resolve, reject }));
+/** Writes many batches that the downstream accepted: it will say later what became of them. */
+export const acceptedWriter = (pool: Pool): GroupWriter<AcceptedInLane, LaneWritten> =>
+  new GroupWriter(async (group) => {
+    const done = await withRetries(() => acceptInLanes(pool, group));
+    return new Map(group.map(({ id }): [number, LaneWritten] => [id, { written: done.has(id), lanes: [] }]));
+  });

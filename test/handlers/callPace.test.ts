@@ -1,5 +1,5 @@
 import { CallPace } from '../../activities/calls/pace';
-import type { CallCost } from '../../activities/calls/pace';
+import type { CallCost } from '../../activities/shared';
 
 const one: CallCost = { calls: 1, items: 1, weight: 1 };
 const clock = (): number => performance.now();

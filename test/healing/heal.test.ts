@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import pino from 'pino';
-import { submitBatches } from '../../activities/calls/dispatch';
+import { submitBatches } from '../../activities/submit';
 import { createClient } from '../../client';
 import type { NodeOptions } from '../../workers/nodeOptions';
 import { SilentRuns } from '../../workers/sweeper/silentRuns';

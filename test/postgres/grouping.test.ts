@@ -1,6 +1,7 @@
 import { defineHandler } from '../../handlers';
 import type { Handler } from '../../handlers';
-import { makeCall, prepare, settleOutcome } from '../../activities/calls/attempt';
+import { makeCall, prepare } from '../../activities/calls/attempt';
+import { settle } from '../../activities/calls/settle';
 import { readDispatch } from '../../postgres/calls/batch';
 import type { TurnAnswer } from '../../workflows/messages';
 import { tapPool } from '../chaos/tap';
@@ -59,7 +60,7 @@ const carry = async (answer: TurnAnswer): Promise<void> => {
   const deps = await bench.submission(answer, orders);
   for (const one of await prepare(deps, await readDispatch(deps.pool, 1, deps.input.no))) {
     const { call, outcome } = await makeCall(deps, one);
-    await settleOutcome(deps, call, outcome);
+    await settle(call, outcome);
   }
 };
 const states = async (): Promise<Record<string, number>> =>

@@ -1,6 +1,6 @@
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { noPartitions } from '../helpers/noPartitions';
-import { SharedCompletionRings } from '../../activities/accepted/completionRings';
+import { createShared } from '../../activities/createShared';
 import { ExecutionMeters } from '../../activities/executions/meters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../activities/executions/settings';
 import { Heartbeat } from '../../activities/nodes/heartbeat';
@@ -8,7 +8,6 @@ import type { Client as TemporalClient } from '@temporalio/client';
 import pino from 'pino';
 import { claimBatches } from '../../activities/grouping/claim';
 import type { Handler } from '../../handlers';
-import { SuccessWriter } from '../../activities/calls/successWriter';
 import type { CallerDeps } from '../../activities/calls/carried';
 import { createClient } from '../../client';
 import type { Client } from '../../client';
@@ -61,6 +60,10 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
   const log = pino({ level: 'silent' });
   const client = createClient({ databaseUrl: database.url, handlers, temporal: { client: temporal } });
   const wake = (): Promise<void> => Promise.resolve();
+  const served = new Map(handlers.map((handler) => [handler.name, handler]));
+  const base = { pool: database.pool, temporal, handlers: served, node: 'bench', prefix: 'bench', log };
+  // All submissions are those of one process.
+  const shared = createShared(base);
   return {
     database,
     client,
@@ -71,12 +74,10 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
         { ...run, leaderId, turn, live, mayClaim },
       ),
     submission: async (answer, handler) => ({
-      pool: database.pool,
-      temporal,
+      ...base,
+      ...shared,
       handlers: new Map([[handler.name, handler]]),
-      node: 'bench',
       installation: await readInstallation(database.pool),
-      prefix: 'bench',
       leaseMs: LEASE_MS,
       softDeadlineMs: 10_000,
       callbacks: { allow: [], secret: null },
@@ -85,10 +86,8 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
       ...noPartitions(database.pool, 'bench'),
       use: null,
       meters: new ExecutionMeters(),
-      completionRings: new SharedCompletionRings({ pool: database.pool, temporal, prefix: 'bench', log }),
       acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
-      log,
       handler,
       input: {
         leaderId: 1,
@@ -98,7 +97,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
         slots: answer.dispatch!.slots,
       },
       signal: new AbortController().signal,
-      successes: new SuccessWriter(database.pool),
+      standing: shared.standings.queue,
     }),
     stop: async () => {
       await client.close();

@@ -1,4 +1,5 @@
 import { prepare } from '../../activities/calls/attempt';
+import { successWriter } from '../../activities/calls/queueStanding';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
 import type { Bench } from './bench';
@@ -39,11 +40,10 @@ test('A14: only the submission that carries a batch may call it, with all of its
     orders,
   );
   expect((await readDispatch(next.pool, 1, next.input.no)).map(({ id }) => id)).toEqual([second!.id]);
-  const shared = { pool: one.pool, node: one.node };
   const [, mine, theirs] = await Promise.all([
     prepare(one, [first!]),
-    prepare({ ...old, ...shared }, [second!]),
-    prepare({ ...next, ...shared }, [second!]),
+    prepare(old, [second!]),
+    prepare(next, [second!]),
   ]);
   expect(mine).toEqual([]);
   expect(theirs.map(({ batch, members }) => [batch.id, members.map(({ id }) => id)])).toEqual([
@@ -60,7 +60,8 @@ test('A14: the answers to an older and to a newer attempt of a batch come at onc
   const carried = (await readDispatch(claimed.pool, 1, claimed.input.no)).slice(-2);
   await bench.database.pool.query('update batch set attempt = 2 where id = any($1)', [carried.map(({ id }) => id)]);
   const [other, both] = carried.map(({ id }) => id);
+  const successes = successWriter(claimed.pool);
   const answer = (id: number, attempt: number): Promise<boolean> =>
-    claimed.successes.write({ batch: { id, attempt, counts: true }, pages: [], notices: [] });
+    successes.write({ id, attempt, keyed: false, pages: [], notices: [] });
   expect(await Promise.all([answer(other!, 2), answer(both!, 1), answer(both!, 2)])).toEqual([true, false, true]);
 });

@@ -1,7 +1,8 @@
 import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { claimBatches } from '../../activities/grouping/claim';
-import { makeCall, prepare, settleOutcome } from '../../activities/calls/attempt';
-import type { CallEnd } from '../../activities/calls/attempt';
+import { makeCall, prepare } from '../../activities/calls/attempt';
+import type { CallEnd } from '../../activities/calls/door';
+import { settle } from '../../activities/calls/settle';
 import type { CallerDeps } from '../../activities/calls/carried';
 import { defineHandler } from '../../handlers';
 import { readDispatch } from '../../postgres/calls/batch';
@@ -63,7 +64,7 @@ const carry = async (deps: CallerDeps): Promise<void> => {
   const carried = await prepare(deps, await readDispatch(deps.pool, deps.input.leaderId, deps.input.no));
   for (const one of carried) {
     const { call, outcome } = await makeCall(deps, one);
-    await settleOutcome(deps, call, outcome);
+    await settle(call, outcome);
   }
 };
 
@@ -189,7 +190,7 @@ test('A19 A14: adoption of a marked call waits for its deadline; its true late a
   expect(next.next).toBe('waiting');
   expect(next.dueInMs).toBeGreaterThan(30_000);
   const { call, outcome } = await makeCall(mine, marked!);
-  expect(await settleOutcome(mine, call, outcome)).toMatchObject({ written: true });
+  expect(await settle(call, outcome)).toMatchObject({ written: true });
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
 });
 
@@ -219,11 +220,11 @@ test('A14: a late answer is refused once a newer attempt exists, whatever it say
     { kind: 'unknown', error: 'connection reset' },
   ];
   for (const outcome of whatever) {
-    expect(await settleOutcome(mine, late.call, outcome)).toMatchObject({ written: false });
+    expect(await settle(late.call, outcome)).toMatchObject({ written: false });
     expect(await states()).toEqual({ 'se-1': TASK_STATES['in-progress'] });
   }
   const { call, outcome } = await makeCall(theirs, second!);
-  expect(await settleOutcome(theirs, call, outcome)).toMatchObject({ written: true });
+  expect(await settle(call, outcome)).toMatchObject({ written: true });
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
 });
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../../workflows/planning/errorCodes';
 import { fieldAt, lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
 import { MusterError } from '../../errors';
 
@@ -5,7 +6,7 @@ import { MusterError } from '../../errors';
  * Reads JSON that a user gave. `where` names it in errors, `code` is theirs. @throws MusterError:
  * the text is no JSON, or has a number that would lose digits.
  */
-export const exactJson = (text: string, where: string, code: string): unknown => {
+export const exactJson = (text: string, where: string, code: ErrorCode): unknown => {
   let value: unknown;
   try {
     value = JSON.parse(text);

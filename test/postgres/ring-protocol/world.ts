@@ -6,14 +6,14 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { claimBatches } from '../../../activities/grouping/claim';
-import { SharedCompletionRings } from '../../../activities/accepted/completionRings';
+import { createShared } from '../../../activities/createShared';
 import { ExecutionMeters } from '../../../activities/executions/meters';
 import { DEFAULT_EXECUTION_SETTINGS } from '../../../activities/executions/settings';
 import { Heartbeat } from '../../../activities/nodes/heartbeat';
 import type { ActivityDeps } from '../../../activities/deps';
 import type { Handler } from '../../../handlers';
 import { ring, wake } from '../../../activities/grouping/ring';
-import { submitBatches } from '../../../activities/calls/dispatch';
+import { submitBatches } from '../../../activities/submit';
 import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import { isRetryable } from '../../../postgres/errors';
@@ -92,13 +92,12 @@ export class World {
       onRingFailure: (error) => this.failedRings.note(error),
     });
     const log = pino({ level: 'silent' });
+    const served = new Map(handlers.map((handler) => [handler.name, handler]));
+    const base = { pool: this.submissions, temporal, handlers: served, node: 'simulated', prefix: 'sim', log };
     this.deps = {
-      pool: this.submissions,
-      temporal,
-      handlers: new Map(handlers.map((handler) => [handler.name, handler])),
-      node: 'simulated',
+      ...base,
+      ...createShared(base),
       installation,
-      prefix: 'sim',
       leaseMs: LEASE_MS,
       softDeadlineMs: 60_000,
       callbacks: { allow: [], secret: null },
@@ -106,10 +105,8 @@ export class World {
       heartbeat: new Heartbeat({ pool: this.submissions, log }),
       ...noPartitions(this.submissions, 'simulated'),
       meters: new ExecutionMeters(),
-      completionRings: new SharedCompletionRings({ pool: this.submissions, temporal, prefix: 'sim', log }),
       acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
-      log,
     };
   }
 

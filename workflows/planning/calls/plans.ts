@@ -148,10 +148,10 @@ export type Settlement =
     }
   | { kind: 'accept'; reference: string }
   /**
-   * The same batch again after `inMs`; `hold` keeps the target or the whole handler back as long.
-   * `inPlace`: the activity waits itself.
+   * The same batch again after `inMs`; `hold` keeps the target, the whole handler, or the lane that
+   * it stands in back as long. `inPlace`: the activity waits itself.
    */
-  | { kind: 'wait'; inMs: number; hold: 'target' | 'handler'; inPlace: boolean; error: string }
+  | { kind: 'wait'; inMs: number; hold: 'target' | 'handler' | 'lane'; inPlace: boolean; error: string }
   /** Two halves, each a batch of its own (H4). */
   | { kind: 'split'; at: number; error: string }
   /** Depth 1 and refused, the other half not known yet: wait for it. */

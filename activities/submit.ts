@@ -1,11 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { DispatchAnswer, DispatchInput } from '../../workflows/messages';
-import type { ActivityDeps } from '../deps';
-import { DispatchRun } from './dispatchRun';
-import { interruption } from '../executions/interruption';
-import { LaneSubmission } from '../lanes/submitter';
-import { successWriterOf } from './successWriter';
+import type { DispatchAnswer, DispatchInput } from '../workflows/messages';
+import type { ActivityDeps } from './deps';
+import { DispatchRun } from './calls/dispatchRun';
+import { interruption } from './executions/interruption';
+import { LaneSubmission } from './lanes/submitter';
 
 /**
  * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at
@@ -23,7 +22,7 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
       type: 'UnknownHandler',
       message: `this worker has no handler ${input.handler}; it has ${[...deps.handlers.keys()].join(', ')}`,
     });
-  const callers = { ...deps, handler, input, signal, successes: successWriterOf(deps.pool) };
+  const callers = { ...deps, handler, input, signal, standing: deps.standings.queue };
   if (input.partition === undefined) return new DispatchRun({ ...callers, use: null }, gone).run();
   const stopped = new AbortController();
   setMaxListeners(0, stopped.signal);

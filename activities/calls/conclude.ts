@@ -1,0 +1,143 @@
+import { CANCELLATION_CAUSES, givesUp } from '../../workflows/planning/calls/cancellation';
+import { countsAttempt } from '../../workflows/planning/calls/settlement';
+import { BATCH_STATES } from '../../workflows/planning/states';
+import { cancelAs, giveUp, isCancelled } from '../../postgres/accepted/cancellation';
+import { noteCompletion } from '../../postgres/accepted/completion';
+import { withRetries } from '../../postgres/errors';
+import { noteFault } from '../../postgres/calls/fault';
+import { pauseHandler } from '../../postgres/grouping/handler';
+import type { Client } from '../../postgres/pool';
+import { inTransaction } from '../../postgres/pool';
+import { markRefused } from '../../postgres/calls/halves';
+import { insertResultPage } from '../../postgres/calls/records';
+import * as store from '../../postgres/calls/settle';
+import { setTargetPaused } from '../../postgres/grouping/target';
+import type { Call, Settled } from './call';
+import { decide } from './decide';
+import type { Conclude, Decision, Part } from './door';
+import { askEveryMs } from '../../handlers';
+import { finish, notify } from './finish';
+import { insertHalves } from './halves';
+import { putOff } from './putOff';
+
+/** Decides and writes what one call came to, in one transaction guarded by (batch, attempt). */
+export const conclude = async (call: Call, door: Conclude): Promise<Settled> => {
+  const { pool } = call.standing;
+  const pages = await call.pages.rest();
+  for (const page of pages) await insertResultPage(pool, page);
+  return withRetries(() => inTransaction(pool, (client) => concludeLocked(client, call, door)));
+};
+
+const concludeLocked = async (client: Client, call: Call, door: Conclude): Promise<Settled> => {
+  const { batch, attempt, standing, stack, completion } = call;
+  const half = await standing.lockHalf(client, batch);
+  const guard = await store.lockAttempt(client, batch.id, attempt);
+  const sibling = standing.rules.siblingOf(batch, half);
+  const cancelled = guard !== null && guard.reference !== null && (await isCancelled(client, batch.id));
+  const decision = decide(call, door, sibling, cancelled);
+  const settled: Settled = {
+    written: guard !== null,
+    kind: decision.kind,
+    ring: true,
+    againInMs: null,
+    accepted: false,
+    notices: false,
+    lanes: [],
+  };
+  // Parked already (state unknown): only a true answer to that very attempt may still change it
+  // (store.md section 3).
+  const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
+  if (guard === null || (over && decision.kind !== 'finish')) return { ...settled, written: false };
+  const parts: Part[] = [];
+  await write(client, call, decision, settled, parts);
+  settled.lanes = await standing.after(client, call, decision, parts);
+  if (stack != null && door.outcome.kind === 'unknown') await noteFault(client, batch.id, attempt, stack);
+  if (guard.reference !== null) await followUp(client, call, decision, guard.reference, cancelled);
+  if (completion !== undefined) await noteCompletion(client, batch.id, completion);
+  if (sibling !== 'refused' || !decidesOther(decision)) return settled;
+  const other = await standing.concludeHalf(client, call, half!, decision);
+  settled.notices ||= other.notices;
+  settled.lanes.push(...other.lanes);
+  return settled;
+};
+
+/** Of an accepted batch: the downstream is asked to stop what nobody waits for any more. */
+const followUp = async (
+  client: Client,
+  call: Call,
+  decision: Decision,
+  reference: string,
+  cancelled: boolean,
+): Promise<void> => {
+  const { batch, handler, absent, overdue = false } = call;
+  if (cancelled && decision.kind === 'accept') await cancelAs(client, batch.id, decision.reference);
+  if (givesUp(decision, { overdue, absent, idempotency: handler.idempotency }))
+    await giveUp(client, batch.id, reference, CANCELLATION_CAUSES.deadline);
+};
+
+/** What became of a half is known, so that the refused other one is decided (H4). */
+const decidesOther = ({ kind }: Decision): boolean => kind !== 'wait' && kind !== 'resend' && kind !== 'accept';
+
+const write = async (
+  client: Client,
+  call: Call,
+  decision: Decision,
+  settled: Settled,
+  parts: Part[],
+): Promise<void> => {
+  const { batch, attempt, members } = call;
+  const counts = countsAttempt(decision.kind);
+  switch (decision.kind) {
+    case 'finish':
+      settled.notices = await finish(client, call, decision, parts);
+      return;
+    case 'accept': {
+      settled.accepted = true;
+      settled.ring = false;
+      const poll = { everyMs: askEveryMs(call.handler), deadlineMs: call.handler.poll.deadlineMs };
+      await store.acceptBatch(client, batch.id, attempt, { reference: decision.reference, ...poll });
+      return;
+    }
+    case 'wait':
+      await putOff(client, call, decision);
+      if (decision.keep) settled.againInMs = decision.inMs;
+      return;
+    case 'resend': {
+      const { inMs, keep, error } = decision;
+      await store.deferBatch(client, batch.id, attempt, { inMs, refused: false, counts, keep, error });
+      if (keep) settled.againInMs = inMs;
+      return;
+    }
+    case 'split': {
+      const { at, error } = decision;
+      const seqs = members.map((member) => member.seq);
+      for (const batchId of await insertHalves(client, batch, seqs, at, error))
+        parts.push({ batchId, as: 'half', inMs: null });
+      return;
+    }
+    case 'await-sibling':
+      settled.ring = false;
+      await markRefused(client, batch.id, decision.error);
+      return;
+    case 'halt':
+      return halt(client, call, decision);
+    case 'park': {
+      const { error } = decision;
+      await store.parkBatch(client, batch.id, attempt, counts, error);
+      const all = members.map((_, index) => index);
+      settled.notices = await notify(client, call, all, [], 'unknown', error);
+      return;
+    }
+  }
+};
+
+/** The target or the handler pauses; the batch waits for its resume, or its tasks do. */
+const halt = async (client: Client, call: Call, decision: Extract<Decision, { kind: 'halt' }>): Promise<void> => {
+  const { batch, attempt } = call;
+  const { scope, reason, dissolves } = decision;
+  if (scope === 'target') await setTargetPaused(client, call.handler.name, batch.target, reason);
+  else await pauseHandler(client, call.handler.name, reason);
+  const counts = countsAttempt(decision.kind);
+  if (dissolves) return store.dissolveBatch(client, batch.id, counts, reason);
+  await store.deferBatch(client, batch.id, attempt, { inMs: 0, refused: true, counts, keep: false, error: reason });
+};

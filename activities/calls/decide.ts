@@ -1,0 +1,70 @@
+import { sendNothingAgain } from '../../workflows/planning/calls/cancellation';
+import type { Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import { decideSettlement } from '../../workflows/planning/calls/settlement';
+import type { Handler } from '../../handlers/types';
+import type { Call } from './call';
+import type { CallEnd, Conclude, Decision, Door, LookUps } from './door';
+
+/** Decides by which door of its standing an outcome is written. Pure. */
+export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
+  outcome.kind === 'look-again'
+    ? {
+        to: 'lookAgain',
+        look: { inMs: outcome.inMs, counts: false, error: 'looked up too early to be believed' },
+      }
+    : call.standing.rules.doorOf(call, outcome, known);
+
+/**
+ * Decides what is written of an outcome, under the locks that say the rest. Pure but for jitter.
+ */
+export const decide = (
+  call: Call,
+  { outcome, park }: Conclude,
+  sibling: SettlementContext['sibling'],
+  cancelled: boolean,
+): Decision => {
+  const decided: Settlement =
+    park !== undefined && outcome.kind === 'unknown'
+      ? { kind: 'park', error: park }
+      : keepUnsureWhole(call, decideSettlement(outcome, settlementContext(call, sibling)));
+  const { members, absent } = call;
+  const settlement = cancelled ? sendNothingAgain(decided, outcome, { members: members.length, absent }) : decided;
+  return call.standing.rules.adjust(settlement, call, outcome);
+};
+
+export const settlementContext = (call: Call, sibling: SettlementContext['sibling']): SettlementContext => ({
+  attempts: call.members.map((member) => member.attempts),
+  maxAttempts: call.handler.retry.maxAttempts,
+  idempotency: call.handler.idempotency,
+  onUnknown: call.absent ? 'resend' : call.handler.onUnknown,
+  canReconcile: call.handler.reconcile !== undefined,
+  bisect: call.handler.bisect,
+  delayed: call.handler.retry.delayed,
+  inPlace: call.handler.retry.inPlace,
+  // A half that tells is one of the first split: in a lane at any depth (`siblingOf`).
+  depth: sibling === 'pending' || sibling === 'refused' ? 1 : call.batch.depth,
+  sibling,
+  refusals: call.batch.refusals,
+  ageMs: call.batch.ageMs ?? 0,
+  random: Math.random,
+});
+
+/**
+ * H3: a batch of which an earlier call may have been applied is never split, unless every task has
+ * its own key.
+ */
+const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
+  isUnsureWhole(call) && (settlement.kind === 'split' || settlement.kind === 'await-sibling')
+    ? {
+        kind: 'park',
+        error: `refused for its content after a call of unknown outcome, so it was not split: ${settlement.error}`,
+      }
+    : settlement;
+
+/**
+ * An earlier call may have been applied: in a new batch, under a new key, its tasks could be
+ * applied twice.
+ */
+export const isUnsureWhole = ({ batch, handler }: Call): boolean => batch.unsure && !keyedByTask(handler);
+
+const keyedByTask = (handler: Handler): boolean => handler.idempotency !== 'none' && handler.idempotency.by === 'task';

@@ -1,0 +1,65 @@
+import type { CallOutcome, Settlement } from '../../workflows/planning/calls/plans';
+
+/** What a call came to, or: looked up too early to believe that it is absent, look again later. */
+export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
+
+/** An answer that may say all there is to say: applied, or accepted. */
+export type PlainOutcome = Extract<CallOutcome, { kind: 'results' | 'accepted' }>;
+
+export interface LookAgain {
+  inMs: number;
+  /** It was looked up, without a clear answer. */
+  counts: boolean;
+  error: string;
+}
+
+/** The way by which an outcome is written. */
+export type Door =
+  /** In a statement that many batches share: there is nothing to decide. */
+  | { to: 'share'; outcome: PlainOutcome }
+  /** Not settled: its outcome stays unknown until it is looked up again. */
+  | { to: 'lookAgain'; look: LookAgain }
+  | Conclude;
+
+/** Decided under locks, and written in the same transaction. */
+export interface Conclude {
+  to: 'conclude';
+  outcome: CallOutcome;
+  /** Only an operator may decide its unknown outcome, with this reason. */
+  park?: string;
+  /** Written, it gives back what back pressure took. */
+  recovers: boolean;
+}
+
+/** A settlement as it is written where the batch stands. */
+export type Decision =
+  | Exclude<Settlement, { kind: 'wait' | 'resend' | 'halt' }>
+  /** `keep`: its submission waits and tries it again. */
+  | (Extract<Settlement, { kind: 'wait' | 'resend' }> & { keep: boolean })
+  /** `dissolves`: the tasks go back to the queue; else the batch waits as it is. */
+  | (Extract<Settlement, { kind: 'halt' }> & { dissolves: boolean });
+
+/** A part of the batch that became a batch of its own, and what it is now. */
+export interface Part {
+  batchId: number;
+  as: 'half' | 'retry' | 'unknown' | 'parked';
+  inMs: number | null;
+  error?: string;
+}
+
+/** The other half of a split, locked. */
+export interface Half {
+  id: number;
+  attempt: number;
+  state: number;
+  refused: boolean;
+  /** In a lane: the batch comes before it, so that this half is the one that tells. */
+  leads?: boolean;
+}
+
+/** Look-ups of an unknown outcome without a clear answer, and what made it unknown. */
+export interface LookUps {
+  lookUps: number;
+  error: string | null;
+}
+export const NO_LOOK_UPS: LookUps = { lookUps: 0, error: null };

@@ -1,0 +1,42 @@
+import type { CallOutcome, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import { BATCH_STATES } from '../../workflows/planning/states';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import type { Call, StandingRules } from './call';
+import { isUnsureWhole } from './decide';
+import type { Decision, Door, Half, PlainOutcome } from './door';
+import { IN_PROCESS_MS } from './putOff';
+
+/** What a settlement means to a batch that a leader formed from its target's queue. */
+export const QUEUE_RULES: StandingRules = {
+  holdsTarget: true,
+
+  doorOf(call: Call, outcome: CallOutcome): Door {
+    const plain = plainOf(call, outcome);
+    return plain === null ? { to: 'conclude', outcome, recovers: false } : { to: 'share', outcome: plain };
+  },
+
+  siblingOf({ depth }: CarriedBatch, half: Half | null): SettlementContext['sibling'] {
+    if (depth !== 1) return null;
+    if (half === null || half.state !== BATCH_STATES.open) return 'other';
+    return half.refused ? 'refused' : 'pending';
+  },
+
+  adjust(settlement: Settlement, call: Call): Decision {
+    switch (settlement.kind) {
+      case 'wait':
+        return { ...settlement, keep: settlement.inPlace && settlement.inMs < IN_PROCESS_MS };
+      case 'resend':
+        return { ...settlement, keep: settlement.inMs < IN_PROCESS_MS };
+      case 'halt':
+        return { ...settlement, dissolves: !isUnsureWhole(call) };
+      default:
+        return settlement;
+    }
+  },
+};
+
+/** Every member succeeded and nothing is to be said but that. */
+const plainOf = ({ batch, completion }: Call, outcome: CallOutcome): PlainOutcome | null =>
+  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1 && completion === undefined
+    ? outcome
+    : null;

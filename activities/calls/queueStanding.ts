@@ -1,0 +1,102 @@
+import { postponeLookUp } from '../../postgres/calls/batch';
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import { lockSibling } from '../../postgres/calls/halves';
+import type { Notice, ResultPage } from '../../postgres/calls/records';
+import { delayMembers, settleSucceeded } from '../../postgres/calls/settle';
+import { withRetries } from '../../postgres/errors';
+import type { Client, Pool } from '../../postgres/pool';
+import type { MemberEnd } from '../../workflows/planning/calls/plans';
+import { successNotices } from '../callbacks/notices';
+import type { Call, Settled, Standing } from './call';
+import { conclude } from './conclude';
+import type { Conclude, Decision, Half, LookAgain, LookUps, Part } from './door';
+import { NO_LOOK_UPS } from './door';
+import { OUTCOME_CHUNK } from './finish';
+import { GroupWriter } from '../sharing/groupWriter';
+import { concludeSibling } from './halves';
+import { TO_LOOK_AGAIN } from './putOff';
+import { QUEUE_RULES } from './queueRules';
+
+interface Success {
+  id: number;
+  attempt: number;
+  /** Its members hold keys of `distinctBy`. */
+  keyed: boolean;
+  pages: ResultPage[];
+  notices: Notice[];
+}
+
+/** Writes many batches, every member of which succeeded, in one statement. */
+export const successWriter = (pool: Pool): GroupWriter<Success, boolean> =>
+  new GroupWriter(async (group) => {
+    const done = await withRetries(() =>
+      settleSucceeded(
+        pool,
+        group.map(({ id, attempt, keyed }) => ({ id, attempt, counts: true, keyed })),
+        group.flatMap(({ pages }) => pages),
+        group.flatMap(({ notices }) => notices),
+      ),
+    );
+    return new Map(group.map(({ id }) => [id, done.has(id)]));
+  });
+
+/** A batch that a leader formed from its target's queue. */
+export class QueueStanding implements Standing {
+  readonly rules = QUEUE_RULES;
+  private readonly successes: GroupWriter<Success, boolean>;
+
+  constructor(readonly pool: Pool) {
+    this.successes = successWriter(pool);
+  }
+
+  recall(): Promise<LookUps> {
+    return Promise.resolve(NO_LOOK_UPS);
+  }
+
+  lookingUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Of successes alone: its rules let no other outcome through this door. */
+  async share(call: Call): Promise<Settled> {
+    const { batch, attempt, handler } = call;
+    const notices = successNotices(call);
+    const keyed = handler.distinctBy !== undefined;
+    const pages = await call.pages.rest();
+    const written = await this.successes.write({ id: batch.id, attempt, keyed, pages, notices });
+    const told = { accepted: false, notices: notices.length > 0, lanes: [] };
+    return { written, kind: 'finish', ring: keyed, againInMs: null, ...told };
+  }
+
+  async lookAgain({ batch, attempt }: Call, { inMs }: LookAgain): Promise<Settled> {
+    await postponeLookUp(this.pool, batch.id, attempt, inMs);
+    return TO_LOOK_AGAIN;
+  }
+
+  conclude(call: Call, door: Conclude): Promise<Settled> {
+    return conclude(call, door);
+  }
+
+  async lockHalf(client: Client, { id, depth, parentId }: CarriedBatch): Promise<Half | null> {
+    return depth === 1 && parentId !== null ? lockSibling(client, parentId, id) : null;
+  }
+
+  async retry(client: Client, { members }: Call, back: readonly MemberEnd[]): Promise<Part[]> {
+    const delayed = back.map((end) => ({
+      seq: members[end.index]!.seq,
+      attempts: members[end.index]!.attempts + 1,
+      in_ms: end.to === 'retry' ? end.inMs : 0,
+    }));
+    for (let i = 0; i < delayed.length; i += OUTCOME_CHUNK)
+      await delayMembers(client, delayed.slice(i, i + OUTCOME_CHUNK));
+    return [];
+  }
+
+  after(): Promise<number[]> {
+    return Promise.resolve([]);
+  }
+
+  async concludeHalf(client: Client, call: Call, half: Half, mine: Decision) {
+    return { notices: await concludeSibling(client, call, half, mine), lanes: [] };
+  }
+}

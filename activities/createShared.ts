@@ -1,0 +1,19 @@
+import { SharedCompletionRings } from './accepted/completionRings';
+import { CallPaces } from './calls/pace';
+import { Preparer, QUEUE_MARKING } from './calls/preparer';
+import type { ActivityDeps } from './deps';
+import { LaneGranters } from './lanes/granter';
+import type { GranterDeps } from './lanes/granter';
+import { LANE_MARKING } from './lanes/marking';
+import type { Shared } from './shared';
+import { createStandings } from './standings';
+
+/** Builds what all work of one process shares; once per process, beside its pool. */
+export const createShared = (deps: GranterDeps & Pick<ActivityDeps, 'pool' | 'node'>): Shared => ({
+  paces: new CallPaces(),
+  marks: new Preparer(deps.pool, deps.node, QUEUE_MARKING),
+  laneMarks: new Preparer(deps.pool, deps.node, LANE_MARKING),
+  granters: new LaneGranters(deps),
+  standings: createStandings(deps.pool),
+  completionRings: new SharedCompletionRings(deps),
+});

@@ -1,0 +1,85 @@
+import type { CarriedBatch } from '../../postgres/calls/batch';
+import { lockPair } from '../../postgres/calls/halves';
+import { markResolving, readLookUps } from '../../postgres/lanes/settle';
+import type { AcceptedInLane } from '../../postgres/lanes/settleMany';
+import type { Client, Pool } from '../../postgres/pool';
+import type { MemberEnd } from '../../workflows/planning/calls/plans';
+import { askEveryMs } from '../../handlers';
+import { successNotices } from '../callbacks/notices';
+import type { Call, Settled, Standing } from '../calls/call';
+import { conclude } from '../calls/conclude';
+import type { Conclude, Decision, Half, LookAgain, LookUps, Part, PlainOutcome } from '../calls/door';
+import { NO_LOOK_UPS } from '../calls/door';
+import type { GroupWriter } from '../sharing/groupWriter';
+import { TO_LOOK_AGAIN } from '../calls/putOff';
+import { concludePair } from './halves';
+import { LANE_RULES } from './rules';
+import { insertRetry, lookAgainInLane, settleInLane } from './settle';
+import type { Applied, LaneWritten } from './writer';
+import { acceptedWriter, appliedWriter } from './writer';
+
+/** A batch in a lane. */
+export class LaneStanding implements Standing {
+  readonly rules = LANE_RULES;
+  private readonly applied: GroupWriter<Applied, LaneWritten>;
+  private readonly accepted: GroupWriter<AcceptedInLane, LaneWritten>;
+
+  constructor(readonly pool: Pool) {
+    this.applied = appliedWriter(pool);
+    this.accepted = acceptedWriter(pool);
+  }
+
+  async recall({ park, handler, batch }: Call): Promise<LookUps> {
+    if (park !== undefined || handler.reconcile === undefined) return NO_LOOK_UPS;
+    return readLookUps(this.pool, batch.id);
+  }
+
+  lookingUp({ id }: CarriedBatch): Promise<void> {
+    return markResolving(this.pool, id);
+  }
+
+  share(call: Call, outcome: PlainOutcome): Promise<Settled> {
+    return outcome.kind === 'accepted' ? this.accept(call, outcome.reference) : this.succeed(call);
+  }
+
+  private async accept({ batch, attempt, handler }: Call, reference: string): Promise<Settled> {
+    const poll = { every_ms: askEveryMs(handler), deadline_ms: handler.poll.deadlineMs };
+    const { written, lanes } = await this.accepted.write({ id: batch.id, attempt, reference, ...poll });
+    return { written, kind: 'accept', ring: false, againInMs: null, accepted: written, notices: false, lanes };
+  }
+
+  private async succeed(call: Call): Promise<Settled> {
+    const { batch, attempt } = call;
+    const notices = successNotices(call);
+    const pages = await call.pages.rest();
+    const { written, lanes } = await this.applied.write({ id: batch.id, attempt, pages, notices });
+    const told = { accepted: false, notices: notices.length > 0, lanes };
+    return { written, kind: 'finish', ring: false, againInMs: null, ...told };
+  }
+
+  async lookAgain(call: Call, look: LookAgain): Promise<Settled> {
+    const lanes = await lookAgainInLane(this.pool, call, look);
+    return { ...TO_LOOK_AGAIN, written: lanes !== null, lanes: lanes ?? [] };
+  }
+
+  conclude(call: Call, door: Conclude): Promise<Settled> {
+    return conclude(call, door);
+  }
+
+  /** Of a batch that was halved down to one task. */
+  async lockHalf(client: Client, { id, n, depth, parentId }: CarriedBatch): Promise<Half | null> {
+    return n === 1 && depth >= 1 && parentId !== null ? lockPair(client, parentId, id) : null;
+  }
+
+  async retry(client: Client, call: Call, back: readonly MemberEnd[]): Promise<Part[]> {
+    return [await insertRetry(client, call, back)];
+  }
+
+  after(client: Client, call: Call, decision: Decision, parts: readonly Part[]): Promise<number[]> {
+    return settleInLane(client, call, decision, parts);
+  }
+
+  concludeHalf(client: Client, call: Call, half: Half, mine: Decision) {
+    return concludePair(client, call, half, mine);
+  }
+}

@@ -1,0 +1,88 @@
+import type { CarriedBatch, MemberTask } from '../postgres/calls/batch';
+import type { Fence, Mark } from '../postgres/calls/mark';
+import type { GrantedMark } from '../postgres/lanes/submitter';
+import type { Handler } from '../handlers/types';
+import type { CompletionRinger } from './accepted/rings';
+import type { Standing } from './calls/call';
+
+/**
+ * What all work of one process shares, so that it goes together: built once (`createShared`) and
+ * handed over with the other dependencies.
+ */
+export interface Shared {
+  paces: Paces;
+  /** Of batches that a leader formed. */
+  marks: Marker<Mark>;
+  /** Of batches in lanes: the mark comes last. */
+  laneMarks: Marker<GrantedMark>;
+  granters: Granters;
+  standings: Standings;
+  completionRings: CompletionRinger;
+}
+
+/** The ways in which a batch may stand; what is written through one shares statements. */
+export interface Standings {
+  queue: Standing;
+  lane: Standing;
+}
+
+/** What one call takes of a rate, by its unit. */
+export interface CallCost {
+  calls: 1;
+  items: number;
+  weight: number;
+}
+
+/** The rates of a handler as one process keeps them. */
+export interface Pace {
+  /**
+   * The database's clock, by how much it was ahead of `performance.now()` when it was read: what
+   * the reading took makes it less, never more.
+   */
+  clock(aheadMs: number): () => number;
+  /**
+   * Resolves with true right when the call may start, and counts it; with false, uncounted, once
+   * `givesUp`. `clock`: the database's time in ms, as the plan's.
+   */
+  turn(targetId: number, cost: CallCost, clock: () => number, givesUp: () => boolean): Promise<boolean>;
+}
+
+/** Returns the pace that all calls of a handler in this process keep. */
+export interface Paces {
+  of(handler: Pick<Handler, 'name' | 'rates'>): Pace;
+}
+
+/** `fence`: of a batch in a partition. */
+export type Planned<M> = M & { fence?: Fence };
+
+export interface Prepared {
+  /** In batch and member order. */
+  members: MemberTask[];
+  /** Batches that may be sent; no other must be. */
+  marked: Set<number>;
+  /** Right before the marks were written, by `performance.now()`: no waiting before makes them older. */
+  markedAtMs: number;
+}
+
+/** Reads the members of batches that are about to be called and marks the calls. */
+export interface Marker<M> {
+  prepare(marks: readonly Planned<M>[]): Promise<Prepared>;
+}
+
+/** A free slot of a submitter. */
+export interface FreeSlot {
+  no: number;
+  epoch: number;
+  isStopping: () => boolean;
+}
+
+/** Grants the free slots of all submitters of this process together. */
+export interface Granter {
+  /** Returns the next batch for one free slot; null: there is none, or its submitter must end. */
+  next(slot: FreeSlot): Promise<CarriedBatch | null>;
+}
+
+/** Returns the granter of a queuer. */
+export interface Granters {
+  of(queuerId: number): Granter;
+}

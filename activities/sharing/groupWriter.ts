@@ -1,0 +1,42 @@
+import { Gatherer } from './groupCommit';
+
+interface Waiting<T, R> {
+  one: T;
+  resolve: (written: R) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Bounds one statement's text. */
+const MOST_BATCHES = 200;
+
+/**
+ * Writes plain answers of many batches together, as `write` does: while some are on their way the
+ * next ones gather and share the following group. A lone batch waits for nobody. `write` returns
+ * what came of each, by its batch.
+ */
+export class GroupWriter<T extends { id: number }, R> {
+  private readonly gatherer = new Gatherer<Waiting<T, R>>(
+    MOST_BATCHES,
+    ({ one }) => [one.id],
+    async (group) => {
+      try {
+        await this.run(group);
+      } catch (error) {
+        // Whatever is wrong with one of them is not the others' fault.
+        if (group.length === 1) group[0]!.reject(error);
+        else for (const waiting of group) await this.run([waiting]).catch(waiting.reject);
+      }
+    },
+  );
+
+  constructor(private readonly writeAll: (group: readonly T[]) => Promise<ReadonlyMap<number, R>>) {}
+
+  write(one: T): Promise<R> {
+    return new Promise((resolve, reject) => this.gatherer.add({ one, resolve, reject }));
+  }
+
+  private async run(group: readonly Waiting<T, R>[]): Promise<void> {
+    const written = await this.writeAll(group.map(({ one }) => one));
+    for (const { one, resolve } of group) resolve(written.get(one.id)!);
+  }
+}

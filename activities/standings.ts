@@ -1,0 +1,16 @@
+import type { CarriedBatch } from '../postgres/calls/batch';
+import type { Pool } from '../postgres/pool';
+import type { Standing } from './calls/call';
+import { QueueStanding } from './calls/queueStanding';
+import { LaneStanding } from './lanes/standing';
+import type { Standings } from './shared';
+
+/** Builds both standings; what is written through one of them shares statements. */
+export const createStandings = (pool: Pool): Standings => ({
+  queue: new QueueStanding(pool),
+  lane: new LaneStanding(pool),
+});
+
+/** Returns where a batch stands that may be of either kind. */
+export const standingOf = (standings: Standings, { inLane }: Pick<CarriedBatch, 'inLane'>): Standing =>
+  inLane ? standings.lane : standings.queue;
