@@ -60,7 +60,7 @@ export interface Prepared {
   members: MemberTask[];
   /** Batches that may be sent; no other must be. */
   marked: Set<number>;
-  /** Right before the marks were written, by `performance.now()`: no waiting before makes them older. */
+  /** When writing the marks began, by `performance.now()`: waiting before makes none older. */
   markedAtMs: number;
 }
 

@@ -193,7 +193,15 @@ const compute = <T>(work: () => T, field: string, reject: Reject): T | typeof FA
   }
 };
 
-const checkText = (field: string, code: ErrorCode, value: unknown, maxBytes: number, reject: Reject, note = ''): void => {
+type CheckText = (
+  field: string,
+  code: ErrorCode,
+  value: unknown,
+  maxBytes: number,
+  reject: Reject,
+  note?: string,
+) => void;
+const checkText: CheckText = (field, code, value, maxBytes, reject, note = '') => {
   const suffix = note === '' ? '' : ` (${note})`;
   if (value === undefined || value === null)
     return reject(field, code, `expected 1-${maxBytes} bytes of text, got nothing${suffix}`);

@@ -1,6 +1,6 @@
 /**
- * Every code that an error of the client library, an answer of the API or a line of the command line
- * carries, with what it means and what to do. A code is part of the API: it never changes its
+ * Every code that an error of the client library, an answer of the API or a line of the command
+ * line carries, with what it means and what to do. A code is part of the API: it never changes its
  * meaning. docs/reference/errors.md is made from this table.
  */
 export const ERROR_CODES = {

@@ -1,4 +1,4 @@
-/** Turns of one leader at one instant of the store's clock: more of either is a leader that spins. */
+/** Turns of one leader at one instant of the store's clock: with more of either it spins. */
 const MOST_IDLE = 200;
 const MOST = 5_000;
 
@@ -7,8 +7,8 @@ export class TurnCounter {
   private readonly turns = new Map<number, { at: number; idle: number; all: number }>();
 
   /**
-   * Returns whether the leader spins. `worked`: the turn handed something to a submission; a backlog
-   * takes many of those at one instant.
+   * Returns whether the leader spins. `worked`: the turn handed something to a submission, of which
+   * a backlog takes many at one instant.
    */
   spins(leaderId: number, worked: boolean, nowMs: number): boolean {
     const counted = this.turns.get(leaderId);

@@ -12,7 +12,11 @@ interface Setting {
 /** Every setting of the config file beside the handlers. */
 export const configReference = (): string =>
   page('Config file', [
-    'Settings that stand in the config file (`muster.config.ts`, `.js`, `.mjs`, `.cjs` or `.json`) beside `handlers` and `functions`. A flag goes before its environment variable, that before the file, and the file before a `muster dev` that runs in the same folder. Names that end in `Ms` are milliseconds.',
+    [
+      'Settings that stand in the config file (`muster.config.ts`, `.js`, `.mjs`, `.cjs` or `.json`) beside',
+      '`handlers` and `functions`. A flag goes before its environment variable, that before the file, and the',
+      'file before a `muster dev` that runs in the same folder. Names that end in `Ms` are milliseconds.',
+    ].join(' '),
     table(
       ['setting', 'what it is', 'expected', 'default'],
       settings(fileSchema({ json: false, env: {}, folder: process.cwd() })).map(({ path, expected, note }) => [

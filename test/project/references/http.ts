@@ -33,7 +33,10 @@ export const httpReference = (): string => {
   );
   return page('HTTP API', [
     document.info.description.replaceAll('\n', ' '),
-    'A running API serves the whole document, with the schemas of bodies and answers, at `/openapi.json`, and a page to try it at `/docs`.',
+    [
+      'A running API serves the whole document, with the schemas of bodies and answers, at `/openapi.json`, and',
+      'a page to try it at `/docs`.',
+    ].join(' '),
     ...document.tags.flatMap(({ name }) => [
       `## ${name}`,
       ...operations.filter(({ tags }) => tags.includes(name)).flatMap(operationParts),

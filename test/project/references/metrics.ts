@@ -25,7 +25,10 @@ export const metricsReference = async (): Promise<string> => {
   health.stop();
   await pool.end();
   return page('Metrics', [
-    '`muster worker --metrics-port` serves these in the text format of Prometheus at `/metrics`. Values that are read from the store are the same from every process: aggregate them with `max`.',
+    [
+      '`muster worker --metrics-port` serves these in the text format of Prometheus at `/metrics`. Values that',
+      'are read from the store are the same from every process: aggregate them with `max`.',
+    ].join(' '),
     rowsOf(registry),
     '## Metrics of the HTTP API',
     '`muster api` serves these at `/metrics`, and those of the store.',

@@ -33,12 +33,16 @@ export const overdueText = (
 ): string =>
   ` The ${kind} stands still: work of it has been due for ${span(ms)}, and it has given no sign of it since. ${remedy(workflowId, state(run))}`;
 
+const ITS_WORKER =
+  'Its worker is stopped, overloaded or hangs: look at its log, its load and its /healthz, and restart it; ' +
+  'if no worker is left, start one.';
+
 /** A submission that has batches, and does not call them. */
 export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The submission stands still: it was given batch ${name} ${span(ms)} ago, and has not begun its call. Its worker is stopped, overloaded or hangs: look at its log, its load and its /healthz, and restart it; if no worker is left, start one. To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+  ` The submission stands still: it was given batch ${name} ${span(ms)} ago, and has not begun its call. ${ITS_WORKER} To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
 
 const state = (run: RunPart | null): string => {
   if (run === null) return '';
