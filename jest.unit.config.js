@@ -4,5 +4,8 @@ const { globalSetup, globalTeardown, ...base } = require('./jest.config.js');
 module.exports = {
   ...base,
   testPathIgnorePatterns: ['/node_modules/', 'handlers/httpOrder'], // which has lanes
-  testMatch: ['<rootDir>/test/{planning,handlers}/**/*.test.ts', '<rootDir>/test/project/{demands,follow,imports}.test.ts'],
+  testMatch: [
+    '<rootDir>/test/{planning,handlers}/**/*.test.ts',
+    '<rootDir>/test/project/{demands,follow,imports}.test.ts',
+  ],
 };

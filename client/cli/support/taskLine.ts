@@ -48,12 +48,7 @@ export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): Tas
     );
   const lossy = lossyNumber(text);
   if (lossy !== null)
-    return refuse(
-      'LOSSY_NUMBER',
-      lossyNumberMessage(lossy.number),
-      (task as { id?: unknown }).id,
-      fieldAt(lossy.path),
-    );
+    return refuse('LOSSY_NUMBER', lossyNumberMessage(lossy.number), (task as { id?: unknown }).id, fieldAt(lossy.path));
   const unknown = Object.keys(task).find((key) => !TASK_FIELDS.includes(key));
   if (unknown !== undefined)
     return refuse(
