@@ -48,16 +48,15 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
     });
   const context = Context.current();
   const conclusions = new Conclusions(deps, handler, context.cancellationSignal);
-  const run = new PollRun(deps, handler, conclusions, context.cancellationSignal);
+  const sign = new LookSign(deps.pool, monitorLook(name));
+  const run = new PollRun(deps, handler, conclusions, sign, context.cancellationSignal);
   const cancellations = new Cancellations(deps, handler, context.cancellationSignal);
   const cancelling = cancellations.run();
   cancelling.catch(() => undefined); // awaited below
   // The leases of batches in hand are renewed and what was settled is rung, however long a file
   // takes.
-  const sign = new LookSign(deps.pool, monitorLook(name));
-  sign.give();
   const ticker = setInterval(() => {
-    sign.give();
+    sign.beat();
     context.heartbeat();
     conclusions.tick();
   }, TICK_MS);
@@ -90,6 +89,7 @@ class PollRun {
     private readonly deps: ActivityDeps,
     private readonly handler: Handler,
     private readonly conclusions: Conclusions,
+    private readonly sign: LookSign,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -122,6 +122,7 @@ class PollRun {
       due.map((batch) => batch.reference),
       { signal: this.signal },
     );
+    if (!this.signal.aborted) this.sign.give();
     if (outcome.kind === 'statuses') {
       const pending: { batch: AcceptedBatch; error: string | null }[] = [];
       for (const [i, status] of outcome.statuses.entries())

@@ -54,13 +54,12 @@ export const deliverNotifications = async (deps: ActivityDeps): Promise<Delivery
   const context = Context.current();
   setMaxListeners(0, context.cancellationSignal); // each delivery under way listens
   const sign = new LookSign(deps.pool, NOTIFIER_LOOK);
-  sign.give();
   const beat = setInterval(() => {
-    sign.give();
+    sign.beat();
     context.heartbeat();
   }, BEAT_MS);
   try {
-    return await new DeliveryRun(deps, context.cancellationSignal).run();
+    return await new DeliveryRun(deps, sign, context.cancellationSignal).run();
   } finally {
     clearInterval(beat);
   }
@@ -93,6 +92,7 @@ class DeliveryRun {
 
   constructor(
     private readonly deps: ActivityDeps,
+    private readonly sign: LookSign,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -114,6 +114,7 @@ class DeliveryRun {
     if (this.isStopping())
       return putOffNotification(pool, one.id, one.attempts, 0, 'not tried: the worker was stopping');
     const delivery = await this.deliver(one);
+    this.sign.give();
     if (delivery.kind === 'delivered') {
       this.answer.delivered++;
       return endNotification(pool, one.id, one.attempts, null);
