@@ -423,7 +423,7 @@ create table lane_state (
   halted_by bigint,
   halted_at timestamp with time zone,
   halt_reason text,
-  unserved_by integer,
+  unserved_by integer[],
   constraint lane_state_pkey PRIMARY KEY (lane_id),
   constraint lane_state_check CHECK ((halted_by IS NULL) = (halted_at IS NULL)),
   constraint lane_state_pending_check CHECK (pending >= 0),
@@ -709,7 +709,6 @@ alter table lane add constraint lane_partition_fkey FOREIGN KEY (partition) REFE
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
-alter table lane_state add constraint lane_state_unserved_by_fkey FOREIGN KEY (unserved_by) REFERENCES handler(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table notification add constraint notification_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
 alter table partition add constraint partition_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
@@ -757,7 +756,7 @@ CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by, queuer_id, serv
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
 CREATE INDEX lane_halted ON lane_state USING btree (lane_id) WHERE halted_by IS NOT NULL;
 CREATE INDEX lane_ready ON lane_state USING btree (queuer_id, served, lane_id) WHERE ready AND paused_at IS NULL AND halted_by IS NULL;
-CREATE INDEX lane_unserved ON lane_state USING btree (unserved_by) WHERE unserved_by IS NOT NULL AND NOT ready;
+CREATE INDEX lane_unserved ON lane_state USING gin (unserved_by) WHERE unserved_by IS NOT NULL AND NOT ready;
 CREATE INDEX leader_blocked ON leader USING btree (handler_id) WHERE blocked;
 CREATE INDEX leader_expired ON leader USING btree (expires_at) WHERE state <> 0;
 CREATE INDEX lease_holder ON lease USING btree (holder);

@@ -28,7 +28,7 @@ export const writePlan = async (
         due_in_ms: lane.dueInMs,
         granted: granted.get(lane.laneId) ?? 0,
         blocked_by: lane.heldBy,
-        unserved_by: lane.unservedBy,
+        unserved_by: lane.unservedBy.length === 0 ? null : lane.unservedBy,
         halted_by: lane.haltedBy,
         halt_reason:
           lane.haltedBy === null || lanes.get(lane.laneId)?.haltedBy != null

@@ -207,7 +207,7 @@ export interface LaneChange {
   halted_by: number | null;
   halt_reason: string | null;
   blocked_by: number | null;
-  unserved_by: number | null;
+  unserved_by: readonly number[] | null;
 }
 
 export const updateLanes = async (client: Client, lanes: readonly LaneChange[]): Promise<void> => {
@@ -217,7 +217,7 @@ export const updateLanes = async (client: Client, lanes: readonly LaneChange[]):
 update lane_state s set deficit = p.deficit, served = p.served, pending = p.pending, saturated = p.saturated, ready = p.ready,
   due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted, blocked_by = p.blocked_by, unserved_by = p.unserved_by,
   halted_by = p.halted_by, halt_reason = p.halt_reason, halted_at = case when p.halted_by is not null then coalesce(s.halted_at, clock()) end
-from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text, blocked_by int, unserved_by int)
+from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text, blocked_by int, unserved_by int[])
 where s.lane_id = any($2::int[]) and s.lane_id = p.lane_id`,
     values: [JSON.stringify(lanes), lanes.map((lane) => lane.lane_id)],
   });

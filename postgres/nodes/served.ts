@@ -9,8 +9,8 @@ import type { WokenLeader } from '../grouping/ring';
  */
 
 /**
- * Marks lanes whose handler a live node has, and whose partition, if they are in one, a node holds.
- * Answers their queuers.
+ * Marks lanes that wait for a handler which a live node has now, and whose partition, if they are
+ * in one, a node holds. Returns their queuers.
  */
 export const markServedWaiting = async (db: Queryable, withinMs: number, limit: number): Promise<number[]> => {
   const { rows } = await db.query<{ queuerId: number }>({
@@ -18,9 +18,9 @@ export const markServedWaiting = async (db: Queryable, withinMs: number, limit: 
     text: `
 update lane_state s set ready = true, unserved_by = null from (
   select s.lane_id from lane_state s join lane l on l.id = s.lane_id join handler own on own.id = l.handler_id
-  where not s.ready and s.unserved_by = any(array(
+  where not s.ready and s.unserved_by && array(
       select h.id from handler h where exists (
-        select from node n where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' and h.name = any(n.handlers))))
+        select from node n where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' and h.name = any(n.handlers)))
     and (own.partitions = 0 or l.partition is null or exists (
       select from lease e where e.resource = l.partition and e.holder is not null and e.expires_at > clock() and e.revoked_at is null))
   order by s.lane_id limit $2 for no key update of s skip locked) l

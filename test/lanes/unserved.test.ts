@@ -18,7 +18,10 @@ import { openLaneStore } from './laneStore';
  */
 
 const downstream = new Downstream();
-const edits = downstream.handler();
+/** In any order, so that one handler's batches may go while another's wait. */
+const lane = { approach: 'unconstrained' } as const;
+const edits = downstream.handler({ lane });
+const fixes = downstream.handler({ name: 'fixes', lane });
 const zoned = downstream.handler({ name: 'zoned', affinity: { partitions: 4, attributes: { zone: 'eu' } } });
 const placed = defineHandler({
   name: 'placed',
@@ -39,7 +42,7 @@ const SOON_MS = 5_000;
 
 let own: OwnMuster;
 beforeEach(async () => {
-  own = await openOwn([edits, zoned, other]);
+  own = await openOwn([edits, fixes, zoned, other]);
 });
 afterEach(() => own.stop());
 
@@ -94,6 +97,19 @@ test('no process has the handler: two looks in 12 s at most; the one that joins 
   await own.startNode();
   await Promise.all(['a', 'b', 'c'].map((service) => seenWithin(service, SOON_MS)));
 }, 90_000);
+
+test('a lane whose next batches are of two handlers without a node goes on with either one’s node', async () => {
+  await withoutTheirNode(0);
+  await own.client.submitBatch('edits', 'two', items('of-edits'));
+  await own.client.submitBatch('fixes', 'two', items('of-fixes'));
+  await untilItWaits();
+  await withoutLook();
+  await own.startNode({ handlers: [fixes] });
+  await eventually(() => downstream.seen.some(({ ids }) => ids[0]!.startsWith('of-fixes')), {
+    timeoutMs: SOON_MS,
+    what: 'a call of the handler that has a node',
+  });
+}, 60_000);
 
 test('a node that could not tell when it joined: the sweeper does', async () => {
   await withoutTheirNode(500);

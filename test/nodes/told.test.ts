@@ -80,7 +80,7 @@ const laneRests = async (): Promise<void> => {
   await is(
     'the queuer to wait for a holder',
     `exists (select from queuer where state = 2)
-      and exists (select from lane_state where not ready and unserved_by > 0)`,
+      and exists (select from lane_state where not ready and unserved_by is not null)`,
   );
   await own.database.pool.query(`update lane_state set due_at = clock() + interval '1 h'`);
 };

@@ -187,14 +187,15 @@ describe('dependencies', () => {
 });
 
 describe('a plan', () => {
-  test('says for whose node a lane waits: of the first batch that no node serves, as long as nothing else of it goes', () => {
+  test('says for whose nodes a lane waits: each handler once whose batch no node serves', () => {
     const open = [
       buildBatch({ id: 1, notBeforeInMs: 900 }),
       buildBatch({ id: 2, notBeforeInMs: 5_000, unservedBy: 7 }),
       buildBatch({ id: 3, notBeforeInMs: 6_000, unservedBy: 8 }),
+      buildBatch({ id: 4, notBeforeInMs: 6_000, unservedBy: 7 }),
     ];
     const plan = planOf([buildLane({ id: 1, approach: 'unconstrained', open })]);
-    expect(plan.lanes).toMatchObject([{ ready: false, dueInMs: 900, unservedBy: 7 }]);
+    expect(plan.lanes).toMatchObject([{ ready: false, dueInMs: 900, unservedBy: [7, 8] }]);
   });
 
   test('C22: says the lane’s new place, and nothing of lanes that it left as they were', () => {
@@ -209,7 +210,7 @@ describe('a plan', () => {
         saturated: false,
         haltedBy: null,
         heldBy: null,
-        unservedBy: null,
+        unservedBy: [],
         ready: false,
         dueInMs: null,
       },

@@ -23,8 +23,8 @@ export class LaneWalk {
   private at = 0;
   /** The earliest time at which something passed over may go by time alone. */
   dueInMs: number | null = null;
-  /** The handler of a batch passed over that no node serves. */
-  unservedBy: number | null = null;
+  /** The handlers of batches passed over that no node serves, each once. */
+  readonly unservedBy: number[] = [];
   /** A parked batch at which it stopped: it halts the lane, if it does not yet. */
   parked: number | null = null;
   readonly failures: { batchId: number; on: number }[] = [];
@@ -52,7 +52,8 @@ export class LaneWalk {
       }
       if (verdict.kind === 'not-before') {
         this.dueInMs = Math.min(this.dueInMs ?? Infinity, verdict.inMs);
-        this.unservedBy ??= batch.unservedBy ?? null;
+        const { unservedBy } = batch;
+        if (unservedBy !== undefined && !this.unservedBy.includes(unservedBy)) this.unservedBy.push(unservedBy);
       }
       if (verdict.kind === 'parked') this.parked = batch.id;
       const goes = verdict.kind === 'may-go';

@@ -183,10 +183,10 @@ export interface LaneUpdate extends Accounting {
    */
   heldBy: number | null;
   /**
-   * The handler for whose node its next batch waits: a node that joins, or gets the lane's
-   * partition, makes it ready. Null: for none.
+   * The handlers for whose nodes its next batches wait: a node of any of them that joins, or gets
+   * the lane's partition, makes it ready.
    */
-  unservedBy: number | null;
+  unservedBy: readonly number[];
 }
 
 /** Fails without being sent (C18): status failed-dependency. */
