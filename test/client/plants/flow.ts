@@ -180,4 +180,35 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
       row: () => ({ execution: '11111111-2222-4333-8444-555555555555' }),
     },
   ],
+  'a batch that a submission carries is called': [
+    {
+      plant: async ({ open }) => [
+        await run(`update node set handlers = '{items}'`),
+        await run(`update dispatch set started_at = clock() - interval '61 s'`),
+        await run(`update batch set created_at = clock() - interval '61 s' where id = ${open}`),
+      ],
+      row: ({ open }) => ({ handler: 'items', batch: open }),
+    },
+  ],
+  'a batch that a submitter was granted is called': [
+    {
+      plant: async ({ open }) => [
+        await run(`update node set handlers = '{items}'`),
+        await run(
+          `insert into lane (service, handler_id, kind, approach, on_invalid) select 'po-1', id, 0, 1, 0 from handler`,
+        ),
+        await run(`insert into lane_state (lane_id, queuer_id) select id, 0 from lane`),
+        await run(
+          `update target t set lane_id = l.id from lane l, batch b where b.id = ${open} and t.id = b.target_id`,
+        ),
+        await run(
+          `insert into submission (batch_id, lane_id, target_id, seq, status, handler_id,
+            granted_at, changed_at, weight, reads, writes)
+          select b.id, l.id, b.target_id, 1, 3, l.handler_id, clock() - interval '61 s', clock(), 1, '{}', '{}'
+          from lane l, batch b where b.id = ${open}`,
+        ),
+      ],
+      row: ({ open }) => ({ handler: 'items', batch: open }),
+    },
+  ],
 });
