@@ -37,6 +37,8 @@ export class DispatchRun {
   private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
   private readonly startedAt = performance.now();
   private stopping = false;
+  private ticking = false;
+  private touchIsDue = false;
   private batches = 0;
   private tasks = 0;
   private handedBack = 0;
@@ -188,9 +190,18 @@ export class DispatchRun {
     await this.rings.add(targets);
   }
 
+  /**
+   * Waits for the beat before: where the store takes longer for one than the time between two, there
+   * was always one under way, and the submission could not end.
+   */
   private tick(touches: boolean): void {
     Context.current().heartbeat();
-    this.launch(this.beats.add([touches ? 'touch' : 'look']));
+    this.touchIsDue ||= touches;
+    if (this.ticking) return;
+    const kind = this.touchIsDue ? 'touch' : 'look';
+    this.ticking = true;
+    this.touchIsDue = false;
+    this.launch(this.beats.add([kind]).finally(() => (this.ticking = false)));
   }
 
   private async beat(kinds: readonly ('touch' | 'look')[]): Promise<void> {
