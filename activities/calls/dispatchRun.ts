@@ -191,8 +191,8 @@ export class DispatchRun {
   }
 
   /**
-   * Waits for the beat before: where the store takes longer for one than the time between two, there
-   * was always one under way, and the submission could not end.
+   * Waits for the beat before it: with a store that takes longer than the time between two, one was
+   * always under way, and the submission could not end.
    */
   private tick(touches: boolean): void {
     Context.current().heartbeat();
