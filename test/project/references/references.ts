@@ -1,6 +1,8 @@
-import { format, resolveConfig } from 'prettier';
 import path from 'node:path';
-import { ROOT } from '../project';
+import * as markdown from 'prettier/plugins/markdown';
+import { format } from 'prettier/standalone';
+import type { Options } from 'prettier';
+import { read } from '../project';
 import { cliReference } from './cli';
 import { configReference } from './config';
 import { errorsReference } from './errors';
@@ -19,7 +21,10 @@ export const REFERENCES: Readonly<Record<string, () => string | Promise<string>>
 };
 
 /** The page as it stands in the repository: as the formatter leaves it. */
-export const referenceText = async (file: string): Promise<string> => {
-  const config = await resolveConfig(path.join(ROOT, file));
-  return format(await REFERENCES[file]!(), { ...config, parser: 'markdown' });
-};
+export const referenceText = async (file: string): Promise<string> =>
+  // The whole of prettier loads its parts by import(), which jest has not.
+  format(await REFERENCES[file]!(), {
+    ...(JSON.parse(read('.prettierrc.json')) as Options),
+    parser: 'markdown',
+    plugins: [markdown],
+  });
