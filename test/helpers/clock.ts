@@ -63,9 +63,14 @@ export class FlowingClock implements Clock {
     const take = pool.connect.bind(pool) as () => Promise<PoolClient>;
     const connect = async (): Promise<PoolClient> => {
       const session = await take();
-      const offsetMs = (await this.env.currentTimeMs()) - Date.now();
-      await session.query(`select set_config('muster.clock', $1, false)`, [`${offsetMs} milliseconds`]);
-      return session;
+      try {
+        const offsetMs = (await this.env.currentTimeMs()) - Date.now();
+        await session.query(`select set_config('muster.clock', $1, false)`, [`${offsetMs} milliseconds`]);
+        return session;
+      } catch (error) {
+        session.release(true);
+        throw error;
+      }
     };
     pool.connect = connect as typeof pool.connect;
     // A statement alone takes a session of the pool's own.

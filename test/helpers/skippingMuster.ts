@@ -214,9 +214,32 @@ export class SkippingMuster implements Omit<Skipping, 'stop'> {
     const { rows } = await this.database.pool.query(
       'select name, state, epoch, turn, answer, (select count(*) from dispatch d where d.leader_id = l.id) as dispatches from leader l',
     );
-    return `quiet; leaders are ${JSON.stringify(rows)}`;
+    return `quiet; leaders are ${JSON.stringify(rows)}; runs under way: ${JSON.stringify(await this.runsUnderWay())}`;
+  }
+
+  /** The last events of the leaders that are not at rest: where the server, or the product, stopped. */
+  private async runsUnderWay(): Promise<string[]> {
+    const { rows } = await this.database.pool.query<{ id: number; handler: string; name: string }>(
+      `select l.id, h.name as handler, l.name from leader l join handler h on h.id = l.handler_id
+       where l.state <> 0 or exists (select from dispatch d where d.leader_id = l.id)`,
+    );
+    const runs: string[] = [];
+    for (const { id, handler, name } of rows) {
+      const events = await this.eventsOf(leaderWorkflowId(this.prefix, handler, name, id));
+      runs.push(`${handler}/${name}: ${events.slice(-LAST_EVENTS).map(toldOf).join(', ')}`);
+    }
+    return runs;
   }
 }
+
+const LAST_EVENTS = 15;
+
+/** `12 activityTaskScheduled at 2026-01-01T00:00:00.000Z`. */
+const toldOf = (event: HistoryEvent): string => {
+  const kind = Object.keys(event).find((key) => key.endsWith('EventAttributes')) ?? 'event';
+  const at = new Date(Number(event.eventTime?.seconds ?? 0) * 1_000 + (event.eventTime?.nanos ?? 0) / 1e6);
+  return `${String(event.eventId)} ${kind.replace('EventAttributes', '')} at ${at.toISOString()}`;
+};
 
 /** A workflow task or an activity was begun and not ended. */
 const isUnderWay = (events: readonly HistoryEvent[]): boolean => {
