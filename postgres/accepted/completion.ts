@@ -29,10 +29,12 @@ export interface ToldBatch extends CarriedBatch {
 }
 
 const told = (where: string): string => `
-select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is not null as calling, b.completion as note,
-  b.attempt_until is null and not b.refused and b.n_left = 0 and (b.state = 3 or b.state = 1 and (b.reference is not null or b.unsure)) as open
+select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is not null as calling,
+  b.completion as note,
+  b.attempt_until is null and not b.refused and b.n_left = 0 and (b.state = 3 /* unknown */
+    or b.state = 1 /* open */ and (b.reference is not null or b.unsure)) as open
 from (${CARRIED} where h.name = $1 and ${where}) c join batch b on b.id = c.id
-order by b.state in (1, 3) desc, b.id desc limit 2`;
+order by b.state in (1 /* open */, 3 /* unknown */) desc, b.id desc limit 2`;
 
 /** Those that were accepted under this reference: open ones first, then the latest; two at most. */
 export const findToldByReference = async (db: Queryable, handler: string, reference: string): Promise<ToldBatch[]> => {
@@ -67,8 +69,10 @@ export const takeCompletion = async (
   const { rows } = await db.query<{ attempt: number }>({
     name: 'take-completion',
     text: `
-update batch set attempt = attempt + 1, poll_at = case when state = 1 and reference is not null then clock() + $3 * interval '1 ms' end
-where id = $1 and attempt = $2 and state in (1, 3) and attempt_until is null and not refused and (state = 3 or reference is not null or unsure) returning attempt`,
+update batch set attempt = attempt + 1, poll_at = case when state = 1 /* open */
+  and reference is not null then clock() + $3 * interval '1 ms' end
+where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) and attempt_until is null
+  and not refused and (state = 3 /* unknown */ or reference is not null or unsure) returning attempt`,
     values: [id, attempt, leaseMs],
   });
   return rows[0]?.attempt ?? null;
@@ -93,7 +97,7 @@ export const isCalling = async (db: Queryable, handler: string): Promise<boolean
     text: `
 select exists (
   select from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-  where h.name = $1 and b.state = 1 and b.attempt_until is not null) as calling`,
+  where h.name = $1 and b.state = 1 /* open */ and b.attempt_until is not null) as calling`,
     values: [handler],
   });
   return rows[0]!.calling;

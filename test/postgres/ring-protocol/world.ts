@@ -288,8 +288,15 @@ export class World {
         await this.fate.after?.(party, statement);
       },
       instead: ({ name }) => skip?.[party]?.[name],
-      rewrite,
+      rewrite: rewrite && ((name, text) => rewritten(name, text, rewrite)),
       seen,
     });
   }
 }
+
+/** A scene finds its words however the statement is laid out and commented. */
+const rewritten = (name: string, text: string, rewrite: (name: string, text: string) => string): string => {
+  const plain = text.replaceAll(/\/\*.*?\*\//g, '').replaceAll(/\s+/g, ' ');
+  const broken = rewrite(name, plain);
+  return broken === plain ? text : broken;
+};
