@@ -1,5 +1,5 @@
 import { readInstallation } from '../../postgres/installation';
-import { callbackToken } from '../../workers/callbacks/token';
+import { callbackUrl } from '../../workers/callbacks/token';
 import { eventually } from '../helpers/eventually';
 import type { CallbackWorld } from './callbackWorld';
 import { createCallbackWorld, SECRET } from './callbackWorld';
@@ -110,8 +110,8 @@ describe('H7: without a lane', () => {
       status: 413,
       body: { field: 'body' },
     });
-    const token = callbackToken({ secret: SECRET, installation: await readInstallation(world.database.pool) }, 999_999);
-    const nobody = `http://127.0.0.1:${port}/callbacks/999999/${token}`;
+    const key = { secret: SECRET, installation: await readInstallation(world.database.pool) };
+    const nobody = callbackUrl(`http://127.0.0.1:${port}`, key, { id: 999_999, createdUs: 1 });
     expect(await post(nobody, { body: '{"results":[]}' })).toMatchObject({ status: 404, body: { batch: 999_999 } });
     expect(await world.states(['shape-0'])).toEqual(['in-progress']);
     expect(await world.jobs.tell(job, { results: oks(['shape-0']) })).toMatchObject({ status: 200 });
