@@ -41,8 +41,15 @@ describe('H7: without a lane', () => {
     const lossy = `{"results":[{"id":"${first}","status":"ok","result":{"n":9007199254740993}}]}`;
     expect(await world.jobs.tell(job, lossy)).toMatchObject({
       status: 400,
-      body: { field: 'results[0].result.n', detail: expect.stringContaining('got 9007199254740993') },
+      type: 'application/problem+json',
+      body: {
+        type: 'urn:muster:problem:unreadable',
+        code: 'LOSSY_NUMBER',
+        field: 'results[0].result.n',
+        detail: expect.stringContaining('got 9007199254740993'),
+      },
     });
+    expect(await world.states([first!, ...rest])).toEqual(['in-progress', 'in-progress', 'in-progress']);
     const results = oks([first!, rest[0]!]);
     const answer = { state: 'succeeded', reference: '1', results: { ok: 2, retry: 0, failed: 0, unknown: 1 } };
     expect(await world.jobs.tell(job, { results })).toMatchObject({

@@ -170,7 +170,10 @@ class Receiver {
 
   private failed(error: unknown): Answer {
     if (error instanceof BodyTooLarge) return problem(413, 'too-large', error.message, { field: 'body' });
-    if (error instanceof UnreadableBody) return problem(400, 'unreadable', error.message, { field: error.field });
+    if (error instanceof UnreadableBody) {
+      const { message, field, code } = error;
+      return problem(400, 'unreadable', message, defined({ field, code }));
+    }
     this.options.log.error({ err: error }, 'a callback could not be taken');
     return busyNow('It could not be written.');
   }
