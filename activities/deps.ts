@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import type { CarriedBatch } from '../postgres/calls/batch';
 import type { Pool } from '../postgres/pool';
 import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
@@ -19,7 +20,7 @@ export interface ActivityDeps extends Shared {
   handlers: ReadonlyMap<string, Handler>;
   /** Id of this worker process: written beside every mark. */
   node: string;
-  /** Of the store: makes idempotency keys unique among installations. */
+  /** Of the store: no other has it. */
   installation: string;
   prefix: string;
   /** How long a leader may be silent past its wake time before the sweeper wakes it. */
@@ -39,7 +40,7 @@ export interface ActivityDeps extends Shared {
    * Where the downstream may tell what became of a batch (H7). A secret: whoever has it may
    * complete the batch. Undefined: nowhere.
    */
-  callbackUrl?: (batchId: number) => string;
+  callbackUrl?: (batch: Pick<CarriedBatch, 'id' | 'createdUs'>) => string;
   /**
    * Aborted when this process begins to shut down: submissions hand back what they have not
    * started.

@@ -46,10 +46,7 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
 
 export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   signal: deps.signal,
-  idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
+  idempotencyKey: call.batch.idempotencyKey,
   deadline: Date.now() + deps.handler.timeoutMs,
-  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch) }),
 });
-
-/** The same for every attempt of a batch, never the same in two installations (H3). */
-export const idempotencyKey = (installation: string, batchId: number): string => `muster-${installation}-${batchId}`;

@@ -1,5 +1,6 @@
 import type { CarriedBatch } from '../calls/batch';
 import { aheadOf, CARRIED } from '../calls/batch';
+import { createdUs } from '../created';
 import type { Queryable } from '../pool';
 
 /**
@@ -103,12 +104,20 @@ select exists (
   return rows[0]!.calling;
 };
 
-/** Whose batch it is; null: there is none of this id (or its retention is over). */
-export const handlerOfBatch = async (db: Queryable, id: number): Promise<string | null> => {
+/**
+ * Whose batch it is; null: there is none of this id that was created then (or its retention is
+ * over).
+ */
+export const handlerOfBatch = async (
+  db: Queryable,
+  batch: Pick<CarriedBatch, 'id' | 'createdUs'>,
+): Promise<string | null> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'handler-of-batch',
-    text: 'select h.name as handler from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id where b.id = $1',
-    values: [id],
+    text: `
+select h.name as handler from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+where b.id = $1 and ${createdUs('b')} = $2`,
+    values: [batch.id, batch.createdUs],
   });
   return rows[0]?.handler ?? null;
 };

@@ -1,3 +1,5 @@
+import { INSTALLATION } from '../installation';
+import { createdUs } from '../created';
 import type { Queryable } from '../pool';
 
 /**
@@ -7,6 +9,8 @@ import type { Queryable } from '../pool';
  */
 export interface TakenNotification {
   id: number;
+  /** By which its receiver knows it, the same in every attempt; no other message ever has it. */
+  messageId: string;
   batchId: number | null;
   /** Of the batch: which result pages are its own. */
   batchAttempt: number | null;
@@ -63,7 +67,8 @@ due as materialized (
 update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
 from due d, initiator i, notification o left join batch b on b.id = o.batch_id
 where n.id = d.id and o.id = d.id and i.id = n.initiator_id
-returning n.id, n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
+returning n.id, 'msg_' || ${INSTALLATION} || '_' || n.id || coalesce('_' || ${createdUs('n')}, '') as "messageId",
+  n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
   to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case
     when pg_column_size(n.body) < $3 then n.body end as body`,
     values: [limit, leaseMs, LARGE_BODY, except, perHost, firstOnly],

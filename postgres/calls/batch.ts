@@ -1,5 +1,7 @@
 import type { Queryable } from '../pool';
 import { DISPATCH_LIFE_MS } from '../grouping/slots';
+import { createdUs } from '../created';
+import { KEY_OF_BATCH } from './idempotencyKey';
 
 /** The statements around one call: read, mark, defer. Settling is in `settle.ts`. */
 
@@ -15,11 +17,10 @@ export interface CarriedBatch {
   refusals: number;
   depth: number;
   parentId: number | null;
-  /**
-   * The batch whose idempotency key the downstream may know: its own id, or that of the one it was
-   * split from.
-   */
-  sentAs: number;
+  /** The one under which the downstream may know it: its own, or that of what it was split from. */
+  idempotencyKey: string;
+  /** Unix microseconds. */
+  createdUs: number;
   /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
   unconcluded: boolean;
   /** An earlier call of it may have been applied: it keeps its key, whatever happens (H3). */
@@ -51,7 +52,8 @@ export interface CarriedBatch {
 export const CARRIED = `
 select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
   b.depth, b.parent_id as "parentId",
-  coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
+  ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs", b.attempt_until is not null as unconcluded,
+    b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
   t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",

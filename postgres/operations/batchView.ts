@@ -1,6 +1,7 @@
 import type { CancellationRow } from '../accepted/cancellation';
 import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
 import { STACK_OF_BATCH } from '../calls/fault';
+import { KEY_OF_BATCH } from '../calls/idempotencyKey';
 import type { Queryable } from '../pool';
 
 /** One batch as people ask for it. */
@@ -50,8 +51,8 @@ export interface BatchRow {
   depth: number;
   /** Refused for its content, waits for what becomes of its other half (H4). */
   refused: boolean;
-  /** The batch under whose idempotency key the downstream may know these tasks. */
-  sentAs: number;
+  /** Under which the downstream may know these tasks; as another batch, if they were split off. */
+  idempotencyKey: string;
   error: string | null;
   /** Where the handler threw in that call; null: it did not. */
   stack: string | null;
@@ -73,7 +74,7 @@ select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.tu
   b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation,
     b.parent_id as parent,
   array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused,
-    coalesce(b.sent_as, b.id) as "sentAs", b.error, ${STACK_OF_BATCH} as stack,
+    ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left

@@ -1,8 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Who may complete a batch by HTTP (H7): whoever was given its URL. The token in it is a MAC of the
- * batch's number under the installation's secret.
+ * Who may complete a batch by HTTP (H7): whoever was given its URL. The token in it is a MAC, under
+ * the installation's secret, of the batch's number and of the microsecond in which it was created:
+ * after a restored backup the number alone names another batch.
  */
 export interface CallbackKey {
   /** The same in every worker that makes calls or listens. */
@@ -11,14 +12,22 @@ export interface CallbackKey {
   installation: string;
 }
 
-export const CALLBACK_PATH = '/callbacks';
+/** The batch that a URL is of. */
+export interface CallbackBatch {
+  id: number;
+  /** Unix microseconds. */
+  createdUs: number;
+}
 
-export const callbackToken = ({ secret, installation }: CallbackKey, batchId: number): string =>
-  createHmac('sha256', secret).update(`muster callback\n${installation}\n${batchId}`).digest('base64url');
+const CALLBACK_PATH = '/callbacks';
+const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})\\.(\\d{1,16})/([A-Za-z0-9_-]{1,100})/?$`);
 
-/** In constant time. */
-export const isCallbackToken = (key: CallbackKey, batchId: number, token: string): boolean => {
-  const expected = Buffer.from(callbackToken(key, batchId));
+const callbackToken = ({ secret, installation }: CallbackKey, { id, createdUs }: CallbackBatch): string =>
+  createHmac('sha256', secret).update(`muster callback\n${installation}\n${id}\n${createdUs}`).digest('base64url');
+
+/** Compares in constant time. */
+export const isCallbackToken = (key: CallbackKey, batch: CallbackBatch, token: string): boolean => {
+  const expected = Buffer.from(callbackToken(key, batch));
   const given = Buffer.from(token);
   return expected.length === given.length && timingSafeEqual(expected, given);
 };
@@ -27,5 +36,12 @@ export const isCallbackToken = (key: CallbackKey, batchId: number, token: string
  * Never log it: whoever has it may complete the batch. `base` is the address under which
  * downstreams reach a worker.
  */
-export const callbackUrl = (base: string, key: CallbackKey, batchId: number): string =>
-  `${base.replace(/\/+$/, '')}${CALLBACK_PATH}/${batchId}/${callbackToken(key, batchId)}`;
+export const callbackUrl = (base: string, key: CallbackKey, batch: CallbackBatch): string =>
+  `${base.replace(/\/+$/, '')}${CALLBACK_PATH}/${batch.id}.${batch.createdUs}/${callbackToken(key, batch)}`;
+
+/** Reads the path of such a URL; null: it is none. The token is not compared yet. */
+export const readCallbackPath = (path: string): { batch: CallbackBatch; token: string } | null => {
+  const [, id, createdUs, token] = PATH.exec(path) ?? [];
+  if (id === undefined || createdUs === undefined || token === undefined) return null;
+  return { batch: { id: Number(id), createdUs: Number(createdUs) }, token };
+};

@@ -60,7 +60,7 @@ export const batchView = z
     children: z.array(batchId).describe('Split into'),
     depth: count,
     refused: z.boolean().describe('Refused for its content, waits for what becomes of its other half (H4)'),
-    sentAs: batchId.describe('The batch under whose idempotency key the downstream may know these tasks'),
+    idempotencyKey: z.string().describe('Under which the downstream may know these tasks (H3)'),
     error: z.string().nullable(),
     stack: z.string().nullable().describe('Where the handler threw that error, from the innermost frame on'),
     resultPages: count,
