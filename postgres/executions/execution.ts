@@ -68,8 +68,8 @@ with e as (
   from unnest($3::uuid[], $4::text[]) with ordinality u (content_id, arguments, i)),
  added as (
   insert into work_item (execution_id, position, content_id, copy, arguments)
-  select e.id, p.position, p.content_id, p.nth + coalesce(b.copy, 0), p.arguments::json from e cross
-    join part p left join lateral (
+  select e.id, p.position, p.content_id, p.nth + coalesce(b.copy, 0), p.arguments::json from e
+    cross join part p left join lateral (
     select w.copy from work_item w where w.execution_id = e.id and w.content_id = p.content_id
       order by w.copy desc limit 1) b on true)
 select items from e`,

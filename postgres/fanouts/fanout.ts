@@ -83,8 +83,8 @@ with f as (
 kept as (insert into fanout_add (fanout_id, key, first, items) select id, $3::text, first, $2::int from f
   where $3 is not null),
 made as (
-  insert into segment (fanout_id, no, size, bits) select f.id, f.first + i, s.size, ones(s.size) from f cross
-    join lateral generate_series(0, f.n - 1) i
+  insert into segment (fanout_id, no, size, bits) select f.id, f.first + i, s.size, ones(s.size) from f
+    cross join lateral generate_series(0, f.n - 1) i
     cross join lateral (select least(f.segment_size, $2::int - i * f.segment_size) as size) s)
 select first, segment_size as "segmentSize" from f`,
     values: [id, items, key],

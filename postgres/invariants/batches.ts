@@ -19,8 +19,8 @@ group by b.id, b.state, b.n, b.n_left having count(m.seq) <> b.n - b.n_left orde
     ...ofTable(
       'member',
       `
-select x.seq, g.batch_id as batch from (select batch_id, array_agg(seq) as seqs from looked group by 1) g left
-  join batch b on b.id = g.batch_id
+select x.seq, g.batch_id as batch from (select batch_id, array_agg(seq) as seqs from looked group by 1) g
+  left join batch b on b.id = g.batch_id
   cross join lateral (select unnest(g.seqs) as seq except select unnest(b.members)) x order by x.seq limit 20`,
     ),
   },
@@ -91,8 +91,8 @@ where c.parent_id is not null and x.strangers > 0 order by c.id limit 20`,
     ...ofTable(
       'result_page',
       `
-select p.batch_id as batch, p.attempt, p.no as page, p.first, p.last, b.n from looked p left
-  join batch b on b.id = p.batch_id
+select p.batch_id as batch, p.attempt, p.no as page, p.first, p.last, b.n from looked p
+  left join batch b on b.id = p.batch_id
 where b.id is null or p.attempt > b.attempt or p.first < 0 or p.last >= b.n or p.last < p.first
   or json_array_length(p.results) > p.last - p.first + 1
 order by p.batch_id, p.attempt, p.no limit 20`,

@@ -12,8 +12,8 @@ export const executions: readonly Invariant[] = [
     ...ofTable(
       'execution',
       `
-select e.id as execution, e.items, count(w.position)::int as found from looked e left
-  join work_item w on w.execution_id = e.id where e.state <> -4 /* deleted */
+select e.id as execution, e.items, count(w.position)::int as found from looked e
+  left join work_item w on w.execution_id = e.id where e.state <> -4 /* deleted */
 group by e.id, e.items, e.n_created, e.n_running, e.n_done, e.n_failed,
   e.n_dead having e.items <> count(w.position) or e.n_created <> count(*) filter (where w.state = 0 /* created */)
   or e.n_running <> count(*) filter (where w.state = 1 /* in progress */)
@@ -29,8 +29,8 @@ order by e.id limit 20`,
       'chunk',
       `
 select c.id as chunk, c.n_open as open, count(w.position)::int as found from looked c
-  join execution e on e.id = c.execution_id and e.state <> -4 /* deleted */ left
-  join work_item w on w.chunk_id = c.id and w.state = 1 /* in progress */
+  join execution e on e.id = c.execution_id and e.state <> -4 /* deleted */
+  left join work_item w on w.chunk_id = c.id and w.state = 1 /* in progress */
 group by c.id, c.n_open having c.n_open <> count(w.position) order by c.id limit 20`,
     ),
   },

@@ -60,8 +60,8 @@ where s.size > f.segment_size or octet_length(s.bits) <> (s.size + 7) / 8
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, f.state, count(n.id)::int as messages from looked f left
-  join notification n on n.fanout_id = f.id
+select f.public_id as fanout, f.state, count(n.id)::int as messages from looked f
+  left join notification n on n.fanout_id = f.id
 where f.state < 4 /* not deleted */ group by f.id, f.public_id, f.state,
   f.initiator_id having count(n.id) <> case when f.state in (2 /* complete */, 3 /* expired */)
   and f.initiator_id is not null then 1 else 0 end order by f.id limit 20`,
@@ -72,8 +72,8 @@ where f.state < 4 /* not deleted */ group by f.id, f.public_id, f.state,
     ...ofTable(
       'notification',
       `
-select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state from looked n left
-  join fanout f on f.id = n.fanout_id
+select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state from looked n
+  left join fanout f on f.id = n.fanout_id
 where n.fanout_id is not null and (f.id is null or f.state in (2 /* complete */, 3 /* expired */)
   and n.body->>'type' is distinct from case f.state when 2 then 'fanout.completed' else 'fanout.expired' end
   or n.body->>'fanout' is distinct from f.public_id::text) order by n.id limit 20`,

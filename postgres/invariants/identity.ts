@@ -70,8 +70,8 @@ export const identity: readonly Invariant[] = [
     text: `
 select n.name as index, i.indisvalid as valid, i.indisready as ready, i.indisunique as "unique"
   from unnest(array['${UNIQUE_INDEXES.join("', '")}']) n (name)
-  left join pg_class c on c.relname = n.name and c.relnamespace = current_schema()::regnamespace left
-    join pg_index i on i.indexrelid = c.oid
+  left join pg_class c on c.relname = n.name and c.relnamespace = current_schema()::regnamespace
+    left join pg_index i on i.indexrelid = c.oid
 where i.indexrelid is null or not (i.indisvalid and i.indisready and i.indisunique) order by n.name limit 20`,
   },
   {

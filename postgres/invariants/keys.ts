@@ -10,9 +10,9 @@ export const keys: readonly Invariant[] = [
     ...ofTable(
       'busy_key',
       `
-select k.target_id as "targetId", k.key, k.seq from looked k left join task t on t.seq = k.seq left
-  join queue q on q.target_id = k.target_id and q.priority = t.priority and q.seq = k.seq left
-  join delayed d on d.seq = k.seq
+select k.target_id as "targetId", k.key, k.seq from looked k left join task t on t.seq = k.seq
+  left join queue q on q.target_id = k.target_id and q.priority = t.priority and q.seq = k.seq
+  left join delayed d on d.seq = k.seq
   left join member m on m.seq = k.seq left join batch b on b.id = m.batch_id and b.state in (1 /* open */,
     3 /* unknown */)
 where q.seq is null and d.seq is null and b.id is null order by k.target_id, k.key limit 20`,
@@ -40,8 +40,8 @@ export const notices: readonly Invariant[] = [
     ...ofTable(
       'task',
       `
-select t.id, e.batch_id as batch, t.initiator_id as initiator from looked t left
-  join outcome o on o.seq = t.seq left join member m on m.seq = t.seq
+select t.id, e.batch_id as batch, t.initiator_id as initiator from looked t
+  left join outcome o on o.seq = t.seq left join member m on m.seq = t.seq
   left join batch b on b.id = coalesce(m.batch_id, o.batch_id)
   cross join lateral (select case when o.seq is null then b.id else o.batch_id end as batch_id, b.parent_id) e
 where t.initiator_id is not null and (o.seq is not null or b.state >= 3 /* unknown or ended */) and not exists (

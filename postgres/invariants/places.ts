@@ -11,8 +11,8 @@ export const places: readonly Invariant[] = [
 select t.id, t.seq, array_remove(array[case when d.seq is not null then 'delayed' end, case
   when l.seq is not null then 'lane' end, case when m.seq is not null then 'member' end,
   case when o.seq is not null then 'outcome' end, case when q.seq is not null then 'queue' end], null) as places
-from looked t left join delayed d on d.seq = t.seq left join lane_queue l on l.seq = t.seq left
-  join member m on m.seq = t.seq left join outcome o on o.seq = t.seq
+from looked t left join delayed d on d.seq = t.seq left join lane_queue l on l.seq = t.seq
+  left join member m on m.seq = t.seq left join outcome o on o.seq = t.seq
   left join queue q on q.target_id = t.target_id and q.priority = t.priority and q.seq = t.seq
 where num_nonnulls(d.seq, l.seq, m.seq, o.seq, q.seq) <> 1 order by t.seq limit 20`,
     ),
@@ -22,8 +22,8 @@ where num_nonnulls(d.seq, l.seq, m.seq, o.seq, q.seq) <> 1 order by t.seq limit 
     ...ofTable(
       'queue',
       `
-select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p left
-  join task t on t.seq = p.seq
+select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p
+  left join task t on t.seq = p.seq
 where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct
   from t.key order by p.seq limit 20`,
     ),
@@ -33,8 +33,8 @@ where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or
     ...ofTable(
       'delayed',
       `
-select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p left
-  join task t on t.seq = p.seq
+select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p
+  left join task t on t.seq = p.seq
 where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or p.key is distinct
   from t.key order by p.seq limit 20`,
     ),
@@ -44,8 +44,8 @@ where t.seq is null or (p.target_id, p.priority) <> (t.target_id, t.priority) or
     ...ofTable(
       'lane_queue',
       `
-select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p left
-  join task t on t.seq = p.seq
+select t.id, p.seq, p.target_id as "targetId", t.target_id as "targetOfTask" from looked p
+  left join task t on t.seq = p.seq
 where t.seq is null or p.target_id <> t.target_id order by p.seq limit 20`,
     ),
   },
@@ -63,8 +63,8 @@ select m.seq, m.batch_id as batch from looked m left join task t on t.seq = m.se
     ...ofTable(
       'outcome',
       `
-select t.id, o.seq, o.target_id as "targetId", t.target_id as "targetOfTask" from looked o left
-  join task t on t.seq = o.seq
+select t.id, o.seq, o.target_id as "targetId", t.target_id as "targetOfTask" from looked o
+  left join task t on t.seq = o.seq
 where t.seq is null or o.target_id <> t.target_id order by o.seq limit 20`,
     ),
   },

@@ -103,8 +103,8 @@ export const findBatchesOfTasks = async (db: Queryable, ids: readonly string[]):
     name: 'find-batches-of-tasks',
     text: `
 select b.id as "batchId", l.service, b.n - b.n_left as n, array_agg(k.id order by k.seq) as ids
-from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id left
-  join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
+from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id
+  left join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
 where k.id = any($1::text[]) and (s.status < 10 /* open */ or s.batch_id is null and b.state = 1 /* open */
   and b.reference is not null) group by b.id, l.service order by 1`,
     values: [ids],

@@ -97,8 +97,8 @@ select from batch b where b.id = (select s.halted_by from lane_state s join lane
     text: `
 select l.id as "laneId", s.halted_by as "haltedBy", s.halt_reason as reason, n.status, n.seq,
   n.target_id as "targetId", h.name as handler, n.reads, n.writes
-from lane l join lane_state s on s.lane_id = l.id left join submission n on n.batch_id = s.halted_by left
-  join handler h on h.id = n.handler_id
+from lane l join lane_state s on s.lane_id = l.id left join submission n on n.batch_id = s.halted_by
+  left join handler h on h.id = n.handler_id
 where l.service = $1 for no key update of s`,
     values,
   });

@@ -206,8 +206,8 @@ failed as (
 insert into notification (batch_id, attempt, initiator_id, body, next_at)
 select f.id, null, k.initiator_id, jsonb_build_object('handler', h.name, 'target', t.key, 'batch', f.id,
   'tasks', jsonb_agg(jsonb_build_object('id', k.id, 'state', 'failed', 'error', $2::text) order by k.seq)), clock()
-from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id cross
-  join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
+from failed f join target t on t.id = f.target_id join handler h on h.id = t.handler_id
+  cross join lateral unnest(f.members) u (seq) join task k on k.seq = u.seq
 where k.initiator_id is not null group by f.id, k.initiator_id, h.name, t.key`,
     values: [batchId, error],
   });

@@ -105,8 +105,8 @@ export const readPartitionLoads = async (db: Queryable, overMs: number): Promise
     name: 'read-partition-loads',
     text: `
 select coalesce(n.partition, p.resource) as id, count(*)::int as batches
-from batch b join target t on t.id = b.target_id left join lane n on n.id = t.lane_id left
-  join leader l on l.id = b.leader_id
+from batch b join target t on t.id = b.target_id left join lane n on n.id = t.lane_id
+  left join leader l on l.id = b.leader_id
 left join partition p on p.handler_id = l.handler_id and p.no::text = l.name
 where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not null or p.resource is not null)
   group by 1`,

@@ -77,8 +77,8 @@ select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.tu
     ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
-from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left
-  join leader l on l.id = b.leader_id where b.id = $1`,
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+  left join leader l on l.id = b.leader_id where b.id = $1`,
     values: [id],
   });
   return rows[0] ?? null;

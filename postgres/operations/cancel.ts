@@ -67,8 +67,8 @@ ended as (
   select g.seq, n.target_id, 7, g.attempts, clock() from gone g join named n on n.seq = g.seq)
 select n.id, n.target_id as "targetId", t.lane_id as "laneId", h.name as handler, t.key as target,
   n.initiator_id as "initiatorId", g.seq is not null as cancelled, n.state
-from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id left
-  join gone g on g.seq = n.seq`,
+from named n join target t on t.id = n.target_id join handler h on h.id = t.handler_id
+  left join gone g on g.seq = n.seq`,
     values: [ids],
   });
   return rows;

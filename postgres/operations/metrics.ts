@@ -45,8 +45,8 @@ select h.name as handler, coalesce(w.n, 0)::float8 as queued, coalesce(l.n, 0)::
   coalesce(o.accepted, 0)::float8 as accepted, coalesce(b.unknown, 0)::float8 as unknown, (coalesce(b.dead,
     0) + coalesce(e.dead, 0))::float8 as dead,
   h.paused_at is not null as paused
-from handler h left join waiting w on w.handler_id = h.id left join later l on l.handler_id = h.id left
-  join open o on o.handler_id = h.id
+from handler h left join waiting w on w.handler_id = h.id left join later l on l.handler_id = h.id
+  left join open o on o.handler_id = h.id
   left join bad b on b.handler_id = h.id left join ended e on e.handler_id = h.id`,
   });
   return rows;

@@ -55,8 +55,8 @@ export const readResults = async (
     // with every wanted task (100 times slower).
     text: `
 with wanted as materialized (
-  select b.id, b.attempt, u.place - 1 as place, u.seq from batch b cross
-    join lateral unnest(b.members) with ordinality u (seq, place)
+  select b.id, b.attempt, u.place - 1 as place, u.seq from batch b
+    cross join lateral unnest(b.members) with ordinality u (seq, place)
     join unnest($2::bigint[]) w (seq) on w.seq = u.seq where b.id = any($1::bigint[]))
 select w.seq, (e.value->1)::text as result, e.value->>2 as note
 from result_page p cross join lateral json_array_elements(p.results) e
