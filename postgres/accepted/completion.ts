@@ -3,17 +3,19 @@ import { aheadOf, CARRIED } from '../calls/batch';
 import type { Queryable } from '../pool';
 
 /**
- * Completion from outside (H7): somebody tells what became of a batch that the downstream has, and
- * nobody need ask.
+ * Statements of a completion from outside: a caller reports the outcome of an accepted batch, so
+ * the monitor need not poll for it.
  */
 
 /**
- * Kept with the batch that it settled: the same told again is known by its digest and answered the
- * same.
+ * What is kept with the batch that a completion settled: the digest tells a repeated report from a
+ * different one, and a repeat gets the same answer.
  */
 export interface CompletionNote {
   digest: string;
-  /** Results by status, missing ones as what they count for; null: told without results. */
+  /**
+   * Results by status, missing ones under the status they count as; null: reported without results.
+   */
   results: Record<'ok' | 'retry' | 'failed' | 'unknown', number> | null;
 }
 
@@ -21,9 +23,12 @@ export interface ToldBatch extends CarriedBatch {
   leaderId: number;
   state: number;
   reference: string | null;
-  /** A call of it is under way, or its process died in it and nobody has concluded that yet. */
+  /**
+   * A call of the batch is in progress, or its process died during the call and the outcome is not
+   * concluded yet.
+   */
   calling: boolean;
-  /** The downstream may have it, whole: what it tells counts. */
+  /** The downstream may have the whole batch, so its report counts. */
   open: boolean;
   note: CompletionNote | null;
 }
@@ -34,7 +39,10 @@ select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is 
 from (${CARRIED} where h.name = $1 and ${where}) c join batch b on b.id = c.id
 order by b.state in (1, 3) desc, b.id desc limit 2`;
 
-/** Those that were accepted under this reference: open ones first, then the latest; two at most. */
+/**
+ * Returns the batches that were accepted under this reference, open ones first, then the latest; at
+ * most two.
+ */
 export const findToldByReference = async (db: Queryable, handler: string, reference: string): Promise<ToldBatch[]> => {
   const { rows } = await db.query<ToldBatch>({
     name: 'find-told-by-reference',
@@ -44,7 +52,7 @@ export const findToldByReference = async (db: Queryable, handler: string, refere
   return aheadOf(rows);
 };
 
-/** The batch of this id; null: there is none of it with this handler. */
+/** Returns the batch of this id; null: this handler has none. */
 export const findToldById = async (db: Queryable, handler: string, batchId: number): Promise<ToldBatch | null> => {
   const { rows } = await db.query<ToldBatch>({
     name: 'find-told-by-id',
@@ -55,8 +63,9 @@ export const findToldById = async (db: Queryable, handler: string, batchId: numb
 };
 
 /**
- * The attempt number under which the results are read now; null: someone else has taken it, or it
- * is over. Asked about again after the lease.
+ * Takes the batch for a reading of results and returns the attempt number under which they are
+ * read; null: another reader has taken it, or the batch has ended. The monitor polls again after
+ * the lease.
  */
 export const takeCompletion = async (
   db: Queryable,
@@ -74,7 +83,7 @@ where id = $1 and attempt = $2 and state in (1, 3) and attempt_until is null and
   return rows[0]?.attempt ?? null;
 };
 
-/** In the transaction that settles the batch. */
+/** Keeps the completion's note, in the transaction that settles the batch. */
 export const noteCompletion = async (db: Queryable, id: number, note: CompletionNote): Promise<void> => {
   await db.query({
     name: 'note-completion',
@@ -84,8 +93,8 @@ export const noteCompletion = async (db: Queryable, id: number, note: Completion
 };
 
 /**
- * Calls of the handler are under way: one of them may yet be accepted under a reference that nobody
- * knows here.
+ * Says whether calls of the handler are in progress: one of them may yet be accepted under a
+ * reference that the store does not know.
  */
 export const isCalling = async (db: Queryable, handler: string): Promise<boolean> => {
   const { rows } = await db.query<{ calling: boolean }>({
@@ -99,7 +108,10 @@ select exists (
   return rows[0]!.calling;
 };
 
-/** Whose batch it is; null: there is none of this id (or its retention is over). */
+/**
+ * Returns the handler of a batch; null: there is no batch of this id, or it was deleted after its
+ * retention period.
+ */
 export const handlerOfBatch = async (db: Queryable, id: number): Promise<string | null> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'handler-of-batch',

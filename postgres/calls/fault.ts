@@ -1,14 +1,12 @@
 import type { Queryable } from '../pool';
 
-/**
- * Stacks that are kept of one handler, and for how long; a batch has none where there is no room.
- */
+/** Most stacks kept per handler, and for how long; a batch beyond that has none. */
 const PER_HANDLER = 200;
 
 /**
- * Notes where the last call of a batch threw. One row per handler and distinct stack: a downstream
- * that is away costs a number in each batch, not a stack. After the statement that wrote the
- * batch's error.
+ * Notes where the last call of a batch threw. One row per handler and distinct stack, so that an
+ * unreachable downstream costs one number per batch, not a stack. Call it after the statement that
+ * wrote the batch's error.
  */
 export const noteFault = async (db: Queryable, batchId: number, attempt: number, stack: string): Promise<void> => {
   await db.query({
@@ -27,6 +25,6 @@ update batch set fault_id = coalesce((select id from known), (select id from mad
   });
 };
 
-/** The stack of batch `b`, for statements that show its error: of the call that the error is of. */
+/** The stack of the call that batch `b`'s error comes from, for statements that show the error. */
 export const STACK_OF_BATCH = `case when b.error is not null and (b.fault_attempt = b.attempt or b.fault_attempt = b.attempt - 1 and b.attempt_until is not null)
   then (select f.stack from fault f where f.id = b.fault_id) end`;

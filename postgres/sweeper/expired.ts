@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * The deletions of `retention.ts`, each statement a transaction; for one handler, from a time that
- * was looked at before.
+ * The deletions of `retention.ts`, each statement a transaction; for one handler, from the time up
+ * to which it has been scanned.
  */
 
 export interface HandlerRetention {
@@ -21,13 +21,13 @@ export const readRetentions = async (db: Queryable): Promise<HandlerRetention[]>
 export interface Deleted {
   tasks: number;
   batches: number;
-  /** Everything that ended before was looked at. */
+  /** Everything that ended before this was scanned. */
   seenTo: Date;
 }
 
 /**
- * Tasks with an end of their own: failed, dead, cancelled, or resolved by hand. What a redrive
- * holds is left to it.
+ * Deletes tasks whose end differs from their batch's: failed, dead, cancelled, or resolved by hand.
+ * Skips what a redrive holds.
  */
 export const deleteExpiredOutcomes = async (
   db: Queryable,
@@ -52,13 +52,13 @@ select (select count(*) from gone) as tasks, 0 as batches,
   return rows[0]!;
 };
 
-/** Most batches of one statement. */
+/** Most batches per statement. */
 const MOST_BATCHES = 1_000;
 
 /**
- * Whole batches, oldest first, with the members that share their end: at most `limit` of them, but
- * one batch at least. A batch that members have left goes when none of those is there any more; so
- * a part goes before the whole it was split from.
+ * Deletes whole batches, oldest first, with the members that share their end: at most `limit`
+ * members, but at least one batch. A batch that members have left goes only when none of those is
+ * left; so a part goes before the whole it was split from.
  */
 export const deleteExpiredBatches = async (
   db: Queryable,
@@ -75,7 +75,7 @@ with found as materialized (
     and (b.n_left = 0 or not exists (
       select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq and m.batch_id = b.id where m.seq is null))
     and not exists (select from batch c where c.parent_id = b.id)
-    -- a batch that waits for it must still find out what became of it; what halts a lane is still to be decided about
+    -- batches that depend on it must still find its outcome; an operator must still decide on what halts a lane
     and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id and s.status < 10 where d.needs = b.id)
       and not exists (select from lane_state l where l.halted_by = b.id))
     and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)
@@ -99,7 +99,7 @@ select (select count(*) from gone) as tasks, (select count(*) from over) as batc
   return rows[0]!;
 };
 
-/** Delivered messages of no batch: of tasks that were cancelled. */
+/** Deletes delivered messages without a batch: those of tasks that were cancelled. */
 export const deleteExpiredNotifications = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-expired-notifications',
@@ -113,8 +113,8 @@ delete from notification where id in (
 };
 
 /**
- * Who no task, no fan-out and no message refers to any more. An hour is far more than any client
- * uses an id without registering it again (`INITIATOR_MS`).
+ * Deletes initiators that no task, no fan-out and no message refers to any more. An hour is far
+ * longer than any client uses an id without registering it again (`INITIATOR_MS`).
  */
 export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
