@@ -6,7 +6,7 @@ import { isUnsureWhole } from './decide';
 import type { Decision, Door, Half, PlainOutcome } from './door';
 import { IN_PROCESS_MS } from './putOff';
 
-/** What a settlement means to a batch that a leader formed from its target's queue. */
+/** What a settlement means for a batch that a leader formed from its target's queue. */
 export const QUEUE_RULES: StandingRules = {
   holdsTarget: true,
 
@@ -35,7 +35,7 @@ export const QUEUE_RULES: StandingRules = {
   },
 };
 
-/** Every member succeeded and nothing is to be said but that. */
+/** Returns the outcome if every member succeeded and nothing else is to be written. */
 const plainOf = ({ batch, completion }: Call, outcome: CallOutcome): PlainOutcome | null =>
   outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1 && completion === undefined
     ? outcome

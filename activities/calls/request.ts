@@ -7,7 +7,7 @@ import { ResultPages } from './resultPages';
 import type { Call } from './call';
 import type { CallerDeps, Carried } from './carried';
 
-/** What a handler is given to make a call: the batch, and what comes with it. */
+/** Builds what a handler is given to make a call: the batch, and what comes with it. */
 
 export const toCall = (
   deps: Pick<CallerDeps, 'handler' | 'standing'>,
@@ -51,5 +51,8 @@ export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
 });
 
-/** The same for every attempt of a batch, never the same in two installations (H3). */
+/**
+ * Returns the batch's idempotency key: the same for every attempt, never the same in two
+ * installations.
+ */
 export const idempotencyKey = (installation: string, batchId: number): string => `muster-${installation}-${batchId}`;
