@@ -56,7 +56,7 @@ const haltOf = (failures: readonly DependencyFailure[], batchId: number): string
   const on = failures.find((failure) => failure.batchId === batchId)?.on;
   // Parked while another batch halted the lane: now it halts the lane.
   if (on === undefined)
-    return `unknown: it is not known whether batch ${batchId} was applied; \`lane fix\` or \`lane skip\` it`;
+    return `unknown: batch ${batchId} may have been applied; \`lane fix\` or \`lane skip\` it`;
   return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
 };
 

@@ -3,7 +3,7 @@ import { waitForLeader } from './leader';
 import { overdueCall, standsStill } from './standing';
 import { because, count, span, stopped } from './words';
 
-/** A task in an open batch: before its call, in it, or between two. */
+/** Explains a task in an open batch: before its call, in it, or between two. */
 export const explainBatch = (facts: ExplainFacts): Reason => {
   const { batch } = facts;
   if (batch === null) return { waitsFor: null, inMs: null, text: 'It was being moved while this was read; ask again.' };
@@ -30,26 +30,26 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
   return stopped(facts) ?? explainWaiting(facts, batch, called);
 };
 
-/** A monitor that lives asks within this. */
+/** Lateness of a status request that a running monitor never exceeds. */
 const LATE_QUESTION_MS = 5_000;
 /**
  * Later than this it is called overdue. Below the time after which the monitor stands still: a look
- * that died put its questions off before it asked them.
+ * that died put its status requests off before it sent them.
  */
 const OVERDUE_QUESTION_MS = 30_000;
 
 const askedAgain = ({ pollInMs, pollEndsInMs }: BatchPart): string => {
   if (pollInMs === null) return '';
   const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
-  // A question that is late by more than a look takes is no promise: nobody asks.
+  // A status request that is later than a look takes is not promised: no monitor may be running.
   const wasDue = `; its status was to be asked again ${span(-pollInMs)} ago`;
   if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not ask`;
   if (isAsked && pollInMs < -LATE_QUESTION_MS) return wasDue;
   if (isAsked) return `; its status is asked again in ${span(pollInMs)}`;
-  return `; nobody asks about it: it is parked if its completion is not told within ${span(pollEndsInMs)}`;
+  return `; it is not polled: it is parked if its completion does not come within ${span(pollEndsInMs)}`;
 };
 
-/** In the store, or in the hands of a submission that has not called yet. */
+/** Explains a batch in the store, or one that a dispatch carries and has not called yet. */
 const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean): Reason => {
   const waitMs = batch.retryInMs !== null && batch.retryInMs > 0 ? batch.retryInMs : null;
   if (called) {
