@@ -99,7 +99,8 @@ const resolve = route({
 });
 
 const found = <T>(view: T | null, what: string, batch: number): T => {
-  if (view === null) throw new NotFoundError(what, String(batch), 'It never was, or its retention is over.');
+  if (view === null)
+    throw new NotFoundError(what, String(batch), 'It does not exist, or it was deleted after its retention period.');
   return view;
 };
 

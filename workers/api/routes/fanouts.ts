@@ -16,7 +16,7 @@ const params = z.object({ fanout: contracts.fanoutId });
 const get = async (client: Client, fanout: string, exact = false): Promise<FanoutView> => {
   const found = await client.getFanout(fanout, { exact });
   if (found === null)
-    throw new NotFoundError('fan-out', fanout, 'It was never opened, or its time after its end is over.');
+    throw new NotFoundError('fan-out', fanout, 'It was never opened, or was deleted after its retention period.');
   return found;
 };
 

@@ -61,7 +61,7 @@ const get = route({
       async () => {
         const task = await client.getTask(id);
         if (task === null)
-          throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+          throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
         return task;
       },
       ({ state }) => isTerminal(state) || state === 'unknown',
