@@ -77,7 +77,7 @@ const cancelInBatches = async (client: ClientContext, answer: Cancellation): Pro
   return answer;
 };
 
-/** Answers for tasks that end by the downstream's report. */
+/** The texts for tasks that end by the downstream's report. */
 const ASKED: Record<CancellationState, string> = {
   requested: 'the downstream is asked to cancel it',
   confirmed: 'the downstream agreed to cancel it, and has not said yet what was done before',
