@@ -9,8 +9,8 @@ import type { Fleet } from './helpers';
 import { ended, functionsOf, openFleet } from './helpers';
 
 /**
- * A registered function that blocks its process (DESIGN section 5: heartbeats from a timer that
- * work cannot block), in a node's real process.
+ * A registered function that blocks its process, in a node's real process: the heartbeat comes from
+ * a thread that work cannot block.
  */
 
 const LEASE_MS = 1_000;

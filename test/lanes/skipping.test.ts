@@ -3,7 +3,7 @@ import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { Downstream, items, okay } from './downstream';
 
-/** Order in time, to the millisecond: both clocks are skipped (spec/queuer.md, tables). */
+/** Order in time, to the millisecond: both clocks are skipped. */
 
 const downstream = new Downstream();
 const ledger = new Downstream();

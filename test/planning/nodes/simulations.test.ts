@@ -21,8 +21,8 @@ import {
 } from './world';
 
 /**
- * The simulations of spec/nodes.md on the planner alone; the same on real processes is the nodes'
- * own tests.
+ * Simulations of joins, deaths and restarts on the planner alone; the tests of nodes repeat them on
+ * real processes.
  */
 
 const limits = limitsOf({ minimumHoldMs: LEASE / 2, restartGraceMs: LEASE });
