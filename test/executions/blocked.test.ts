@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A node in a process of its own; resolves with what it ran, line by line. */
+/** A node in a separate process; resolves with what it ran, line by line. */
 const startChild = async (timeoutMs: number): Promise<{ child: Child; ran: () => string[] }> => {
   const runs = path.join(folder, `runs-${++started}`);
   const settings: BlockingSettings = {

@@ -34,7 +34,7 @@ const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<
 };
 
 /**
- * A database of its own, with the migrated schema; drop it in `afterAll`. `empty`: without any
+ * A separate database, with the migrated schema; drop it in `afterAll`. `empty`: without any
  * table.
  */
 export const createDatabase = async (options: { max?: number; empty?: boolean } = {}): Promise<TestDatabase> => {

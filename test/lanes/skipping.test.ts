@@ -78,7 +78,7 @@ test('refused for now ten times: then delayed for 15 s, at its place, never give
   expect(calls.map(({ batch }) => batch)).toEqual([...times.map(() => first), first, first + 1]);
 });
 
-/** Two batches of a lane of its own, of which the first is refused so many times. */
+/** Two batches of a separate lane, of which the first is refused so many times. */
 const submitted = async (refusals: number): Promise<number> => {
   let times = 0;
   const service = `refused-${refusals}`;

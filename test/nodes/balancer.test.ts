@@ -42,7 +42,7 @@ afterAll(async () => {
   await pool.end();
   await muster.stop();
 });
-/** A handler of its own with so many partitions, and no nodes. */
+/** A separate handler with so many partitions, and no nodes. */
 const start = async (partitions: number): Promise<void> => {
   await pool.query('delete from node where id <> $1', [muster.node.id]);
   await pool.query('delete from partition');

@@ -39,7 +39,7 @@ const rounds = (count: number, partitions: readonly PartitionFacts[], at: (round
 };
 
 test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time: 0 moves in 12 rounds', () => {
-  // A thread of its own renews the lease, or it is missing within the grace: a slow answer never
+  // A separate thread renews the lease, or it is missing within the grace: a slow answer never
   // loses a lease.
   const busy = (round: number) => [
     node('a', { alive: round % 3 !== 1, missingMs: round % 3 === 1 ? LEASE - 1 : 0 }),
