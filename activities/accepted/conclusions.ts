@@ -183,7 +183,7 @@ export class Conclusions {
       call.overdue = overdue ?? false;
       outcome = await lookUpAccepted(this.deps, call, { ...batch, overdue: outcome.overdue }, outcome, this.signal);
     }
-    if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // an interrupted look-up says nothing
+    if (this.signal.aborted && outcome.kind !== 'results') return this.postpone(batch, call.attempt, 0, null); // it says nothing then
     if (outcome.kind === 'ask-again') return this.postpone(batch, call.attempt, outcome.inMs, outcome.error);
     await this.settle(call, outcome);
   }

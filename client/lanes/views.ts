@@ -164,6 +164,7 @@ const batchViewOf = (
     reason: row.haltReason ?? row.pauseReason ?? queuer.pauseReason,
     error: batch.error,
     reduced: reducedOf(batch),
+    question: batch,
   });
   const { batchId, service, handler, target, place, n, attempts, error, reads, writes, needs, parts, reference } =
     batch;

@@ -82,12 +82,16 @@ export interface SubmissionRow {
   changedAt: Date;
   ageMs: number;
   reference: string | null;
+  /** Ms until it is polled again, and until it is given up. */
+  pollInMs: number | null;
+  pollEndsInMs: number | null;
   targetAllowed: number | null;
   handlerAllowed: number | null;
 }
 
 const SUBMISSION = `
 select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq, b.attempt as attempts, b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed", h.allowed as "handlerAllowed",
+  extract(epoch from b.poll_at - clock())::float8 * 1000 as "pollInMs", extract(epoch from b.poll_until - clock())::float8 * 1000 as "pollEndsInMs",
   case when s.status < 10 then (select count(*)::int from submission o where o.lane_id = s.lane_id and o.status < 10 and o.seq <= s.seq) end as place,
   array(select d.needs from dependency d where d.batch_id = s.batch_id order by 1) as needs,
   array(select p.id from batch p where p.parent_id = s.batch_id order by 1) as parts,

@@ -217,7 +217,7 @@ export class SkippingMuster implements Omit<Skipping, 'stop'> {
     return `quiet; leaders are ${JSON.stringify(rows)}; runs under way: ${JSON.stringify(await this.runsUnderWay())}`;
   }
 
-  /** The last events of the leaders that are not at rest: where the server, or the product, stopped. */
+  /** The last events of the leaders that are not at rest: where a run stopped. */
   private async runsUnderWay(): Promise<string[]> {
     const { rows } = await this.database.pool.query<{ id: number; handler: string; name: string }>(
       `select l.id, h.name as handler, l.name from leader l join handler h on h.id = l.handler_id

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
-import { leaderWorkflowId } from '../../workflows/naming';
+import { leaderWorkflowId, monitorWorkflowId, queuerWorkflowId } from '../../workflows/naming';
 import type { Mover } from './movers';
 import type { Owing } from './openWork';
 import { readOwing } from './openWork';
@@ -23,7 +23,7 @@ export interface TargetFigures {
   /** Which one. */
   target: string;
 }
-/** From then on it is worth a look at what its leader's run did. */
+/** After this, what its run did last is kept. */
 const SLOW_MS = 20_000;
 const EVERY_MS = 500;
 
@@ -36,13 +36,15 @@ export const measureTargets = async (
   patienceMs: number,
 ): Promise<Record<string, TargetFigures>> => {
   const { store, downstream, options } = world;
-  const names = new Map(moving.map(({ name, handler, kind }) => [`${handler} ${kind}`, name]));
-  const nameOf = (one: Owing): string | undefined => names.get(`${one.handler} ${one.kind}`);
+  const movers = new Map(moving.map((mover) => [`${mover.handler} ${mover.kind}`, mover]));
+  const moverOf = (one: Owing): Mover | undefined => movers.get(`${one.handler} ${one.kind}`);
+  const nameOf = (one: Owing): string | undefined => moverOf(one)?.name;
   const owing = (await readOwing(store, upTo)).filter((one) => nameOf(one) !== undefined);
   const ended = new Map<Owing, number>();
   const still = (one: Owing, toMs: number): number =>
     downstream.longestStill(`${nameOf(one)!} ${one.target}`, fromMs, toMs);
   const slow = new Set<Owing>();
+  const kept: Promise<void>[] = [];
   for (;;) {
     const open = new Set((await readOwing(store, upTo)).map(keyOf));
     const nowMs = performance.now();
@@ -51,12 +53,13 @@ export const measureTargets = async (
       else if (still(one, nowMs) > SLOW_MS && !slow.has(one)) {
         slow.add(one);
         options.log(`  ${nameOf(one)!}, target ${one.target}: has not moved for ${SLOW_MS} ms, with open work`);
+        kept.push(keepHistory(one, moverOf(one)!, world).catch(() => undefined)); // now: later its run is another
       }
     }
     if (ended.size === owing.length || nowMs - fromMs > patienceMs) break;
     await sleep(EVERY_MS);
   }
-  for (const one of slow) await keepHistory(one, world);
+  await Promise.all(kept);
   return figuresOf(
     owing.map((one) => ({
       mover: nameOf(one)!,
@@ -66,21 +69,33 @@ export const measureTargets = async (
   );
 };
 
-/** What the run of its leader did last, for whoever looks for the reason. */
-const keepHistory = async (one: Owing, { prefix, runDir, client }: World): Promise<void> => {
+/** Keeps what the run did last that the target waits for. */
+const keepHistory = async (one: Owing, mover: Mover, { prefix, runDir, client, store }: World): Promise<void> => {
   const temporal = await client.temporal();
-  const handle = temporal.workflow.getHandle(leaderWorkflowId(prefix, one.handler, one.leader, one.leaderId));
-  const history = await handle.fetchHistory().catch(() => null); // it was never begun, or is over for long
-  const events = history?.events?.slice(-200).map((event) => ({
-    no: Number(event.eventId),
-    type: event.eventType,
-    at: new Date(Number(event.eventTime?.seconds) * 1_000 + (event.eventTime?.nanos ?? 0) / 1e6).toISOString(),
-    ...(event.workflowTaskTimedOutEventAttributes ?? event.workflowTaskFailedEventAttributes ?? {}),
-  }));
-  appendFileSync(
-    path.join(runDir, 'slow.ndjson'),
-    `${JSON.stringify({ ...one, at: new Date().toISOString(), events })}\n`,
-  );
+  for (const id of await workflowsOf(one, mover, prefix, store)) {
+    const history = await temporal.workflow
+      .getHandle(id)
+      .fetchHistory()
+      .catch(() => null); // it was never begun, or is over for long
+    const events = history?.events?.slice(-200).map((event) => ({
+      no: Number(event.eventId),
+      type: event.eventType,
+      at: new Date(Number(event.eventTime?.seconds) * 1_000 + (event.eventTime?.nanos ?? 0) / 1e6).toISOString(),
+      ...(event.workflowTaskTimedOutEventAttributes ?? event.workflowTaskFailedEventAttributes ?? {}),
+    }));
+    appendFileSync(
+      path.join(runDir, 'slow.ndjson'),
+      `${JSON.stringify({ ...one, workflow: id, at: new Date().toISOString(), events })}\n`,
+    );
+  }
+};
+
+/** Returns who moves the target: a handler's monitor asks, a queuer calls in lanes, a leader elsewhere. */
+const workflowsOf = async (one: Owing, mover: Mover, prefix: string, store: World['store']): Promise<string[]> => {
+  if (one.kind === 'ask') return [monitorWorkflowId(prefix, one.handler)];
+  if (!mover.lane) return [leaderWorkflowId(prefix, one.handler, one.leader, one.leaderId)];
+  const { rows } = await store.query<{ id: number }>('select id from queuer where epoch > 0 order by id');
+  return rows.map(({ id }) => queuerWorkflowId(prefix, id));
 };
 
 const keyOf = ({ handler, kind, target }: Owing): string => `${handler} ${kind} ${target}`;

@@ -24,7 +24,7 @@ const weights = scripted('weights', now, {
   weightOf: () => 3,
   rate: { limit: 6, perMs: 10_000, unit: 'weight' },
 });
-/** The plan's times alone do not hold this rate: the process stands still once, and is late with some. */
+/** The plan alone does not keep this rate: the process stands still once, and is late with some. */
 const quickStarts: number[] = [];
 const quick = scripted('quick', now, {
   ...one,
@@ -32,7 +32,7 @@ const quick = scripted('quick', now, {
   submit: (batch) => {
     quickStarts.push(performance.now());
     if (quickStarts.length === 6) standStill(500);
-    return allOk(batch);
+    return Promise.resolve(allOk(batch));
   },
 });
 const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
@@ -133,7 +133,7 @@ test('G1: 10 calls a second: never 11 within a second, and not all of a second a
   const LATE_MS = 100; // from its turn to its call, on a busy machine
   for (const [i, start] of quickStarts.slice(10).entries())
     expect(start - quickStarts[i]!).toBeGreaterThanOrEqual(1_000 - LATE_MS);
-  // Spread over tenths of a second. All ten of a second at once would fill 3 or 4 of them; a machine
+  // Spread over tenths of a second. All ten of a second at once would fill 3 or 4; a machine
   // that stands for a moment joins some.
   const tenths = new Set(quickStarts.map((start) => Math.floor((start - quickStarts[0]!) / 100)));
   expect(tenths.size).toBeGreaterThanOrEqual(10);

@@ -76,6 +76,20 @@ describe('explain of a batch in a lane', () => {
     ],
     ['in flight', { batchId: 81 }, head({ status: 'submitted' }), 'is with a submitter for 4 s', 'call'],
     ['pending', { batchId: 81 }, {}, 'was accepted and is pending for 4 s', 'commit'],
+    [
+      'asked in time',
+      { batchId: 81, question: { pollInMs: 2_000, pollEndsInMs: 60_000 } },
+      {},
+      'was accepted and is pending for 4 s; its status is asked again in 2000 ms',
+      'commit',
+    ],
+    [
+      'not asked',
+      { batchId: 81, question: { pollInMs: -31_000, pollEndsInMs: 60_000 } },
+      {},
+      'was accepted and is pending for 4 s; its status was to be asked again 31 s ago and is overdue: its monitor does not ask',
+      'commit',
+    ],
     ['valid', { batchId: 81 }, head({ status: 'valid' }), 'was found valid and waits for its commit for 4 s', 'commit'],
     [
       'delayed',

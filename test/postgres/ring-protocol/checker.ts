@@ -49,6 +49,7 @@ interface LeaderFacts {
   state: number;
   blocked: boolean;
   wakeMs: number | null;
+  expiresMs: number | null;
   dueMs: number | null;
   carried: number;
   busy: number;
@@ -56,6 +57,7 @@ interface LeaderFacts {
 }
 const LEADERS = `
 select l.id, l.state, l.blocked, extract(epoch from l.wake_at)::float8 * 1000 as "wakeMs",
+  extract(epoch from l.expires_at)::float8 * 1000 as "expiresMs",
   (select extract(epoch from min(greatest(t.due_at, h.hold_until)))::float8 * 1000 from target t where t.leader_id = l.id and t.due_at is not null
     and not t.paused and not t.busy and h.paused_at is null and t.id <> all($1::int[])) as "dueMs",
   (select count(*)::int from batch b where b.leader_id = l.id and b.state = 1 and b.dispatch is not null) as carried,
@@ -82,7 +84,8 @@ export const check = async (world: World): Promise<Finding[]> => {
     }
   }
   for (const leader of (await pool.query<LeaderFacts>({ text: LEADERS, values: [[...world.unrung]] })).rows) {
-    if (world.silent.has(leader.id) && leader.state !== 0) continue; // its lease says when it is woken again
+    // Its lease says when it is woken again, and the sweep after that does it.
+    if (world.silent.has(leader.id) && leader.state !== 0 && leader.expiresMs! >= world.sweptAtMs) continue;
     found.push(...judge(leader, world.runs.has(leader.id), nowMs));
   }
   return found;

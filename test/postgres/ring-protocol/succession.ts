@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Scene } from './scene';
 import { Death } from './death';
 
@@ -44,4 +45,38 @@ const succession: Scene = {
   },
 };
 
-export const successionScenes: Scene[] = [succession];
+/**
+ * A run that sleeps until its wake's time is no sign that a later wake arrived: where a client
+ * dies between its ring and its wake, the sweeper wakes the leader when the lease has passed.
+ */
+const staleWake: Scene = {
+  name: 'a run that an earlier wake starts does not stand for a lost one',
+  handler: { linger: { lingerMs: 60_000 } },
+  without: { noExpiry: true },
+  catches: 'stuck',
+  fate: () => ({ wake: () => wakes.shift()?.() ?? Promise.resolve() }),
+  play: async (stage) => {
+    const first = gate();
+    wakes.splice(0, wakes.length, first.pass, () => Promise.reject(new Death('before its wake')));
+    const early = stage.submit('a', 'first'); // waits until it has lingered
+    await first.reached;
+    await stage.world.client.resume('errands'); // every leader with work looks, and is not told
+    assert.equal(stage.world.runs.size, 0);
+    first.open();
+    await early;
+    await stage.world.rest();
+    assert.equal(stage.world.runs.size, 1);
+  },
+};
+/** What the next wakes of the scene come to. */
+const wakes: (() => Promise<void>)[] = [];
+
+const gate = (): { reached: Promise<void>; pass: () => Promise<void>; open: () => void } => {
+  let arrive = (): void => undefined;
+  let open = (): void => undefined;
+  const reached = new Promise<void>((resolve) => (arrive = resolve));
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { reached, pass: () => (arrive(), opened), open };
+};
+
+export const successionScenes: Scene[] = [succession, staleWake];

@@ -50,7 +50,9 @@ export class World {
   readonly runs = new Map<number, LeaderRun>();
   /** Deaths that the net (the sweeper, in the product) has yet to make up for. */
   readonly unrung = new Set<number>();
+  /** Leaders that nobody may have told of what their rows say, until they take a turn. */
   readonly silent = new Set<number>();
+  sweptAtMs = 0;
   readonly failedRings = new FailedRings();
   spinning = 0;
   /** What must not happen in the simulation itself. */
@@ -177,6 +179,7 @@ export class World {
 
   /** The sweeper's two duties: wakes expired leaders, rings what dead clients did not. */
   async sweep(): Promise<void> {
+    this.sweptAtMs = this.clock.nowMs();
     const deps = { ...this.deps, pool: this.pool };
     const targets = [...this.unrung];
     this.unrung.clear();
@@ -213,7 +216,6 @@ export class World {
 
   private begin(input: LeaderInput): void {
     if (this.closed) return;
-    this.silent.delete(input.leaderId);
     const no = ++this.runNo;
     const operations: Operations = {
       clock: this.clock,

@@ -1,5 +1,6 @@
 import type { BatchPart, ExplainFacts, Reason } from './facts';
 import { waitForLeader } from './leader';
+import { askedAgain } from './question';
 import { overdueCall, standsStill } from './standing';
 import { because, count, span, stopped } from './words';
 
@@ -28,25 +29,6 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
       text: `Its half of a split batch was refused${because(batch.error)}. What becomes of it depends on the other half, which has not ended yet.`,
     };
   return stopped(facts) ?? explainWaiting(facts, batch, called);
-};
-
-/** Lateness of a status request that a running monitor never exceeds. */
-const LATE_QUESTION_MS = 5_000;
-/**
- * Later than this it is called overdue. Below the time after which the monitor stands still: a look
- * that died put its status requests off before it sent them.
- */
-const OVERDUE_QUESTION_MS = 30_000;
-
-const askedAgain = ({ pollInMs, pollEndsInMs }: BatchPart): string => {
-  if (pollInMs === null) return '';
-  const isAsked = pollEndsInMs === null || pollInMs < pollEndsInMs;
-  // A status request that is later than a look takes is not promised: no monitor may be running.
-  const wasDue = `; its status was to be asked again ${span(-pollInMs)} ago`;
-  if (isAsked && pollInMs < -OVERDUE_QUESTION_MS) return `${wasDue} and is overdue: its monitor does not ask`;
-  if (isAsked && pollInMs < -LATE_QUESTION_MS) return wasDue;
-  if (isAsked) return `; its status is asked again in ${span(pollInMs)}`;
-  return `; it is not polled: it is parked if its completion does not come within ${span(pollEndsInMs)}`;
 };
 
 /** Explains a batch in the store, or one that a dispatch carries and has not called yet. */

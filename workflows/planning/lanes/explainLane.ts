@@ -1,3 +1,5 @@
+import type { Question } from '../explain/question';
+import { askedAgain } from '../explain/question';
 import { approachOf } from './approaches';
 import { conflictOn } from './conflicts';
 import { verdictOn, type Verdict } from './eligibility';
@@ -25,6 +27,8 @@ export interface LaneFacts {
   error: string | null;
   /** Limits of the batch's target or handler; left out or null: as configured. */
   reduced?: Reduced | null;
+  /** Only for a batch that the downstream accepted. */
+  question?: Question;
 }
 
 /** Calls at once that back pressure left a target or a handler. */
@@ -158,13 +162,13 @@ const age = ({ ageMs }: LaneFacts, { id }: QueuedBatch): string => {
   return ms === undefined ? '' : ` (${inWords(ms)})`;
 };
 
-const inFlight = ({ status, ageMs, batchId }: LaneFacts): LaneExplanation => {
+const inFlight = ({ status, ageMs, batchId, question }: LaneFacts): LaneExplanation => {
   const ms = ageMs.get(batchId);
   const since = ms === undefined ? '' : ` for ${inWords(ms)}`;
   if (status === 'submitted') return { waitsFor: 'call', inMs: null, text: `is with a submitter${since}` };
   const text =
     status === 'valid' ? `was found valid and waits for its commit${since}` : `was accepted and is pending${since}`;
-  return { waitsFor: 'commit', inMs: null, text };
+  return { waitsFor: 'commit', inMs: null, text: `${text}${question === undefined ? '' : askedAgain(question)}` };
 };
 
 /** Explains a batch that waits for another one, by order or by a state key. */
