@@ -12,38 +12,41 @@ import type { Partitions } from './nodes/partitions';
 import type { Shared } from './shared';
 
 /**
- * What activities close over (style.md 12): tests pass the same with their own pool and handlers.
+ * The dependencies of all activities. They are passed in, so that tests pass the same with their
+ * own pool and handlers.
  */
 export interface ActivityDeps extends Shared {
   pool: Pool;
   temporal: Client;
   handlers: ReadonlyMap<string, Handler>;
-  /** Id of this worker process: written beside every mark. */
+  /** Id of this worker process: written with every mark. */
   node: string;
   /** Of the store: no other has it. */
   installation: string;
   prefix: string;
   /** How long a leader may be silent past its wake time before the sweeper wakes it. */
   leaseMs: number;
-  /** A submission takes no new batch after this and hands the rest back (A18). */
+  /**
+   * After this a dispatch starts no further batch and hands the rest back, so that one slow target
+   * never holds up the others.
+   */
   softDeadlineMs: number;
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
-  /** Keeps the chunks that this process holds, from a thread of its own. */
+  /** Keeps the chunks that this process holds, from a separate thread. */
   heartbeat: Heartbeat;
   nodes: NodeSettings;
-  /** Those that this process holds. */
+  /** The partitions that this process holds. */
   partitions: Partitions;
   meters: ExecutionMeters;
   acceptTasks: AcceptTasks;
   /**
-   * Where the downstream may tell what became of a batch (H7). A secret: whoever has it may
-   * complete the batch. Undefined: nowhere.
+   * URL at which the downstream may report the outcome of a batch. A secret: anyone who has it may
+   * complete the batch. Undefined: there is none.
    */
   callbackUrl?: (batch: Pick<CarriedBatch, 'id' | 'createdUs'>) => string;
   /**
-   * Aborted when this process begins to shut down: submissions hand back what they have not
-   * started.
+   * Aborted when this process begins to shut down: dispatches hand back what they have not started.
    */
   draining: AbortSignal;
   log: Logger;
@@ -51,8 +54,8 @@ export interface ActivityDeps extends Shared {
 
 /**
  * Checks and stores tasks of one handler in one transaction and rings for them, as a client's
- * submit does; their ends are told to a workflow. Answers how many were there already, or what is
- * wrong with them: repeating that does not help.
+ * submit does; their ends are reported to a workflow. Returns how many existed already, or what is
+ * wrong with them: repeating a refused call does not help.
  */
 export type AcceptTasks = (
   handler: Handler,
@@ -61,9 +64,7 @@ export type AcceptTasks = (
 ) => Promise<{ repeated: number } | { problem: string }>;
 
 export interface CallbackPolicy {
-  /**
-   * Hosts that webhooks may go to; empty: none. A private address only if it is named here itself.
-   */
+  /** Hosts that webhooks may go to; empty: none. A private address only if the list names it. */
   allow: readonly string[];
   /** Standard Webhooks secret (`whsec_...`); without one no webhook is accepted. */
   secret: string | null;

@@ -41,7 +41,7 @@ import type {
 
 export type { ActivityDeps } from './deps';
 
-/** All activities, over their dependencies; workflows see only the type. */
+/** Creates all activities, over their dependencies; workflows see only the type. */
 export const createActivities = (deps: ActivityDeps) => refuseUnreadable(activitiesOf(deps));
 
 const activitiesOf = (deps: ActivityDeps) => ({

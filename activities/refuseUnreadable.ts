@@ -4,16 +4,16 @@ import { asUnreadable } from '../workflows/planning/unreadable';
 import { cutText } from '../handlers/text';
 
 /**
- * A codec may be without its key for a moment; after so many attempts (about a minute) it will not
- * have it.
+ * Attempts (about a minute) after which a codec without its key counts as broken: it may be without
+ * it for a moment.
  */
 const CODEC_ATTEMPTS = 8;
 
 type Activity = (...args: never[]) => Promise<unknown>;
 
 /**
- * Makes activities refuse an input that this worker cannot read, in place of working with the
- * marker for it.
+ * Makes activities refuse an input that this worker cannot read, instead of working with the marker
+ * for it.
  */
 export const refuseUnreadable = <A extends Record<string, Activity>>(activities: A): A =>
   Object.fromEntries(
@@ -32,7 +32,7 @@ const refusal = (activity: string, { musterUnreadable: why, encoding, byCodec }:
   const encoded = encoding === undefined || encoding === '' ? 'in no encoding that is named' : `as ${encoding}`;
   const message =
     byCodec === true
-      ? `Cannot read ${what}: a codec of the worker's data converter refuses its payload, which is encoded ${encoded}: ${cutText(why, 300)}. Give the worker and whoever calls it the same data converter.`
+      ? `Cannot read ${what}: a codec of the worker's data converter refuses its payload, which is encoded ${encoded}: ${cutText(why, 300)}. Give the worker and its caller the same data converter.`
       : `Cannot read ${what}: its payload is encoded ${encoded}. Give the worker the same data converter: export temporal.dataConverter from muster.config.ts.`;
   return ApplicationFailure.create({
     type: 'MusterUnreadable',

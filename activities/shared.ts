@@ -6,21 +6,21 @@ import type { CompletionRinger } from './accepted/rings';
 import type { Standing } from './calls/call';
 
 /**
- * What all work of one process shares, so that it goes together: built once (`createShared`) and
- * handed over with the other dependencies.
+ * What all work of one process shares: built once (`createShared`) and handed over with the other
+ * dependencies.
  */
 export interface Shared {
   paces: Paces;
-  /** Of batches that a leader formed. */
+  /** Marks of batches that a leader formed. */
   marks: Marker<Mark>;
-  /** Of batches in lanes: the mark comes last. */
+  /** Marks of lane batches: the mark comes last. */
   laneMarks: Marker<GrantedMark>;
   granters: Granters;
   standings: Standings;
   completionRings: CompletionRinger;
 }
 
-/** The ways in which a batch may stand; what is written through one shares statements. */
+/** The kinds of batches; what is written through one of them shares statements. */
 export interface Standings {
   queue: Standing;
   lane: Standing;
@@ -36,8 +36,8 @@ export interface CallCost {
 /** The rates of a handler as one process keeps them. */
 export interface Pace {
   /**
-   * The database's clock, by how much it was ahead of `performance.now()` when it was read: what
-   * the reading took makes it less, never more.
+   * Returns the database's clock, from how far it was ahead of `performance.now()` when it was
+   * read: the time that the reading took makes it earlier, never later.
    */
   clock(aheadMs: number): () => number;
   /**
@@ -52,7 +52,7 @@ export interface Paces {
   of(handler: Pick<Handler, 'name' | 'rates'>): Pace;
 }
 
-/** `fence`: of a batch in a partition. */
+/** `fence`: for a batch in a partition. */
 export type Planned<M> = M & { fence?: Fence };
 
 export interface Prepared {
@@ -60,7 +60,7 @@ export interface Prepared {
   members: MemberTask[];
   /** Batches that may be sent; no other must be. */
   marked: Set<number>;
-  /** When writing the marks began, by `performance.now()`: waiting before makes none older. */
+  /** When writing the marks began, by `performance.now()`: waiting before that makes none older. */
   markedAtMs: number;
 }
 

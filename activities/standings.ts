@@ -5,12 +5,12 @@ import { QueueStanding } from './calls/queueStanding';
 import { LaneStanding } from './lanes/standing';
 import type { Standings } from './shared';
 
-/** Builds both standings; what is written through one of them shares statements. */
+/** Builds both kinds of batches; what is written through one of them shares statements. */
 export const createStandings = (pool: Pool): Standings => ({
   queue: new QueueStanding(pool),
   lane: new LaneStanding(pool),
 });
 
-/** Returns where a batch stands that may be of either kind. */
+/** Returns the kind of a batch. */
 export const standingOf = (standings: Standings, { inLane }: Pick<CarriedBatch, 'inLane'>): Standing =>
   inLane ? standings.lane : standings.queue;

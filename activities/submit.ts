@@ -7,9 +7,9 @@ import { interruption } from './executions/interruption';
 import { LaneSubmission } from './lanes/submitter';
 
 /**
- * One submission (DESIGN section 4.4): carries the batches that a claim gave it, as many calls at
- * once as its slots allow, and settles each by itself. After the soft deadline, when stopped, or
- * when another leader waits for its slots, it hands unstarted batches back.
+ * Runs one dispatch: carries the batches that a claim gave it, as many calls at once as its slots
+ * allow, and settles each by itself. After the soft deadline, when stopped, or when another leader
+ * waits for its slots, it hands unstarted batches back.
  */
 export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): Promise<DispatchAnswer> => {
   const signal = abortOf(deps);
@@ -28,7 +28,8 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
   setMaxListeners(0, stopped.signal);
   const { id, epoch } = input.partition;
   const use = await deps.partitions.use(id, epoch, () => stopped.abort());
-  // Not ours, or not any more: nothing of it is sent, and the next turn asks who holds it.
+  // The partition is another node's: nothing of it is sent, and the next turn reads which node
+  // holds it.
   if (use === null) stopped.abort();
   try {
     return await new DispatchRun({ ...callers, use }, gone, stopped.signal).run();
@@ -38,16 +39,16 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
 };
 
 /**
- * Ends the calls: cancelled, or this process stops. Not when the run is gone (ended, begun anew):
- * their true answers count, and end by themselves.
+ * Returns a signal that ends the calls: cancelled, or this process stops. Not when the run is gone
+ * (ended, begun anew): their true answers count, and they end by themselves.
  */
 const abortOf = ({ draining }: Pick<ActivityDeps, 'draining'>): AbortSignal => {
   const signal = interruption(Context.current(), draining);
-  setMaxListeners(0, signal); // one a call
+  setMaxListeners(0, signal); // one per call
   return signal;
 };
 
-/** Nothing more is begun. */
+/** Returns a signal after which no further call is begun. */
 const signalOf = (): AbortSignal => {
   const { cancellationSignal } = Context.current();
   setMaxListeners(0, cancellationSignal);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from './errors';
 
-/** Checks of what a caller hands to a verb: the type system is not there at run time. */
+/** Checks the arguments of a client's verbs: the type system does not exist at run time. */
 
 export const checkName = (field: string, value: unknown): string => {
   if (typeof value !== 'string' || value === '' || value.includes('\0'))
@@ -9,8 +9,8 @@ export const checkName = (field: string, value: unknown): string => {
 };
 
 /**
- * Ids as a list without repeats, in the order in which they came. A NUL cannot be in any stored id,
- * and Postgres refuses it.
+ * Returns ids as a list without repeats, in the order in which they came. A NUL cannot be in any
+ * stored id, and Postgres refuses it.
  */
 export const checkIds = (field: string, value: unknown, most = Infinity): string[] => {
   const ids = typeof value === 'string' ? [value] : value;

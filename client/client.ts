@@ -40,9 +40,10 @@ import type { ClientOptions } from './clientOptions';
 /** Most tasks of one `submit` call with an array. */
 export const MAX_TASKS_PER_CALL = 10_000;
 /**
- * A submit of so many resolves with its commit, and its ring follows behind it, shared with later
- * ones' (`close` waits for it): a ring looks at every target touched, and a producer of many tasks
- * would wait for it longer than for the commit. Smaller ones wait: a script may end.
+ * A submit of at least this many tasks resolves with its commit, and its ring follows unawaited,
+ * shared with later ones' (`close` waits for it): a ring looks at every target touched, and a
+ * producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script
+ * may end.
  */
 const RING_BEHIND_FROM = 50;
 
@@ -77,7 +78,7 @@ export class Client extends ExecutionVerbs {
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
   }
 
-  /** The Temporal client; connects on first use. */
+  /** Returns the Temporal client; connects on first use. */
   temporal(): Promise<TemporalClient> {
     this.temporalMemo ??= connectTemporal(this.options.temporal).catch((error: unknown) => {
       this.temporalMemo = null;
@@ -88,8 +89,8 @@ export class Client extends ExecutionVerbs {
 
   /**
    * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks,
-   * bounded memory). Resolves when accepted: committed. Given the handler itself in place of its
-   * name, the compiler checks the payloads.
+   * bounded memory). Resolves when accepted: committed. If the handler itself is passed instead of
+   * its name, the compiler checks the payloads.
    */
   submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
@@ -127,19 +128,21 @@ export class Client extends ExecutionVerbs {
   }
 
   /**
-   * Tells the leaders of these targets to look; never throws, and waits half a second for Temporal
-   * at most.
+   * Wakes the leaders of these targets; never throws, and waits half a second for Temporal at most.
    */
   ring(targetIds: Iterable<number>): Promise<void> {
     return this.ringer.ring(targetIds);
   }
 
-  /** One task as it is now; null: there is none with this id (or its retention is over). */
+  /**
+   * Returns one task as it is now; null: there is none with this id, or it was deleted after its
+   * retention period.
+   */
   getTask(id: string): Promise<views.TaskView | null> {
     return reads.getTask(this, id);
   }
 
-  /** At most 1,000 at once, in the order of the ids; those that do not exist are left out. */
+  /** Returns at most 1,000 tasks, in the order of the ids; those that do not exist are left out. */
   getTasks(ids: readonly string[]): Promise<views.TaskView[]> {
     return reads.getTasks(this, ids);
   }
@@ -149,22 +152,22 @@ export class Client extends ExecutionVerbs {
     return waits.waitFor(this, ids, options);
   }
 
-  /** Makes what is ready of a handler, or of one target, due at once (G6). */
+  /** Makes the ready tasks of a handler, or of one target, due at once. */
   flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
     return telling(tellings.CHANGE_IN_STEPS, () => control.flush(this, handler, target));
   }
 
   /**
-   * Cancels a batch of a lane that was not sent, or asks the downstream to stop one that it
-   * accepted; `NotCancellableError` says why not.
+   * Cancels a lane batch that has not been sent, or asks the downstream to stop one that it
+   * accepted; `NotCancellableError` says why it cannot.
    */
   cancelBatch(batch: number): Promise<CancelledBatch> {
     return telling(tellings.CHANGE, () => cancelBatch(this, batch));
   }
 
   /**
-   * Cancels tasks that are still created (G9); of a lane also those of batches that were not sent,
-   * where all of a batch are named.
+   * Cancels tasks that are still created; in a lane also those of batches that have not been sent,
+   * if all tasks of a batch are named.
    */
   cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
     return telling(tellings.CHANGE_IN_STEPS, () => cancels.cancel(this, ids));
@@ -178,23 +181,23 @@ export class Client extends ExecutionVerbs {
     return telling(tellings.CHANGE_IN_STEPS, () => control.resume(this, handler, options));
   }
 
-  /** Settings of one target in place of the handler's (G5); null removes them. */
+  /** Sets one target's settings in place of the handler's; null removes them. */
   setTarget(handler: string, target: string, overrides: views.TargetOverrides | null): Promise<void> {
     return telling(tellings.CHANGE, () => control.setTarget(this, handler, target, overrides));
   }
 
-  /** Failed, dead or parked tasks are created again, with fresh attempts (G9). */
+  /** Creates failed, dead or parked tasks again, with fresh attempts. */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
     return telling(tellings.CHANGE_IN_STEPS, () => redrives.redrive(this, handler, options));
   }
 
-  /** Ends an unknown outcome by hand (H3). */
+  /** Ends an unknown outcome by an operator's decision. */
   resolve(what: resolves.ResolveWhat, verdict: resolves.Verdict): Promise<{ resolved: number }> {
     return telling(tellings.CHANGE, () => resolves.resolve(this, what, verdict));
   }
 
   /**
-   * Tells what became of an accepted batch, in place of being asked (H7). A repeat answers the
+   * Reports the outcome of an accepted batch, so that it need not be polled. A repeat returns the
    * same.
    */
   async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
@@ -213,13 +216,13 @@ export class Client extends ExecutionVerbs {
     return batches.batch(this, id, options);
   }
 
-  /** Where a task is, what it waits for and the earliest next step (G13). */
+  /** Explains where a task is, what it waits for and its earliest next step. */
   explain(id: string): Promise<Explanation> {
     return explains.explain(this, id);
   }
 
   /**
-   * Looks for anything in the store that must not be: at a part of what is large, or with `full` at
+   * Looks for violated invariants in the store: in a part of large tables, or with `full` in
    * everything.
    */
   verify(options?: verifies.VerifyOptions): Promise<views.Verification> {
@@ -231,14 +234,12 @@ export class Client extends ExecutionVerbs {
     return this.behind.wake(send);
   }
 
-  /** A wake did not get through; the sweeper repeats it. */
+  /** Called when a wake did not arrive; the sweeper repeats it. */
   wakeFailed(error: Error): void {
     this.behind.failed(error);
   }
 
-  /**
-   * Waits for rings that are still on their way, then closes the connections that it opened itself.
-   */
+  /** Waits for rings in progress, then closes the connections that it opened itself. */
   async close(): Promise<void> {
     await this.behind.idle();
     if (this.options.temporal?.client === undefined)
@@ -262,8 +263,8 @@ export class Client extends ExecutionVerbs {
       partial: options.partial ?? false,
       ...(options.tx === undefined ? {} : { tx: options.tx }),
     });
-    // In the caller's transaction nothing is there to ring for yet: its commit comes later, and the
-    // sweeper finds it within seconds.
+    // In the caller's transaction there is nothing to ring for yet: its commit comes later, and the
+    // sweeper finds the tasks within seconds.
     const { laneIds, ...answer } = stored;
     if (options.tx === undefined) {
       const rung = laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds);

@@ -13,7 +13,7 @@ export interface ClientOptions {
   prefix?: string;
   /** Most database connections; default 10. */
   maxConnections?: number;
-  /** Told of rings that failed (the sweeper repeats them); default: ignored. */
+  /** Called with rings that failed (the sweeper repeats them); default: ignored. */
   onRingFailure?: (error: Error) => void;
   pool?: Pool;
 }

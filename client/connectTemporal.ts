@@ -11,30 +11,27 @@ export interface TemporalOptions {
   /** TLS, API key, metadata, as the SDK takes them. */
   connection?: ConnectionOptions;
   /**
-   * How arguments and results are written and read: the same as the workers'
-   * `temporal.dataConverter`, or they cannot read each other.
+   * How arguments and results are encoded: the same as the workers' `temporal.dataConverter`, or
+   * they cannot read each other.
    */
   dataConverter?: DataConverter;
-  /** Of the calls to Temporal. */
+  /** Interceptors of the calls to Temporal. */
   interceptors?: ClientInterceptors;
   /**
-   * The caller's own client, in place of all of these: it has its own data converter and
-   * interceptors, and is not closed.
+   * The caller's own client, instead of all of these: it has its data converter and interceptors,
+   * and is not closed.
    */
   client?: TemporalClient;
 }
 
-/**
- * A connection on which nothing comes is asked for a sign of life; servers take no more than one
- * question in 10 s.
- */
+/** Keep-alive of a silent connection; servers allow no more than one ping in 10 s. */
 const KEEP_ALIVE = {
   'grpc.keepalive_time_ms': 12_000,
   'grpc.keepalive_timeout_ms': 8_000,
   'grpc.keepalive_permit_without_calls': 1,
 };
 
-/** A client on a connection that answers, or the caller's own. */
+/** Returns a client on a connection that answers, or the caller's own. */
 export const connectTemporal = async (options: TemporalOptions = {}): Promise<TemporalClient> => {
   const { client, address = 'localhost:7233', namespace = 'default', connection } = options;
   const { dataConverter, interceptors } = options;
@@ -45,7 +42,7 @@ export const connectTemporal = async (options: TemporalOptions = {}): Promise<Te
     await opened.ensureConnected();
     return new TemporalClient({ connection: opened, namespace, dataConverter, interceptors });
   } catch (error) {
-    await opened.close().catch(() => undefined); // its channel would go on trying
+    await opened.close().catch(() => undefined); // its channel would keep trying
     throw new TemporalUnavailableError(address, error);
   }
 };

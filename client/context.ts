@@ -1,30 +1,30 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 import type { Pool } from '../postgres/pool';
 
-/** What the operator verbs need of a client: the class `Client` is one. */
+/** What the operator verbs need from a client: the class `Client` implements it. */
 export interface ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
   /** Checks the schema's version once. */
   ready(): Promise<void>;
-  /** Tells the leaders of these targets to look; never throws. */
+  /** Wakes the leaders of these targets; never throws. */
   ring(targetIds: Iterable<number>): Promise<void>;
-  /** The same for lanes. */
+  /** Wakes the queuers of these lanes; never throws. */
   ringLaneIds(laneIds: Iterable<number>): Promise<void>;
-  /** For questions about runs, whose caller bounds the wait; wakes go through `wake`. */
+  /** For queries about runs, whose caller bounds the wait; wakes go through `wake`. */
   temporal(): Promise<TemporalClient>;
   /**
    * Sends wakes after a commit; never throws, and waits a moment at most: the sweeper repeats one
-   * that does not get through.
+   * that does not arrive.
    */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
-  /** A wake did not get through: the sweeper repeats it, so no verb fails because of it. */
+  /** Called when a wake did not arrive: the sweeper repeats it, so no verb fails because of it. */
   wakeFailed(error: Error): void;
 }
 
 export { NODE_LIVE_MS } from '../postgres/nodes/node';
 
-/** Most ids of one statement: keeps it in milliseconds and its transaction short. */
+/** Most ids per statement: keeps it in milliseconds and its transaction short. */
 export const IDS_PER_STATEMENT = 1_000;
 
 export const chunksOf = <T>(items: readonly T[], size: number): T[][] => {

@@ -2,8 +2,8 @@ import type { ErrorCode } from '../workflows/planning/errorCodes';
 import { show } from '../handlers/text';
 
 /**
- * What the client throws: few classes, each with a stable `code`; messages name the field, what was
- * expected, what came, and the remedy.
+ * The base of what the client throws: few classes, each with a stable `code`; messages name the
+ * field, what was expected, what came, and the remedy.
  */
 export class MusterError extends Error {
   constructor(
@@ -16,9 +16,9 @@ export class MusterError extends Error {
   }
 }
 
-/** One thing wrong with one task of a call. */
+/** One problem of one task of a call. */
 export interface TaskProblem {
-  /** Place in the call, from 0. */
+  /** Index in the call, from 0. */
   index: number;
   id?: string;
   field: string;
@@ -31,7 +31,7 @@ const shown = (problem: TaskProblem): string =>
 const cut = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}...` : text);
 
 /**
- * Tasks that cannot be accepted; nothing of the call was, unless partial acceptance was asked for.
+ * Tasks that cannot be accepted; nothing of the call was, unless partial acceptance was requested.
  */
 export class InvalidTaskError extends MusterError {
   constructor(readonly problems: readonly TaskProblem[]) {
@@ -108,7 +108,7 @@ export class TemporalUnavailableError extends MusterError {
   }
 }
 
-/** An argument of a verb that cannot be right. */
+/** An invalid argument of a verb. */
 export class InvalidArgumentError extends MusterError {
   constructor(field: string, expected: string, got: unknown, remedy = '') {
     super(
@@ -125,11 +125,11 @@ const jsonOrShown = (value: unknown): string => {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    return show(value); // no JSON: a BigInt, a circle
+    return show(value); // not JSON: a BigInt, a circular value
   }
 };
 
-/** `resolve` of something that is not unknown: nothing was changed. */
+/** `resolve` of a batch or task that is not unknown: nothing was changed. */
 export class NotUnknownError extends MusterError {
   constructor(what: string, state: string) {
     super(
@@ -140,24 +140,21 @@ export class NotUnknownError extends MusterError {
 }
 
 /**
- * A cancel of a batch that is with the downstream, may be, or has ended (`status` in its lane):
- * nothing was changed.
+ * A cancel of a batch that the downstream has or may have, or that has ended (`status` in its
+ * lane): nothing was changed.
  */
 export class NotCancellableError extends MusterError {
   constructor(
     readonly batch: number,
     readonly status: string,
-    /** What it waits for, or what it came to. */
+    /** What it waits for, or how it ended. */
     readonly why: string,
   ) {
     super('NOT_CANCELLABLE', `batch ${batch} (${status}) cannot be cancelled: ${why}. Nothing was changed.`);
   }
 }
 
-/**
- * A completion that cannot be right, by field: nothing was settled, the batch is asked about as
- * before.
- */
+/** An invalid completion, by field: nothing was settled, and the batch is polled as before. */
 export class InvalidCompletionError extends MusterError {
   constructor(
     readonly field: string,
@@ -168,8 +165,8 @@ export class InvalidCompletionError extends MusterError {
 }
 
 /**
- * The acceptance of the batch is not written yet, or somebody else is concluding it right now: tell
- * it again after `retryAfterMs`.
+ * The acceptance of the batch is not written yet, or another process is concluding it right now:
+ * send it again after `retryAfterMs`.
  */
 export class CompletionTooEarlyError extends MusterError {
   constructor(
@@ -181,11 +178,13 @@ export class CompletionTooEarlyError extends MusterError {
   }
 }
 
-/** The batch is over by another answer, or not with the downstream: nothing was changed. */
+/**
+ * The batch has ended by another answer, or the downstream does not have it: nothing was changed.
+ */
 export class CompletionStaleError extends MusterError {
   constructor(
     readonly batch: number,
-    /** Of the batch now. */
+    /** Present state of the batch. */
     readonly state: string,
     why: string,
   ) {
@@ -193,7 +192,7 @@ export class CompletionStaleError extends MusterError {
   }
 }
 
-/** `waitFor` gave up; the tasks go on. */
+/** `waitFor` timed out; the tasks go on. */
 export class WaitTimeoutError extends MusterError {
   constructor(
     readonly timeoutMs: number,

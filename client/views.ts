@@ -1,5 +1,5 @@
 /**
- * What the reads answer: plain JSON, times as ISO text, durations in milliseconds of the database's
+ * The results of reads: plain JSON, times as ISO text, durations in milliseconds of the database's
  * clock. One source: the contracts.
  */
 

@@ -17,8 +17,8 @@ export const checkTimeout = (timeoutMs: number | undefined): void => {
 };
 
 /**
- * Looks at the store again and again, the longer the rarer, every second at last, until the
- * timeout; it begins when it is made.
+ * Polls the store, at growing intervals of up to a second, until the timeout; it begins when it is
+ * created.
  */
 export class Waiting {
   private readonly deadline: number;
@@ -31,12 +31,12 @@ export class Waiting {
     this.signal = signal;
   }
 
-  /** A look begins. */
+  /** Notes that a look begins. */
   look(): void {
     this.lookedFrom = performance.now();
   }
 
-  /** After a look: false when the time is up, true when the next look is due. */
+  /** Waits after a look: false when the time is up, true when the next look is due. */
   async again(): Promise<boolean> {
     const now = performance.now();
     if (now >= this.deadline) return false;

@@ -8,14 +8,14 @@ import type { Handler } from './types';
 import type { Batch, CallContext, Results, SubmitAnswer } from './contract';
 
 /**
- * A sink that takes nothing more once its call is over: an abandoned submit may go on yielding for
- * as long as it likes.
+ * Returns a sink that takes nothing more once its call has ended: an abandoned submit may go on
+ * yielding for as long as it likes.
  */
 export function closable(sink: ResultSink): ResultSink & { close(): void } {
   let open = true;
   return {
     add: (index, result) => {
-      if (!open) throw new Abandoned('the call is over');
+      if (!open) throw new Abandoned('the call has ended');
       return sink.add(index, result);
     },
     close: () => {
@@ -25,8 +25,8 @@ export function closable(sink: ResultSink): ResultSink & { close(): void } {
 }
 
 /**
- * An accepted batch's reference, checked. It is never changed to fit: the downstream would not know
- * it any more.
+ * Checks an accepted batch's reference. It is never changed to fit: the downstream would not
+ * recognize it.
  */
 export const acceptedOutcome = (reference: unknown): CallOutcome =>
   isReference(reference)
@@ -58,8 +58,8 @@ async function readAnswer(answer: SubmitAnswer, batch: Batch, sink: ResultSink):
 }
 
 /**
- * What a throw means, with when it came: before the first result a declared error counts, after it
- * the batch is half told.
+ * Interprets a thrown error: before the first result a declared error counts; after it the batch is
+ * only partially reported.
  */
 function interruptedOutcome(thrown: unknown): CallOutcome {
   if (thrown instanceof ResultsInterrupted) {
@@ -70,8 +70,8 @@ function interruptedOutcome(thrown: unknown): CallOutcome {
 }
 
 /**
- * Says of an unknown outcome that the call was aborted, and by whom; what the handler threw about
- * it comes second.
+ * Adds to an unknown outcome that the call was aborted, and by what; the handler's own error comes
+ * second.
  */
 function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallOutcome {
   if (outcome.kind !== 'unknown' || signal?.aborted !== true) return outcome;
@@ -81,7 +81,9 @@ function withAbort(outcome: CallOutcome, signal: AbortSignal | undefined): CallO
     : { kind: 'unknown', error: cutText(`aborted, ${why}; ${outcome.error}`) };
 }
 
-/** Errors are kept and shown: none of them repeats the callback's token, whoever echoed it. */
+/**
+ * Removes the callback's token from an error, whichever side echoed it: errors are kept and shown.
+ */
 function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): CallOutcome {
   const token = callbackUrl?.split('/').at(-1);
   if (token === undefined || token === '') return outcome;
@@ -93,12 +95,12 @@ function withoutToken(outcome: CallOutcome, callbackUrl: string | undefined): Ca
 }
 
 /**
- * Makes one downstream call and says what it came to; never throws. The call, reading its results
+ * Makes one downstream call and returns its outcome; never throws. The call, reading its results
  * included, is aborted at `context.deadline` or after the handler's `timeoutMs`, whichever is
- * first, and left behind 100 ms later if it does not react: unknown outcome (H2). If the signal was
- * aborted or the deadline past already, nothing is sent: `later` at once. What the handler throws
- * is handed to `onThrown` as well. Results go to the sink while they are read and are void unless
- * the outcome is `results`.
+ * first, and abandoned 100 ms later if it does not react: unknown outcome. If the signal was
+ * aborted or the deadline had passed before, nothing is sent: `later` at once. What the handler
+ * throws is also passed to `onThrown`. Results go to the sink while they are read and are void
+ * unless the outcome is `results`.
  */
 export async function callHandler<P>(
   handler: Handler<P>,

@@ -4,10 +4,10 @@ import { cutText, describeThrown } from './text';
 import { thrownOutcome } from './thrown';
 import type { Handler } from './types';
 
-/** What a downstream said when it was asked to stop an accepted batch. */
+/** The downstream's answer when it was asked to stop an accepted batch. */
 export type CancelOutcome =
   | { kind: 'confirmed' }
-  /** It had ended before, or is not known there any more. */
+  /** It had ended before, or is no longer known there. */
   | { kind: 'late'; error: string }
   | { kind: 'refused'; error: string }
   /** To be asked again. */
@@ -32,7 +32,7 @@ export async function cancelReference<P>(
   } catch (thrown) {
     const outcome = thrownOutcome(thrown);
     if (outcome.kind === 'rejected') return { kind: 'refused', error: outcome.error };
-    // A refused credential may concern this call alone: it pauses nothing here, and is seen with
+    // A refused credential may concern this call alone: it pauses nothing here, and is shown with
     // the batch.
     if (outcome.kind === 'later')
       return {

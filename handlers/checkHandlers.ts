@@ -6,8 +6,8 @@ import { httpHandler } from './http/httpHandler';
 import type { Handler, HandlerOptions } from './types';
 
 /**
- * Digs the list out of what a file may hold: an array, `{handlers}`, or a module with a default
- * export of either.
+ * Finds the list in what a file may hold: an array, `{handlers}`, or a module with a default export
+ * of either.
  */
 function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value as readonly unknown[];
@@ -17,7 +17,7 @@ function listIn(value: unknown, depth = 0): readonly unknown[] | undefined {
   return listIn(handlers, depth + 1) ?? listIn(exported, depth + 1);
 }
 
-/** What came, by its keys only: a handlers file may hold a secret that somebody wrote in plain. */
+/** Describes a value by its keys only: a handlers file may hold a plain secret. */
 const shape = (value: unknown): string => {
   if (typeof value !== 'object' || value === null) return value === undefined ? 'nothing' : `a ${typeof value}`;
   return Array.isArray(value)
@@ -32,9 +32,9 @@ function made(entry: unknown, options: HttpHandlerOptions): Handler {
 }
 
 /**
- * The handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still options
- * or JSON (`kind: 'http'`), which are made here. Throws one `ConfigError` with the problems of all
- * of them, and on none, and on two of one name.
+ * Returns the handlers of a configuration file: made by `defineHandler` or `httpHandler`, or still
+ * options or JSON (`kind: 'http'`), which are made here. Throws one `ConfigError` with the problems
+ * of all of them; also if there is none, or two have one name.
  */
 export function checkHandlers(value: unknown, options: HttpHandlerOptions = {}): Handler[] {
   const list = listIn(value);
@@ -53,7 +53,7 @@ export function checkHandlers(value: unknown, options: HttpHandlerOptions = {}):
       else
         problems.push({
           path: `handlers.${place}.name`,
-          message: `expected a name of its own, got "${handler.name}" as in handlers.${first}`,
+          message: `expected a unique name, got "${handler.name}" as in handlers.${first}`,
         });
       handlers.push(handler);
     } catch (error) {

@@ -8,7 +8,7 @@ import { show } from './text';
  * what came.
  */
 
-/** Longest linger and quiet period: 30 days. A leader looks once a day at most on the way. */
+/** Longest linger and quiet period: 30 days. Meanwhile a leader looks once a day at most. */
 export const MAX_LINGER_MS = 30 * 86_400_000;
 
 const digits = (n: number): string => n.toLocaleString('en-US');
@@ -35,7 +35,7 @@ export const oneOf = <const T extends string>(names: readonly T[]): z.ZodType<T>
 export const callable = <F>(signature: string): z.ZodType<F> =>
   z.custom<F>((v) => typeof v === 'function', { error: `expected a function ${signature}` });
 
-/** An object with these settings and no others. */
+/** Returns the schema of an object with these settings and no others. */
 export const settings = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject(shape, {
     // `problemsOf` makes one problem per unknown key of it and needs the known ones to suggest
@@ -43,10 +43,7 @@ export const settings = <S extends z.ZodRawShape>(shape: S) =>
     error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : 'expected an object'),
   });
 
-/**
- * One of several schemas, chosen by looking at the value, so that the messages are those of the one
- * that was meant.
- */
+/** Chooses one of several schemas by the value, so that the messages fit the intended one. */
 export const either = <T>(pick: (value: unknown) => z.ZodType): z.ZodType<T> =>
   z.unknown().superRefine((value, context) => {
     const parsed = pick(value).safeParse(value);
@@ -60,11 +57,11 @@ const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
     value,
   );
 
-/** Headers may hold a secret that somebody wrote in plain: name its type only. */
+/** Describes what came. Headers may hold a plain secret: only their type is named. */
 const came = (value: unknown, path: readonly PropertyKey[]): string =>
   path.includes('headers') && value !== undefined ? `a value of type ${typeof value}` : show(value);
 
-/** Every problem of `value` under `schema`, one per wrong field. */
+/** Returns every problem of `value` under `schema`, one per wrong field. */
 export function problemsOf(schema: z.ZodType, value: unknown): Problem[] {
   const parsed = schema.safeParse(value);
   if (parsed.success) return [];

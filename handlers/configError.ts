@@ -1,6 +1,6 @@
 /**
- * One thing wrong with a configuration: where (dotted path, '' for the whole) and what was
- * expected, what came, what to do.
+ * One problem of a configuration: where (dotted path, '' for the whole) and what was expected, what
+ * came, what to do.
  */
 export interface Problem {
   readonly path: string;
@@ -8,8 +8,8 @@ export interface Problem {
 }
 
 /**
- * A handler, or the file that lists them, is wrong. Carries every problem at once (H10). Match on
- * `name`, bundles may duplicate the class.
+ * A handler, or the file that lists handlers, is wrong. Carries every problem at once. Match on
+ * `name`: bundles may duplicate the class.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';

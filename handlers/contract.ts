@@ -1,21 +1,21 @@
 /**
- * What passes between Muster and a downstream (`spec/handlers.md`, H1-H11). A leaf: everything may
- * import it. Every duration is in milliseconds.
+ * What passes between Muster and a downstream. A leaf: everything may import it. Every duration is
+ * in milliseconds.
  */
 
-/** One task as a handler sees it, in the order in which it stands in the batch. */
+/** One task as a handler sees it; tasks are in the batch's order. */
 export interface BatchTask<P = unknown> {
   /**
-   * The caller's id, globally unique (A1). With `idempotency: {by: 'task'}` it is the task's
-   * idempotency key.
+   * The caller's id, globally unique. With `idempotency: {by: 'task'}` it is the task's idempotency
+   * key.
    */
   readonly id: string;
   readonly payload: P;
-  /** Counted attempts before this one (G2). */
+  /** Counted attempts before this one. */
   readonly attempts: number;
 }
 
-/** What `submit` gets: an immutable, bounded set of tasks of one target, in arrival order (A15). */
+/** What `submit` gets: an immutable, bounded set of tasks of one target, in arrival order. */
 export interface Batch<P = unknown> {
   /**
    * Its number, for people and logs. After a restored backup it may come again, for another batch:
@@ -32,9 +32,9 @@ export interface Batch<P = unknown> {
   readonly epoch: number;
   readonly attempt: number;
   /**
-   * Of a handler with affinity: the partition, and the epoch under which the node that makes this
+   * For a handler with affinity: the partition, and the epoch under which the node that makes this
    * call holds it. A downstream that keeps the highest epoch of each partition and refuses lower
-   * ones is safe from a node that was stopped and wakes after another took over (B11).
+   * ones is safe from a node that was stopped and wakes after another took over.
    */
   readonly partition?: {
     /** `<handler>/<no>`. */
@@ -47,7 +47,7 @@ export interface Batch<P = unknown> {
 export const IDEMPOTENCY_KEY_LENGTH = 64;
 
 export interface CallContext {
-  /** Aborted at the call's deadline, at shutdown and on cancellation: hand it to every fetch. */
+  /** Aborted at the call's deadline, at shutdown and on cancellation: pass it to every fetch. */
   readonly signal: AbortSignal;
   /**
    * The same for every attempt of one batch, whichever process makes it; never used for another
@@ -62,9 +62,9 @@ export interface CallContext {
    */
   readonly deadline: number;
   /**
-   * Where the downstream may tell what became of this batch once it has accepted it (H7): `POST`
-   * with `{results}` or `{status, ...}`. Holds a token: give it to nobody else, and do not log it.
-   * Undefined where the workers are not set up for it (`muster worker --callback-port`).
+   * Where the downstream may report the outcome of this batch once it has accepted it: `POST` with
+   * `{results}` or `{status, ...}`. Contains a token: give it to no other system, and do not log
+   * it. Undefined where the workers are not set up for it (`muster worker --callback-port`).
    */
   readonly callbackUrl?: string;
 }
@@ -72,7 +72,7 @@ export interface CallContext {
 export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** One member's result, matched by `id` or by `index` (its place in the batch) (H1). */
+/** One member's result, matched by `id` or by `index` (its place in the batch). */
 export interface ItemResult {
   id?: string;
   index?: number;
@@ -87,14 +87,14 @@ export type Results = Iterable<ItemResult> | AsyncIterable<ItemResult>;
 export const HOLD_SCOPES = ['target', 'handler'] as const;
 export type HoldScope = (typeof HOLD_SCOPES)[number];
 
-/** What a call answered (H1). */
+/** The answer of a call. */
 export type SubmitAnswer =
   | { results: Results }
   | { status: 'accepted'; reference: string }
   | { status: 'later'; retryAfterMs?: number; scope?: HoldScope; error?: string }
   | { status: 'rejected'; error: string };
 
-/** What became of an earlier call whose outcome is unknown (H3). */
+/** The outcome of an earlier call, which was unknown until now. */
 export type ReconcileAnswer =
   | { status: 'done'; results: Results }
   | { status: 'accepted'; reference: string }
@@ -102,13 +102,13 @@ export type ReconcileAnswer =
   | { status: 'unsure' };
 
 /**
- * What a downstream said when it was asked to stop an accepted batch: it agreed (nothing, or
+ * The downstream's answer when it was asked to stop an accepted batch: it agreed (nothing, or
  * `cancelled`), it had ended the batch before (`late`), or it does not stop it (`refused`, as a
- * thrown `RejectedError`). Its status tells what was done; any other throw is asked again.
+ * thrown `RejectedError`). Its status says what was done; after any other throw it is asked again.
  */
 export type CancelAnswer = void | { status: 'cancelled' } | { status: 'late' | 'refused'; error?: string };
 
-/** What an accepted batch is doing downstream (H7). */
+/** State of an accepted batch downstream. */
 export interface ReferenceStatus {
   reference: string;
   status: 'pending' | 'done' | 'expired' | 'failed' | 'lost';

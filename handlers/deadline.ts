@@ -1,6 +1,6 @@
 /**
- * How long an aborted call may take to say what it knows (for example that nothing was sent) before
- * nobody waits for it any more.
+ * How long an aborted call may take to report what it knows (for example that nothing was sent)
+ * before it is abandoned.
  */
 const ABANDON_AFTER_MS = 100;
 
@@ -12,8 +12,8 @@ export interface LinkedSignal {
 }
 
 /**
- * A signal that aborts with `parent` or after `ms`, whichever is first. By hand: `AbortSignal.any`
- * is still being repaired in Node 20.
+ * Returns a signal that aborts with `parent` or after `ms`, whichever is first. Made by hand:
+ * `AbortSignal.any` is still being repaired in Node 20.
  */
 export function linkedSignal(parent: AbortSignal, ms: number): LinkedSignal {
   const controller = new AbortController();
@@ -47,14 +47,14 @@ export interface Bounds {
   readonly deadline?: number;
 }
 
-/** When a call that starts now must have ended. */
+/** Returns when a call that starts now must have ended. */
 export const endOf = (bounds: Bounds, timeoutMs: number, now: number): number =>
   Math.min(bounds.deadline ?? Infinity, now + timeoutMs);
 
 /**
  * Runs `work` under a signal that aborts at the deadline or with the caller's. Work that ignores
- * its signal is left behind shortly after: this rejects with `Abandoned`, and what the work does
- * later is nobody's business (its rejection is swallowed).
+ * its signal is abandoned shortly after: this rejects with `Abandoned`, and a later result or
+ * rejection of the work is discarded.
  */
 export async function withinDeadline<T>(
   bounds: Bounds,
@@ -78,7 +78,7 @@ export async function withinDeadline<T>(
     if (linked.signal.aborted) onAbort();
     else linked.signal.addEventListener('abort', onAbort, { once: true });
   });
-  // In a function of its own, so that work which throws before its first await rejects like any
+  // In a separate function, so that work which throws before its first await rejects like any
   // other.
   const running = (async () => await work(linked.signal, deadline))();
   running.catch(() => undefined);

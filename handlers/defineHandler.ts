@@ -36,7 +36,7 @@ const NEEDS: readonly (readonly [setting: string, needs: string, why: string])[]
 function optionProblems(options: unknown): Problem[] {
   const given = (typeof options === 'object' && options !== null ? options : {}) as Record<string, unknown>;
   const lacking = NEEDS.filter(([setting, needs]) => given[setting] !== undefined && given[needs] === undefined);
-  // A deadline alone bounds the wait for a completion that is told (H7).
+  // A deadline alone bounds the wait for a completion from outside.
   const polls = (given['poll'] as { everyMs?: unknown } | undefined)?.everyMs !== undefined;
   return [
     ...problemsOf(optionsSchema, options),
@@ -52,15 +52,18 @@ function optionProblems(options: unknown): Problem[] {
 }
 
 /**
- * UTF-8 bytes of the payload's JSON: what the default `bytesOf` counts and `maxPayloadBytes`
- * limits.
+ * Returns the UTF-8 bytes of the payload's JSON: what the default `bytesOf` counts and
+ * `maxPayloadBytes` limits.
  */
 export const jsonBytes = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? 'null');
 
 const listOf = (rate: Rate | Rate[] | undefined): Required<Rate>[] =>
   (rate === undefined ? [] : [rate].flat()).map((r) => ({ ...r, scope: r.scope ?? 'handler' }));
 
-/** All of its tasks go through lanes: no plain batch of it can overtake one that was given (C7). */
+/**
+ * Says whether all of its tasks go through lanes, so that none of its plain batches can overtake a
+ * submitted lane batch.
+ */
 const isOrdered = (options: { service?: unknown; lane?: unknown }): boolean =>
   options.service !== undefined || options.lane !== undefined;
 
@@ -77,8 +80,8 @@ const affinityOf = (given: HandlerOptions['affinity']): Affinity | null => {
 };
 
 /**
- * Fills in the defaults of options that were checked already. The numbers are those of `types.ts`;
- * all may be overridden.
+ * Fills in the defaults of checked options. The numbers are those of `types.ts`; all may be
+ * overridden.
  */
 export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: Handler<P>['preview']): Handler<P, I> {
   const { limits, retry, poll } = options;
@@ -97,7 +100,7 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
       maxWeightInFlight: { ...limits.maxWeightInFlight },
     },
     linger: { lingerMs: options.linger?.lingerMs ?? 1_000, quietPeriodMs: options.linger?.quietPeriodMs },
-    // In lanes submitters are the limit, and order: only what was set counts.
+    // In lanes submitters are the limit, and order: only settings that were given count.
     concurrency: {
       perTarget: options.concurrency?.perTarget ?? (isOrdered(options) ? UNLIMITED_CALLS : 4),
       perHandler: options.concurrency?.perHandler ?? (isOrdered(options) ? UNLIMITED_CALLS : 32),
@@ -144,8 +147,8 @@ export function fillDefaults<P, I = P>(options: HandlerOptions<P, I>, preview?: 
 }
 
 /**
- * Two settings of which the first never exceeds the second: the default of one gives way to what
- * was said of the other.
+ * Fills in two settings of which the first never exceeds the second: the default of one yields to a
+ * given value of the other.
  */
 function defaultsWithin<S extends string, L extends string>(
   small: number | undefined,
@@ -159,7 +162,7 @@ function defaultsWithin<S extends string, L extends string>(
   return { [smallName]: small ?? Math.min(smallDefault, most), [largeName]: most } as Record<S | L, number>;
 }
 
-/** `handler "orders"`, or how to point at one whose name is not readable. */
+/** Returns `handler "orders"`, or how to point at a handler whose name is not readable. */
 export const subjectOf = (options: unknown): string => {
   const name = (options as { name?: unknown } | null | undefined)?.name;
   return typeof name === 'string' && name !== ''
@@ -168,8 +171,7 @@ export const subjectOf = (options: unknown): string => {
 };
 
 /**
- * Checks the options and fills in the defaults (H1-H11). Throws one `ConfigError` that lists every
- * problem.
+ * Checks the options and fills in the defaults. Throws one `ConfigError` that lists every problem.
  */
 export function defineHandler<P, I = P>(options: HandlerOptions<P, I>): Handler<P, I> {
   const problems = optionProblems(options);

@@ -10,8 +10,8 @@ import type { Handler } from './types';
 import type { ReferenceStatus } from './contract';
 
 /**
- * Between two questions. A handler without `status` is told what became of its batches (H7): the
- * first look is that at the deadline.
+ * Returns the time between two status requests. Batches of a handler without `status` are completed
+ * from outside: the first look is that at the deadline.
  */
 export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): number =>
   status === undefined ? poll.deadlineMs : poll.everyMs;
@@ -19,23 +19,22 @@ export const askEveryMs = ({ status, poll }: Pick<Handler, 'status' | 'poll'>): 
 const STATUSES: ReadonlySet<unknown> = new Set(['pending', 'done', 'expired', 'failed', 'lost']);
 
 /**
- * What one round of `status` came to (H7). All but `statuses` say nothing of the batches: ask
- * again.
+ * The result of one round of `status`. All but `statuses` say nothing of the batches: poll again.
  */
 export type PollOutcome =
-  /** One for every reference asked for, in that order. */
+  /** One for every reference polled, in that order. */
   | { kind: 'statuses'; statuses: ReferenceStatus[] }
   | { kind: 'later'; retryAfterMs?: number; error: string }
   /**
    * Pause the handler: an expired credential, a wrong URL. With `scope` only a target of those
-   * asked about.
+   * polled.
    */
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'failed'; error: string };
 
 /**
- * The answer, put in the order of the question. A reference it leaves out, or answers unreadably,
- * is still pending, with why.
+ * Returns the answer in the order of the request. A reference that it leaves out, or answers
+ * unreadably, is still pending, with the reason.
  */
 function readStatuses(references: readonly string[], answer: readonly ReferenceStatus[]): ReferenceStatus[] {
   const byReference = new Map<string, ReferenceStatus>();
@@ -50,7 +49,7 @@ function readStatuses(references: readonly string[], answer: readonly ReferenceS
   });
 }
 
-/** Asks for many accepted batches at once; never throws. Bounded by the handler's `timeoutMs`. */
+/** Polls many accepted batches at once; never throws. Bounded by the handler's `timeoutMs`. */
 export async function pollReferences<P>(
   handler: Handler<P>,
   references: readonly string[],
@@ -83,8 +82,8 @@ export type ReferenceOutcome =
   Extract<CallOutcome, { kind: 'results' | 'unknown' }> | { kind: 'unread'; error: string };
 
 /**
- * Streams the results of an accepted batch to the sink (H7, H8); never throws. Bounded by `bounds`
- * only: a large file takes its time. `missing`: what becomes of members without a result, `{status:
+ * Streams the results of an accepted batch to the sink; never throws. Bounded by `bounds` only: a
+ * large file takes its time. `missing`: what happens to members without a result, `{status:
  * 'retry', error}` for a batch that expired.
  */
 export async function readReference<P>(

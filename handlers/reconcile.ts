@@ -8,9 +8,9 @@ import type { Handler } from './types';
 import type { Batch, CallContext, ReconcileAnswer, Results } from './contract';
 
 /**
- * What became of a batch whose outcome was unknown (H3). Never `later`, `rejected` or `halted`:
- * those say that nothing was applied, which a look-up that failed cannot know; to send again on the
- * strength of one would be to send twice. A failed look-up is `unsure`.
+ * The looked-up outcome of a batch whose outcome was unknown. Never `later`, `rejected` or
+ * `halted`: those say that nothing was applied, which a failed look-up cannot know; to send again
+ * on the strength of one would be to send twice. A failed look-up is `unsure`.
  */
 export type ReconcileOutcome =
   | Extract<CallOutcome, { kind: 'results' | 'accepted' | 'unknown' }>
@@ -38,8 +38,8 @@ async function readAnswer(answer: ReconcileAnswer, batch: Batch, sink: ResultSin
 }
 
 /**
- * Looks up what became of an earlier call of this batch, bounded like a call; never throws. Without
- * `reconcile`: unsure.
+ * Looks up an earlier call of this batch, bounded like a call; never throws. Without `reconcile`:
+ * unsure.
  */
 export async function reconcileOutcome<P>(
   handler: Handler<P>,

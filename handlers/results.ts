@@ -5,8 +5,8 @@ import type { ItemResult, Results } from './contract';
 import { ITEM_STATUSES } from './contract';
 
 /**
- * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in the
- * order in which they come (H8).
+ * Takes the `result` values of members that ended `ok` or `failed`, by place in the batch, in order
+ * of arrival.
  */
 export interface ResultSink {
   /**
@@ -16,11 +16,11 @@ export interface ResultSink {
   add(index: number, result: unknown): Promise<void> | void;
 }
 
-/** A stream of results that could not be read to its end. What it said so far is void. */
+/** A stream of results that could not be read to its end. Its results so far are void. */
 export class ResultsInterrupted extends Error {
   override readonly name = 'ResultsInterrupted';
   constructor(
-    /** Who broke: the handler's iterable, or the sink that stores. */
+    /** Which side broke: the handler's iterable, or the sink that stores. */
     readonly side: 'source' | 'sink',
     /** Results that were read before. */
     readonly read: number,
@@ -33,8 +33,8 @@ export class ResultsInterrupted extends Error {
 }
 
 /**
- * What becomes of a member without a result. The default is H2's; a batch that expired gives its
- * rest `retry` (H7).
+ * What happens to a member without a result. By default its outcome is unknown; in an expired batch
+ * it is tried again (`retry`).
  */
 export type Missing = Pick<Deviant, 'status' | 'error'>;
 const NO_RESULT: Missing = { status: 'unknown', error: 'the answer has no result for this task' };
@@ -61,7 +61,7 @@ class Tally {
     this.seen = new Uint8Array(tasks.length);
   }
 
-  /** The member's place, or what is wrong with the result (H2): then the whole batch is unknown. */
+  /** Returns the member's place, or the problem of the result: then the whole batch is unknown. */
   take(item: ItemResult): number | string {
     if (typeof item !== 'object' || item === null) return `expected a result {id or index, status}, got ${show(item)}`;
     if (!statuses.has(item.status))
@@ -75,7 +75,7 @@ class Tally {
     return place;
   }
 
-  /** Members without a result; all of them are deviants from now on. */
+  /** Adds the members without a result; all of them are deviants from now on. */
   addMissing({ status, error }: Missing): void {
     if (this.read === this.tasks.length) return;
     this.seen.forEach((seen, index) => {
@@ -124,9 +124,9 @@ const keepsValue = (item: ItemResult): boolean =>
   item.result !== undefined && (item.status === 'ok' || item.status === 'failed');
 
 /**
- * Reads the results of one batch, whoever gave them: `submit`, `reconcile`, or `results` of a
- * reference (H1, H2, H7). Memory is bounded by the batch's deviants, not by its results. A
- * stranger, a repeated or an unreadable result makes the batch `unknown`, with the evidence in
+ * Reads the results of one batch from any source: `submit`, `reconcile`, or `results` of a
+ * reference. Memory is bounded by the batch's deviants, not by its results. A result for a
+ * stranger, a repeated or an unreadable one makes the batch `unknown`, with the evidence in
  * `error`; a missing one makes its member `missing`. Rejects only with `ResultsInterrupted`.
  */
 export async function readResults(

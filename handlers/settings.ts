@@ -7,8 +7,8 @@ import { LANE_APPROACHES, LANE_KINDS, RATE_UNITS } from './types';
 import { HOLD_SCOPES } from './contract';
 
 /**
- * What a handler in TypeScript and one in JSON share: limits, waits, rates and policies (`types.ts`
- * says what each means).
+ * Settings shared by handlers in TypeScript and in JSON: limits, waits, rates and policies
+ * (`types.ts` documents each).
  */
 
 const DAY_MS = 86_400_000;
@@ -36,7 +36,7 @@ const rate = settings({
 });
 
 const retry = settings({
-  // A slot is held during these waits, so they are few and short (A16).
+  // A slot is held during these waits, so they are few and short.
   inPlace: settings({ times: whole(0, 20).optional(), baseMs: whole(0, 60_000, 'milliseconds').optional() }).optional(),
   delayed: settings({
     baseMs: whole(1, DAY_MS, 'milliseconds').optional(),
@@ -56,8 +56,8 @@ export const commonShape = {
   concurrency: settings({ perTarget: inFlight(), perHandler: inFlight() }).optional(),
   rate: either<Rate | Rate[]>((v) => (Array.isArray(v) ? z.array(rate) : rate)).optional(),
   retry: retry.optional(),
-  // An attempt is one activity; past a day it is an asynchronous downstream and belongs in `status`
-  // (H7).
+  // An attempt is one activity; past a day it is an asynchronous downstream and belongs in
+  // `status`.
   timeoutMs: whole(1, DAY_MS, 'milliseconds').optional(),
   idempotency: either<Idempotency>((v) =>
     typeof v === 'object' && v !== null
@@ -111,8 +111,8 @@ const ORDERED: readonly (readonly [small: string, large: string, why: string])[]
 ];
 
 /**
- * Problems between settings that are each right by themselves. Reads `raw` as it came, so that it
- * works beside other problems.
+ * Returns problems between settings that are each right by themselves. Reads `raw` as it came, so
+ * that it works beside other problems.
  */
 export function crossProblems(raw: unknown): Problem[] {
   const number = (path: string): number => {
@@ -134,12 +134,15 @@ function affinityProblems(raw: unknown): Problem[] {
   return [
     {
       path: 'leaders',
-      message: `expected none beside affinity, got ${show(leaders)}: each partition has one leader of its own; set affinity.partitions`,
+      message: `expected none beside affinity, got ${show(leaders)}: each partition has its own leader; set affinity.partitions`,
     },
   ];
 }
 
-/** H6 in lanes: one that keeps no order of its own cannot keep equal keys apart. */
+/**
+ * Returns the problems of lane settings: a handler that keeps no order cannot keep equal keys apart
+ * in lanes.
+ */
 function laneProblems(raw: unknown): Problem[] {
   const { distinctBy, lane } = (raw ?? {}) as { distinctBy?: unknown; lane?: Partial<LaneRules> };
   if (distinctBy === undefined || typeof lane !== 'object' || lane === null || lane.onInvalid === 'halt') return [];

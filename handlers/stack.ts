@@ -5,7 +5,7 @@ import { cutText } from './text';
 const FRAMES_MAX = 8;
 const STACK_CHARACTERS_MAX = 1_500;
 
-/** Muster's own files around a call; what is above them on the stack is the user's. */
+/** Muster's own files around a call; frames above them on the stack are the user's. */
 const OWN = ['handlers', 'activities'].map((folder) => path.resolve(__dirname, '..', folder) + path.sep);
 
 const isFrame = (line: string): boolean => /^\s+at /.test(line);
@@ -31,9 +31,9 @@ const framesAbove = (stack: string): string[] => {
 };
 
 /**
- * Returns the frames of a thrown error down to Muster's own, without its message; null where none
- * of them is the user's. Bounded. What only a library says above the first line of the user's is
- * left out when there is too much of it.
+ * Returns the frames of a thrown error down to Muster's own, without its message; null if none of
+ * them is the user's. Bounded. If a library's frames above the user's first line are too many, they
+ * are left out.
  */
 export const stackOf = (thrown: unknown, depth = 0): string | null => {
   const stack = rawStackOf(thrown);

@@ -1,21 +1,21 @@
 import { cutText, describeThrown } from './text';
 
-/** One result, in bytes of JSON. */
+/** Most bytes of JSON of one result. */
 export const RESULT_BYTES_MAX = 1_000_000;
-/** All results of one batch together, in bytes of JSON. */
+/** Most bytes of JSON of all results of one batch. */
 const BATCH_RESULT_BYTES_MAX = 1_000_000_000;
 /**
- * Levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither holds any
- * depth.
+ * Most levels of nesting in one result. Postgres and JSON.stringify both recurse, so neither takes
+ * any depth.
  */
 export const RESULT_LEVELS_MAX = 500;
 
 /** A value as Postgres and every reader of its JSON can hold it. */
 export interface Storable {
   json: string;
-  /** Of `json`, as UTF-8. */
+  /** Length of `json` as UTF-8. */
   bytes: number;
-  /** What differs from the value that was given; null: nothing. */
+  /** What differs from the given value; null: nothing. */
   note: string | null;
 }
 

@@ -3,7 +3,10 @@ import { inspect } from 'node:util';
 /** Longest error text that is kept of a call or a task. */
 export const ERROR_CHARACTERS_MAX = 2_000;
 
-/** At most `max` characters, storable as Postgres text: NUL and half surrogates become U+FFFD. */
+/**
+ * Cuts text to at most `max` characters, storable as Postgres text: NUL and half surrogates become
+ * U+FFFD.
+ */
 export function cutText(text: string, max = ERROR_CHARACTERS_MAX): string {
   const kept = text.length > max ? `${text.slice(0, max - 1)}…` : text;
   // The round trip through a buffer also lets go of the parent string, which `slice` would keep
@@ -13,10 +16,10 @@ export function cutText(text: string, max = ERROR_CHARACTERS_MAX): string {
     : kept;
 }
 
-/** Postgres holds it as it is: neither U+0000 nor half a surrogate pair. */
+/** Says whether Postgres can hold it as it is: neither U+0000 nor half a surrogate pair. */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** A value as evidence in a message: short, bounded whatever it is, never throwing. */
+/** Returns a value as evidence in a message: short, bounded whatever it is, never throwing. */
 export function show(value: unknown, max = 160): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'function') return 'a function';
@@ -31,7 +34,7 @@ export function show(value: unknown, max = 160): string {
 const CAUSES_MAX = 3;
 
 /**
- * What was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED
+ * Describes what was thrown, with its causes: `TypeError: fetch failed (cause: connect ECONNREFUSED
  * 127.0.0.1:9)`. Never throws.
  */
 export function describeThrown(thrown: unknown, depth = 0): string {
@@ -43,7 +46,7 @@ export function describeThrown(thrown: unknown, depth = 0): string {
     if (typeof code === 'string' && !text.includes(code)) text += ` [${code}]`;
     const inner = cause ?? (Array.isArray(errors) ? (errors[0] as unknown) : undefined);
     const why = inner === undefined || depth === CAUSES_MAX ? '' : describeThrown(inner, depth + 1);
-    // Who wraps an error often repeats its message.
+    // A wrapping error often repeats its cause's message.
     return cutText(why === '' || text.includes(why) ? text : `${text} (cause: ${why})`);
   } catch {
     return 'an error that cannot be read';

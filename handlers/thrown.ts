@@ -2,10 +2,10 @@ import type { CallOutcome } from '../workflows/planning/calls/plans';
 import { cutText, describeThrown } from './text';
 import type { HoldScope } from './contract';
 
-/** Longest wait that a downstream can ask for; what asks for more is taken for a mistake. */
+/** Longest wait that a downstream can ask for; a longer one is taken for a mistake. */
 const RETRY_AFTER_MAX_MS = 86_400_000;
 
-/** A wait as it was given, or undefined where it is unreadable: then the backoff decides. */
+/** Returns a wait as it was given, or undefined if it is unreadable: then the backoff decides. */
 export const readableWait = (ms: unknown): number | undefined =>
   typeof ms === 'number' && ms >= 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MAX_MS) : undefined;
 
@@ -18,8 +18,8 @@ interface Readable {
 }
 
 /**
- * What the three errors of `errors.ts` say; by name, because a bundle may hold a second copy of the
- * classes. Else undefined.
+ * Returns the meaning of the three errors of `errors.ts`; by name, because a bundle may hold a
+ * second copy of the classes. Otherwise undefined.
  */
 function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
@@ -42,7 +42,7 @@ function declaredOutcome(thrown: unknown): CallOutcome | undefined {
   }
 }
 
-/** True: one of the errors of `errors.ts`, by which a handler says what it means. */
+/** Says whether it is one of the errors of `errors.ts`, by which a handler declares an outcome. */
 export const isDeclared = (thrown: unknown): boolean => {
   try {
     return declaredOutcome(thrown) !== undefined;
@@ -52,8 +52,8 @@ export const isDeclared = (thrown: unknown): boolean => {
 };
 
 /**
- * What a throw of `submit` means (H2): one of the declared errors, or an unknown outcome of the
- * whole batch. Never throws.
+ * Interprets a throw of `submit`: one of the declared errors, or an unknown outcome of the whole
+ * batch. Never throws.
  */
 export function thrownOutcome(thrown: unknown): CallOutcome {
   try {
@@ -65,10 +65,7 @@ export function thrownOutcome(thrown: unknown): CallOutcome {
   return { kind: 'unknown', error: describeThrown(thrown) };
 }
 
-/**
- * Connection errors after which no byte of a request can have been written, and DNS (handlers.md,
- * the table).
- */
+/** DNS errors, and connection errors after which no byte of a request can have been written. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -79,9 +76,9 @@ const NEVER_SENT = new Set([
 ]);
 
 /**
- * True if this error of `fetch`, undici or `node:http` says that the connection was never made. For
- * handlers whose `submit` makes a single request: `catch (e) { throw neverSent(e) ? new
- * LaterError(e.message) : e; }`. Of several requests only the first may be so excused.
+ * Says whether this error of `fetch`, undici or `node:http` means that the connection was never
+ * made. For handlers whose `submit` makes a single request: `catch (e) { throw neverSent(e) ? new
+ * LaterError(e.message) : e; }`. Of several requests only the first may be excused so.
  */
 export function neverSent(thrown: unknown, depth = 0): boolean {
   if (typeof thrown !== 'object' || thrown === null || depth > 3) return false;

@@ -11,8 +11,8 @@ import type {
 } from './contract';
 
 /**
- * What a handler says of its downstream (`spec/handlers.md`, H1-H11). A leaf: everything may import
- * it. Limits here are per call unless said otherwise; every duration is in milliseconds.
+ * How a handler describes its downstream. A leaf: everything may import it. Limits here are per
+ * call unless said otherwise; every duration is in milliseconds.
  */
 
 export const RATE_UNITS = ['calls', 'items', 'weight'] as const;
@@ -29,12 +29,12 @@ export interface Rate {
 export interface Limits {
   /** Most tasks in one batch, 1 to 100,000. */
   maxItems: number;
-  /** Most bytes of the encoded call: sum of `bytesOf(payload, id)` + `overheadBytes` (H6). */
+  /** Most bytes of the encoded call: sum of `bytesOf(payload, id)` + `overheadBytes`. */
   maxBytes?: number;
   overheadBytes?: number;
   /** Most weight in one batch: sum of `weightOf(payload)`. */
   maxWeight?: number;
-  /** The quiet period does not close a batch below this; the linger does (H6). */
+  /** The quiet period does not close a batch below this; the linger does. */
   minItems?: number;
   /**
    * Most weight in batches that are not yet terminal, per target and per handler (enqueued-token
@@ -44,24 +44,24 @@ export interface Limits {
 }
 
 export interface RetryPolicy {
-  /** Short waits inside the activity, slot held: `times` of them, `baseMs` doubling (A16). */
+  /** Short waits inside the activity, slot held: `times` of them, `baseMs` doubling. */
   inPlace: { times: number; baseMs: number };
   /** Durable waits in the store: `baseMs` doubling up to `maxMs`, full jitter. */
   delayed: { baseMs: number; maxMs: number };
-  /** Counted attempts of a task before it is dead (G2). */
+  /** Counted attempts of a task before it is dead. */
   maxAttempts: number;
 }
 
 export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
 
 /**
- * Served by one node at a time, the holder of its partition (issue 6): exact limits in one process,
+ * Served by one node at a time, the holder of its partition: exact limits in one process,
  * connections that stay warm.
  */
 export interface Affinity {
   /**
-   * How many parts the targets (or lanes) are shared out in: at least a few times the nodes. 1 to
-   * 1,024, default 32. May grow; fewer change nothing that is there.
+   * Number of partitions among which the targets (or lanes) are divided: at least a few times the
+   * nodes. 1 to 1,024, default 32. May grow; a lower number changes nothing that exists.
    */
   partitions: number;
   /**
@@ -76,36 +76,36 @@ export const LANE_KINDS = ['guaranteed', 'non-guaranteed'] as const;
 /** How batches of one lane follow each other. */
 export interface LaneRules {
   /**
-   * `guaranteed`: the downstream keeps the order in which it accepts (C14). Default
-   * `non-guaranteed`: the lane gives it (C15).
+   * `guaranteed`: the downstream keeps the order in which it accepts. Default `non-guaranteed`: the
+   * lane keeps it.
    */
   kind: (typeof LANE_KINDS)[number];
   /**
    * `serial` (default): the next only after the one before is committed. `parallel`: earlier, if
-   * its reads and writes do not meet those of any before it (C25). `unconstrained`: whenever a
-   * submitter is free.
+   * its reads and writes do not meet those of any before it. `unconstrained`: whenever a submitter
+   * is free.
    */
   approach: (typeof LANE_APPROACHES)[number];
   /**
-   * `halt`: an invalid batch stops its lane until an operator skips or fixes it (C19). Default
+   * `halt`: an invalid batch stops its lane until an operator skips or fixes it. Default
    * `continue`.
    */
   onInvalid: 'continue' | 'halt';
   /**
    * How often an unknown outcome is looked up (`reconcile`) while the answer is `unsure`, before
-   * its lane is parked (C28). Default 5.
+   * its lane is parked. Default 5.
    */
   lookUps: number;
-  /** Between two of those, in milliseconds. Default 2,000. */
+  /** Milliseconds between two of those. Default 2,000. */
   lookUpEveryMs: number;
   /**
    * How many deadlines (`poll.deadlineMs`) a batch may pass while it is pending, before its lane is
-   * parked (C9). Default 3.
+   * parked. Default 3.
    */
   deadlines: number;
   /**
    * Most accepted and unfinished batches of a lane; at it nothing is sent until fewer than half of
-   * it are left (C14). Default: no limit.
+   * it are left. Default: no limit.
    */
   pendingLimit?: number;
 }
@@ -120,24 +120,19 @@ export interface HandlerOptions<P = unknown, I = P> {
    * handler sees.
    */
   schema?: ZodType<P, I>;
-  /**
-   * The batch key, computed from the content (A5): 1-512 bytes. Only equal targets share a batch.
-   */
+  /** The batch key, computed from the content: 1-512 bytes. Only equal targets share a batch. */
   target: (payload: P) => string;
   /**
-   * Encoded size of one task in bytes, with its id where the call carries that; default: of its
+   * Encoded size of one task in bytes, with its id if the call carries that; default: of its
    * payload's JSON.
    */
   bytesOf?: (payload: P, id: string) => number;
-  /** Default 1 a task. */
+  /** Default 1 per task. */
   weightOf?: (payload: P) => number;
-  /**
-   * Equal keys of a target never share a batch nor two batches in flight, and keep their order
-   * (H6).
-   */
+  /** Equal keys of a target never share a batch nor two batches in flight, and keep their order. */
   distinctBy?: (payload: P) => string;
   limits: Limits;
-  /** Milliseconds, at most 30 days each (A12). */
+  /** Milliseconds, at most 30 days each. */
   linger?: { lingerMs?: number; quietPeriodMs?: number };
   /** Most calls in flight at once. */
   concurrency?: { perTarget?: number; perHandler?: number };
@@ -151,17 +146,14 @@ export interface HandlerOptions<P = unknown, I = P> {
   timeoutMs?: number;
   idempotency?: Idempotency;
   onUnknown?: 'park' | 'resend';
-  /**
-   * Split a batch that is refused for its content until the poison task is alone (H4). Default
-   * true.
-   */
+  /** Split a batch that is refused for its content until the poison task is alone. Default true. */
   bisect?: boolean;
   submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
   status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
   results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
   /**
-   * Stops an accepted batch that was given up. Called at least once for each, so it must bear to be
-   * repeated.
+   * Stops an accepted batch that was given up. Called at least once for each, so it must tolerate
+   * repeats.
    */
   cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
@@ -170,34 +162,35 @@ export interface HandlerOptions<P = unknown, I = P> {
   poll?: { everyMs?: number; deadlineMs?: number };
   /**
    * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which
-   * their tasks were submitted (C1). Always the same answer for the same target, or the task is
-   * refused (C5). `priority` and `notBefore` are refused then.
+   * their tasks were submitted. Always the same answer for the same target, or the task is refused.
+   * `priority` and `notBefore` are refused then.
    */
   service?: (target: string, payload: P) => string;
   /**
-   * State keys that a task reads and writes, for lanes with approach `parallel` (C25). At most
-   * 1,000 of a batch, 1-256 bytes each (`STATE_KEYS_MAX`).
+   * State keys that a task reads and writes, for lanes with approach `parallel`. At most 1,000 of a
+   * batch, 1-256 bytes each (`STATE_KEYS_MAX`).
    */
   reads?: (payload: P) => string[];
   writes?: (payload: P) => string[];
   /**
    * Rules of the lanes that this handler is the first to use. With it (also empty) or with
-   * `service` a handler keeps order, all of its tasks: without `service`, targets are bound to
-   * their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
+   * `service` a handler keeps the order of all of its tasks: without `service`, targets are bound
+   * to their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
    */
   lane?: Partial<LaneRules>;
-  /** How many leader workflows share the targets (DESIGN section 4.3). Default 'auto' = 4. */
+  /** How many leader workflows share the targets. Default 'auto' = 4. */
   leaders?: 'auto' | 'target' | number;
   /**
-   * `'partition'`: its targets (with `service`: its lanes) are shared out in partitions, each
-   * served by one node. Each partition has one leader of its own, so `leaders` is refused beside
-   * it. Default: any node makes any call.
+   * `'partition'`: its targets (with `service`: its lanes) are divided among partitions, each
+   * served by one node. Each partition has its own leader, so `leaders` is refused beside it.
+   * Default: any node makes any call.
    */
   affinity?: 'partition' | Partial<Affinity>;
   /** Back pressure upstream: a submit that would exceed it is refused with `Backlogged`. */
   maxQueued?: { perTarget?: number; perHandler?: number };
   /**
-   * Terminal tasks are deleted after this, and the dedupe of their ids ends then. Default 7 days.
+   * Terminal tasks are deleted after this, and from then on their ids may be used again. Default 7
+   * days.
    */
   retentionMs?: number;
   /** Largest payload in bytes of JSON. Default 256 KiB. */
@@ -253,8 +246,8 @@ export interface Handler<P = unknown, I = P> {
   readonly retentionMs: number;
   readonly maxPayloadBytes: number;
   /**
-   * The first call this batch would make, for `muster try` (H11); undefined where a handler cannot
-   * say.
+   * Returns the first call this batch would make, for `muster try`; undefined where a handler
+   * cannot say.
    */
   preview?(batch: Batch<P>): { method: string; url: string; headers: Record<string, string>; body: string };
 }

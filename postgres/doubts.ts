@@ -3,18 +3,18 @@ import { isSilence } from './errors';
 import type { Session } from './session';
 import { DOUBT_MS } from './session';
 
-/** The question is one connection and one short read. */
+/** Longest that asking the server may take: one connection and one short read. */
 const ASKING_MS = 5_000;
 
 /**
- * After so many questions in a row without any sign, a session counts as lost as well: whoever
- * waits on it is told within some 20 s.
+ * Failed questions in a row after which a session counts as lost as well: its caller gets an error
+ * within some 20 s.
  */
 const MOST_SILENCES = 2;
 
 /**
- * Whose backend is there and has nothing to do, or is no longer there. A role sees the state of its
- * own sessions; of others, it says nothing.
+ * Sessions whose backend is idle or gone. A role sees the state only of its own sessions; other
+ * sessions show none.
  */
 const LOST = `
 select d.pid from unnest($1::int[]) d (pid) left join pg_stat_activity a on a.pid = d.pid
@@ -22,13 +22,13 @@ where a.pid is null or a.state like 'idle%' and a.state_change < clock_timestamp
 
 /**
  * Finds the sessions of one pool that are lost: their statement never reached the server, or its
- * answer never came back, as after a way to the server that was cut without a sign. The server is
- * asked over a connection of its own, one beyond the pool's limit: a backend that is still at work
- * is waited for, any other session is given up at once, instead of when the statement's whole time
- * is over. So is one during whose wait the server gave no sign to two questions in a row. Its
- * backend may be at work all the same, on a machine too busy to take connections: the error says
- * that its outcome is unknown, or the server rolls it back. A server that refuses a connection is
- * there, and decides nothing.
+ * answer never came back, as after a network path was cut silently. The server is asked over a
+ * separate connection, one beyond the pool's limit. A backend that is still at work is waited for;
+ * any other session is given up at once, instead of at the end of the statement's timeout. So is a
+ * session during whose wait the server left two questions in a row without any answer. Its backend
+ * may be at work all the same, on a machine too busy to take connections: the error says that the
+ * outcome is unknown, or the server rolls it back. A server that refuses a connection is reachable,
+ * and decides nothing.
  */
 export class Doubts {
   private readonly doubted = new Set<Session>();
@@ -39,7 +39,7 @@ export class Doubts {
     private readonly onLost: () => void,
   ) {}
 
-  /** Takes a session whose statement has been without an answer for `DOUBT_MS`. */
+  /** Adds a session whose statement has been without an answer for `DOUBT_MS`. */
   add(session: Session): void {
     this.doubted.add(session);
     if (this.asking) return;
@@ -60,7 +60,8 @@ export class Doubts {
         this.url,
         asked.map(({ pid }) => pid),
       );
-      // What was answered meanwhile, or waits for another statement by now, was not lost.
+      // A session that got its answer meanwhile, or waits for another statement by now, was not
+      // lost.
       const still = asked.filter(({ session, since }) => session.waitsSince === since);
       const gone = still.filter(({ session, since, pid }) => {
         if (lost !== 'silence') silences.delete(session);
@@ -78,7 +79,10 @@ export class Doubts {
   }
 }
 
-/** Nobody's where the server, or somebody on the way, says that it takes no question now. */
+/**
+ * Returns the lost sessions; none where the server, or a proxy in between, refuses the question for
+ * now.
+ */
 const askLost = async (url: string, pids: readonly number[]): Promise<ReadonlySet<number> | 'silence'> => {
   try {
     return await readLost(url, pids);
@@ -101,6 +105,6 @@ const readLost = async (url: string, pids: readonly number[]): Promise<Set<numbe
     return new Set(rows.map(({ pid }) => pid));
   } finally {
     void client.end().catch(() => undefined);
-    client.connection.stream.destroy(); // its goodbye may reach nobody, and the socket would stay
+    client.connection.stream.destroy(); // its goodbye may never arrive, and the socket would stay
   }
 };

@@ -20,15 +20,15 @@ import {
   UNIQUE_VIOLATION,
 } from './sqlState';
 
-/** Of a driver's error, or of one of ours that has it as its cause. */
+/** Returns the SQLSTATE of a driver's error, or of one of ours that has it as its cause. */
 const sqlStateOf = (error: unknown): string | undefined => {
   const code = codeOf(error instanceof DatabaseError ? error.cause : error);
   return code !== undefined && (SQLSTATE.test(code) || code in MEANINGS) ? code : undefined;
 };
 
 /**
- * A statement had no answer for so long that its session was given up: the server hangs, or the way
- * to it does.
+ * A statement went without an answer for so long that its session was given up: the server hangs,
+ * or the path to it does.
  */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
@@ -47,11 +47,11 @@ const meaningOf = (error: unknown): Meaning | undefined => {
   return NO_CONNECTION.test(message) ? UNANSWERED : LOST_CONNECTION.test(message) ? LOST : undefined;
 };
 
-/** What is known of the transaction that failed: it is not there, or nobody knows. */
+/** What is known of the failed transaction: it did not happen, or its outcome is unknown. */
 export type Outcome = 'none' | 'unknown';
 
 /**
- * An error of Postgres that is nothing the statement's author foresaw; the driver's own is its
+ * An error of Postgres that the statement's author did not foresee; the driver's error is its
  * `cause`.
  */
 export class DatabaseError extends Error {
@@ -67,13 +67,13 @@ export class DatabaseError extends Error {
     this.said = message;
   }
 
-  /** Adds what its outcome means for the caller; the outermost call knows all of it. */
+  /** Adds what the outcome means for the caller; the outermost call knows all of it. */
   tell(meaning: string): void {
     this.message = `${this.said} ${meaning}`;
   }
 }
 
-/** The database cannot be reached, or cannot be written. */
+/** The database is unreachable or read-only. */
 class DatabaseUnavailableError extends DatabaseError {
   override readonly name = 'DatabaseUnavailableError';
   override readonly code = 'DATABASE_UNAVAILABLE';
@@ -99,9 +99,9 @@ class DatabaseBusyError extends DatabaseError {
 }
 
 /**
- * A driver's error as one of ours. `committing`: it came where a commit was on its way, so that a
- * lost session leaves its outcome open. What a statement itself refuses (a constraint, a function's
- * own code) stays what it is: whoever wrote the statement reads it.
+ * Turns a driver's error into one of ours. `committing`: a commit was being sent, so that a lost
+ * session leaves its outcome open. What the statement itself refuses (a constraint, a function's
+ * raised code) stays as it is: the code around the statement interprets it.
  */
 export const typedError = (error: unknown, committing: boolean): unknown => {
   if (error instanceof DatabaseError) return error;
@@ -113,8 +113,8 @@ export const typedError = (error: unknown, committing: boolean): unknown => {
 };
 
 /**
- * Also of what a statement itself refuses: for the border of the client library, which no driver's
- * error crosses.
+ * Turns any driver's error, also what a statement itself refuses, into one of ours: at the border
+ * of the client library, which no driver's error crosses.
  */
 export const asDatabaseError = (error: unknown): DatabaseError | null => {
   const typed = typedError(error, true);
@@ -127,39 +127,39 @@ const isDriverError = (error: unknown): boolean => {
   return error instanceof Error && typeof severity === 'string' && SQLSTATE.test(codeOf(error) ?? '');
 };
 /**
- * Values that a type or a constraint does not take, `raise exception`, and codes of our own
- * functions.
+ * Says whether the error is a value that a type or constraint rejects, a `raise exception`, or a
+ * code raised by our functions.
  */
 const isOwnRefusal = (error: unknown): boolean => /^(22|23|P0|MU)/.test(codeOf(error) ?? '');
 
 /**
- * Whether the session may be used again after its transaction was rolled back: only where the error
- * is the statement's own, or nothing but a conflict of two transactions. Any other may be the
- * session's (it was opened while the server was read-only, say) and would come back with it.
+ * Says whether the session may be used again after a rollback: only where the error is the
+ * statement's, or a mere conflict of two transactions. Any other error may be the session's (it was
+ * opened while the server was read-only, say) and would come back with it.
  */
 export const keepsSession = (error: unknown): boolean =>
   meaningOf(error) === undefined ? !isDriverError(error) || isOwnRefusal(error) : /^40/.test(sqlStateOf(error) ?? '');
 
 /**
- * Other sessions of the same pool are as this one: opened while the server was read-only, or cut
- * off without knowing it.
+ * Says whether other sessions of the same pool share the fault: opened while the server was
+ * read-only, or cut off without noticing.
  */
 export const concernsAllSessions = (error: unknown): boolean =>
   meaningOf(error) === SILENT || sqlStateOf(error) === '25006';
 
-/** The session is gone or was never had; the same statement may work on another. */
+/** Says whether the session is gone or never existed; the same statement may work on another. */
 export const isConnectionError = (error: unknown): boolean =>
   ['lost', 'refused'].includes(meaningOf(error)?.kind ?? '');
 
-/** Nothing came at all: no session, no refusal, no answer. */
+/** Says whether the server stayed silent: no session, no refusal, no answer. */
 export const isSilence = (error: unknown): boolean =>
   ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'].includes(codeOf(error) ?? '') ||
   NO_CONNECTION.test(messageOf(error)) ||
   /^Query read timeout/.test(messageOf(error));
 
 /**
- * The same transaction may be tried again. After a lost connection a commit may have happened:
- * callers are idempotent.
+ * Says whether the same transaction may be tried again. After a lost connection a commit may have
+ * happened: callers are idempotent.
  */
 export const isRetryable = (error: unknown): boolean => {
   const meaning = meaningOf(error);
@@ -167,14 +167,14 @@ export const isRetryable = (error: unknown): boolean => {
 };
 
 /**
- * The server refuses a value (class 22) or its size or depth (class 54), and will refuse the same
- * again.
+ * Says whether the server refuses a value (class 22) or its size or depth (class 54), and will
+ * refuse it again.
  */
 export const isRefusedValue = (error: unknown): boolean => /^(?:22|54)/.test(codeOf(error) ?? '');
 
 /**
- * Somebody's lock was in the way for longer than the statement was to wait, or each waited for the
- * other's.
+ * Says whether another transaction's lock was in the way for longer than the statement may wait, or
+ * two waited for each other.
  */
 export const isLockTimeout = (error: unknown): boolean => ['55P03', '40P01'].includes(codeOf(error) ?? '');
 
@@ -182,22 +182,22 @@ export const isUniqueViolation = (error: unknown): boolean => codeOf(error) === 
 export const isMissingSchema = (error: unknown): boolean =>
   [UNDEFINED_TABLE, INVALID_SCHEMA].includes(sqlStateOf(error) ?? '');
 
-/** Of a statement over tables of ours: somebody changed them by hand. */
+/** Says whether a statement over Muster's tables failed because the tables were changed by hand. */
 export const isDifferentSchema = (error: unknown): boolean =>
   [UNDEFINED_TABLE, UNDEFINED_COLUMN].includes(sqlStateOf(error) ?? '');
 
-/** A migration holds a lock of its session, which a pooler would lend to others meanwhile. */
+/** A migration holds a lock of its session, which a pooler would meanwhile lend to others. */
 export class NeedsSessionError extends Error {
   override readonly name = 'NeedsSessionError';
   readonly code: ErrorCode = 'INVALID_DATABASE_URL';
   constructor() {
     super(
-      'databaseUrl: Cannot migrate through a pooler (pgbouncer=true): a migration needs a session of its own. Give the URL of the server itself.',
+      'databaseUrl: Cannot migrate through a pooler (pgbouncer=true): a migration needs a dedicated session. Give the URL of the server itself.',
     );
   }
 }
 
-/** The tables are not there, or are older than this program. */
+/** The tables are missing, or older than this program. */
 export class SchemaMissingError extends Error {
   override readonly name = 'SchemaMissingError';
   readonly code: ErrorCode = 'SCHEMA_MISSING';
@@ -220,9 +220,7 @@ export class SchemaNewerError extends Error {
   }
 }
 
-/**
- * The tables say that they are of this version, and lack something of it: somebody changed them.
- */
+/** The tables claim this version but lack part of it: they were changed by hand. */
 export class SchemaDiffersError extends Error {
   override readonly name = 'SchemaDiffersError';
   readonly code: ErrorCode = 'SCHEMA_DIFFERS';
@@ -235,8 +233,8 @@ export class SchemaDiffersError extends Error {
 }
 
 /**
- * Tries `work` again on a retryable error, `times` in all, with a short growing wait: for
- * transactions that are idempotent. If the outcome of one try is unknown, so is that of all.
+ * Runs `work` again on a retryable error, `times` in all, with a short growing wait: for idempotent
+ * transactions. If the outcome of one try is unknown, so is that of all.
  */
 export const withRetries = async <T>(work: () => Promise<T>, times = 5, waitMs = 20): Promise<T> => {
   let isUnknown = false;

@@ -1,9 +1,9 @@
 import type { Queryable } from './pool';
 
-/** As a column of whatever statement: the same name as `readInstallation` answers. */
+/** The installation's name as a column of any statement: what `readInstallation` returns. */
 export const INSTALLATION = `(select left(replace(id::text, '-', ''), 12) from installation)`;
 
-/** A short name of this store, the same for ever: part of every idempotency key. */
+/** Returns a short name of this store that never changes: it is part of every idempotency key. */
 export const readInstallation = async (db: Queryable): Promise<string> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'read-installation',

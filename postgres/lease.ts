@@ -1,14 +1,13 @@
 import type { Queryable } from './pool';
 
 /**
- * A lease: a resource has at most one holder at a time, by the database's clock (A7). The epoch
- * rises with every change of holder and never falls, so that a write which names it is refused once
- * somebody else took over.
+ * Leases: a resource has at most one holder at a time, by the database's clock. The epoch rises
+ * with every change of holder and never falls, so that a write that names an old one is refused.
  */
 
 /**
- * Acquires iff there is none, it is expired, or it is mine. Answers the epoch, or null: another
- * holds it.
+ * Acquires the lease if there is none, it has expired, or the caller holds it. Returns the epoch,
+ * or null: another process holds it.
  */
 export const acquireLease = async (
   db: Queryable,
@@ -33,8 +32,8 @@ returning epoch`,
 };
 
 /**
- * Gives it up: the next one need not wait for its expiry. The row stays, or the epoch would start
- * again.
+ * Releases the lease: the next holder need not wait for its expiry. The row stays, or the epoch
+ * would start again.
  */
 export const releaseLease = async (db: Queryable, resource: string, holder: string, epoch: number): Promise<void> => {
   await db.query({

@@ -4,7 +4,10 @@ import { concernsAllSessions, isConnectionError, keepsSession, typedError } from
 import type { SessionConfig } from './session';
 import { Session } from './session';
 
-/** What a statement needs: a pool (each statement its own transaction) or a client inside one. */
+/**
+ * What a statement needs: a pool (each statement is a transaction) or a client inside a
+ * transaction.
+ */
 export interface Queryable {
   query<R extends pg.QueryResultRow = pg.QueryResultRow>(config: pg.QueryConfig): Promise<pg.QueryResult<R>>;
 }
@@ -28,16 +31,11 @@ export interface PoolOptions {
 }
 
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** What the answer of a statement that the server ended may take on its way. */
+/** Time that the answer of a statement which the server ended may take on its way. */
 const ANSWER_MS = 5_000;
-/**
- * A connection on which nothing comes is asked for a sign of life after this, and given up 10 s
- * later.
- */
+/** A silent connection is asked for a sign of life after this, and given up 10 s later. */
 export const KEEP_ALIVE_MS = 10_000;
-/**
- * Nothing is there, or it does not say so: a connection attempt, or a wait for a free connection.
- */
+/** Longest wait for a connection attempt, or for a free connection of the pool. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
 // int8 as a number: seq = submit_seq * 16384 + i stays below 2^53 for 5e11 submits; batch ids and
@@ -56,8 +54,8 @@ const types: pg.CustomTypesConfig = {
 export const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,62}$/;
 
 /**
- * Where `?pgbouncer=true` stands in the URL, a pooler lends sessions out by the transaction:
- * nothing can be kept in one.
+ * Flag in the URL (`?pgbouncer=true`): a pooler lends sessions out per transaction, so nothing can
+ * be kept in one.
  */
 const POOLER_FLAG = 'pgbouncer';
 
@@ -69,9 +67,9 @@ interface Created {
 const created = new WeakMap<Pool, Created>();
 
 /**
- * A pool whose sessions run as the store's protocol needs them (store.md section 5): READ
- * COMMITTED, plans that never prefer a sequential scan (a plan made on an empty table stays), and
- * limits, so that a lock cannot be waited for without end. Its errors are typed.
+ * Creates a pool whose sessions run as the store's protocol needs them: READ COMMITTED, plans that
+ * never prefer a sequential scan (a plan made on an empty table stays), and limits, so that no lock
+ * is waited for without end. Its errors are typed.
  */
 export const createPool = (options: PoolOptions): Pool => {
   const { schema = 'muster', statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
@@ -79,7 +77,7 @@ export const createPool = (options: PoolOptions): Pool => {
     throw new Error(`schema: expected a name like "muster" (a-z, 0-9, _), got ${JSON.stringify(schema)}`);
   const { url, isPooler } = readUrl(options.databaseUrl);
   const settings = sessionSettings(schema, statementTimeoutMs);
-  // Behind a pooler the server knows other sessions than these.
+  // Behind a pooler the server's sessions are not these.
   const doubts = isPooler ? undefined : new Doubts(url, () => closeIdle(pool, connect));
   const config: pg.PoolConfig & SessionConfig = {
     connectionString: url,
@@ -105,8 +103,8 @@ export const createPool = (options: PoolOptions): Pool => {
   // An idle connection that the server closes must not end the process; the next query gets a new
   // one.
   pool.on('error', () => undefined);
-  // Nor one that is checked out, between two statements of a transaction: the next statement fails,
-  // and says so.
+  // The same for a connection that is checked out, between two statements of a transaction: the
+  // next statement fails and reports it.
   pool.on('connect', (client) => client.on('error', () => undefined));
   created.set(pool, { options, settings: isPooler ? setLocal(settings) : null });
   const connect = pool.connect.bind(pool);
@@ -127,8 +125,8 @@ const sessionSettings = (schema: string, statementTimeoutMs: number): Readonly<R
 });
 
 /**
- * The server looks whether this process is still there as well: sessions of one that is cut off
- * would use up its connections for hours.
+ * Makes the server, too, check whether this process is alive: sessions of a process that is cut off
+ * would use up connections for hours.
  */
 const DEAD_CLIENTS = { tcp_keepalives_idle: '30', tcp_keepalives_interval: '10', tcp_keepalives_count: '3' };
 
@@ -149,8 +147,8 @@ export const readUrl = (databaseUrl: string): { url: string; isPooler: boolean }
 type Connect = () => Promise<Client>;
 
 /**
- * One statement, which is its own transaction; behind a pooler one that is begun for it, since it
- * needs what a session of ours has set.
+ * Runs one statement, which is a transaction by itself; behind a pooler one is begun for it, since
+ * the statement needs our session settings.
  */
 const runAlone = async (pool: Pool, connect: Connect, args: readonly unknown[]): Promise<unknown> => {
   const run = (client: Client): Promise<unknown> =>
@@ -169,7 +167,7 @@ const runAlone = async (pool: Pool, connect: Connect, args: readonly unknown[]):
   }
 };
 
-/** What a pool of `createPool` was made with: for another like it in another thread. */
+/** Returns the options that `createPool` made a pool with: for a pool like it in another thread. */
 export const poolOptions = (pool: Pool): PoolOptions => {
   const known = created.get(pool);
   if (known === undefined) throw new Error('pool: expected one that createPool made, got another');
@@ -205,10 +203,10 @@ const transact = async <T>(
     await client.query('commit');
     return result;
   } catch (error) {
-    // Back into the pool only if what failed cannot be the session's.
+    // It goes back into the pool only if the failure cannot be the session's.
     isFit = keepsSession(error);
-    // Of a session that is gone nothing is left to roll back, and one that does not answer would be
-    // waited for once more.
+    // A lost session has nothing left to roll back, and one that does not answer would be waited
+    // for once more.
     if (!isConnectionError(error))
       await client.query('rollback').catch(() => {
         isFit = false;
@@ -222,8 +220,8 @@ const transact = async <T>(
 };
 
 /**
- * Behind a pooler a transaction begins with all that a session of ours has set: after the first
- * statement, before those of `begin` itself.
+ * Returns how a transaction begins behind a pooler: our session settings come after the first
+ * statement and before those of `begin` itself.
  */
 const beginWith = (pool: Pool, begin: string): string => {
   const settings = created.get(pool)?.settings ?? null;
@@ -249,22 +247,22 @@ const open = async (connect: Connect): Promise<Client> => {
   }
 };
 
-/** What waits in the pool is no better than the session that just failed. */
+/** Closes the pool's idle connections, which are no better than the session that just failed. */
 const closeIdle = (pool: Pool, connect: Connect): void => {
   for (let idle = pool.idleCount; idle > 0; idle--)
     void connect().then(
       (client) => {
         client.release(true);
-        client.connection.stream.destroy(); // its goodbye may reach nobody, and the socket would stay
+        client.connection.stream.destroy(); // its goodbye may never arrive, and the socket would stay
       },
       () => undefined,
     );
 };
 
 /**
- * Runs `work` on a caller's own client inside the caller's transaction, on our tables, and leaves
- * the session as it was: a savepoint, so that an error leaves nothing of ours behind; our
- * search_path for as long as `work` takes; no prepared names of ours in their session.
+ * Runs `work` on a caller's client inside the caller's transaction, on our tables, and leaves the
+ * session as it was: a savepoint, so that an error leaves nothing of ours behind; our search_path
+ * for as long as `work` takes; no prepared names of ours in their session.
  */
 export const inCallersTransaction = async <T>(
   tx: Queryable,

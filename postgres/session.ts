@@ -2,8 +2,8 @@ import pg from 'pg';
 import { NoAnswerError } from './errors';
 
 /**
- * A statement may be without an answer for so long before the server is asked whether it is at work
- * on it, and between two such questions.
+ * How long a statement may be without an answer before the server is asked whether it is working on
+ * it, and between two such questions.
  */
 export const DOUBT_MS = 5_000;
 
@@ -11,8 +11,8 @@ export interface SessionConfig extends pg.ClientConfig {
   /** A statement without an answer for so long costs the session its connection. */
   answerWithinMs?: number;
   /**
-   * Told of a session whose statement has been without an answer for `DOUBT_MS`: it may be lost, or
-   * the server at work.
+   * Called with a session whose statement has been without an answer for `DOUBT_MS`: it may be
+   * lost, or the server may be working on it.
    */
   onDoubt?: ((session: Session) => void) | undefined;
   /**
@@ -24,16 +24,17 @@ export interface SessionConfig extends pg.ClientConfig {
 type Run = (...args: unknown[]) => unknown;
 
 /**
- * A connection that gives itself up when the server leaves a statement unanswered: a server that
- * hangs, or a way to it that is cut without a sign, would be waited for until TCP gives up, which
- * takes a quarter of an hour. Everything that waits on it then fails at once, a COPY too.
+ * A connection that gives itself up when the server leaves a statement unanswered. A server that
+ * hangs, or a network path that was cut silently, would otherwise be waited for until TCP gives up,
+ * after a quarter of an hour. Everything that waits on the connection then fails at once, a COPY
+ * too.
  */
 export class Session extends pg.Client {
-  /** To be above what the server itself allows a statement. */
+  /** Must be above what the server allows a statement. */
   answerWithinMs: number;
   /**
-   * Since when the last statement has been without an answer (`performance.now()`); null: nothing
-   * is awaited.
+   * Since when the last statement has been without an answer (`performance.now()`); null: none is
+   * awaited.
    */
   waitsSince: number | null = null;
   private readonly onDoubt: SessionConfig['onDoubt'];
@@ -49,7 +50,7 @@ export class Session extends pg.Client {
       this.watch();
       return run(config.unnamed === true && isNamed(query) ? { ...query, name: undefined } : query, ...rest);
     }) as typeof this.query;
-    // The driver says so after each statement that leaves none behind it.
+    // The driver emits this after each statement that leaves none behind it.
     this.on('drain', () => this.rest());
     this.on('end', () => this.rest());
   }
@@ -59,7 +60,7 @@ export class Session extends pg.Client {
     this.connection.stream.destroy(new NoAnswerError(afterMs));
   }
 
-  /** Of the server's process; undefined: not connected. */
+  /** Process id of the server's backend; undefined: not connected. */
   get pid(): number | undefined {
     return (this as unknown as { processID?: number | null }).processID ?? undefined;
   }

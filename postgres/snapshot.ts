@@ -4,7 +4,7 @@ import { inTransaction } from './pool';
 const STATEMENT_TIMEOUT_MS = 600_000;
 
 /**
- * Several reads of one instant: REPEATABLE READ, read only. For reports over whole tables, so
+ * Runs several reads of one instant: REPEATABLE READ, read only. For reports over whole tables, so
  * sequential scans are allowed here and the statement timeout is longer than that of the protocol's
  * statements.
  */

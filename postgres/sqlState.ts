@@ -1,9 +1,9 @@
 /**
- * What an error of Postgres, or of the way to it, means to us. One table, keyed by SQLSTATE, or by
- * the socket's code before there is a session.
+ * What an error of Postgres, or of the connection to it, means to us. One table, keyed by SQLSTATE,
+ * or by the socket's error code before there is a session.
  *
- * - `lost`: the session is gone, with or without what it had under way: a commit that was on its
- *   way may have happened.
+ * - `lost`: the session is gone, with or without what it had in progress: a commit that was being
+ *   sent may have happened.
  * - `refused`: there is no session, so nothing was done.
  * - `unwritable`: the session is there and takes no writes; nothing was done.
  * - `busy`: the server rolled the transaction back; the same one may be tried again.
@@ -12,7 +12,7 @@ type Kind = 'lost' | 'refused' | 'unwritable' | 'busy';
 
 export interface Meaning {
   kind: Kind;
-  /** What to do, where `CHECK` is not it. */
+  /** What to do, where `CHECK` does not fit. */
   remedy?: string;
   /** Trying again within seconds does not help. */
   lasting?: true;
@@ -67,7 +67,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57014': BUSY, // statement timeout
 };
 
-/** Of the driver, which gives these no code. */
+/** Messages of the driver for errors to which it gives no code. */
 export const NO_CONNECTION =
   /timeout exceeded when trying to connect|Connection terminated due to connection timeout|timeout expired/;
 export const LOST_CONNECTION = /Connection terminated|Client has encountered a connection error|Client was closed/;

@@ -11,7 +11,7 @@ const root = path.join(__dirname, '..', '..');
 
 const build = async (): Promise<void> => {
   const migrations = path.join(__dirname, '..', 'postgres', 'migrations');
-  // One that was renamed or removed since the last build would be a migration that this program
+  // A migration that was renamed or removed since the last build would be one that this program
   // waits for.
   rmSync(migrations, { recursive: true, force: true });
   cpSync(path.join(root, 'postgres', 'migrations'), migrations, { recursive: true });

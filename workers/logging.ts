@@ -8,8 +8,8 @@ import { isPoisoned } from './temporal/isolate';
 import type { LogLevel } from './config/settingsSchema';
 
 /**
- * JSON lines on stderr (stdout is for what a program reads), written at once: the last line before
- * a crash is the one that matters.
+ * Creates a logger of JSON lines on stderr (stdout is for what a program reads), written at once:
+ * the last line before a crash is the one that matters.
  */
 export const createLogger = (
   level: LogLevel,
@@ -28,7 +28,7 @@ const LEVELS: Readonly<Record<SdkLevel, 'trace' | 'debug' | 'info' | 'warn' | 'e
 const EXPECTED = /^No (workflows|activities) registered, not polling/;
 
 /**
- * The SDK's own log as ours. What its workers say of their own state is of interest to a developer
+ * Forwards the SDK's log to ours. What its workers say about their own state interests a developer
  * only.
  */
 const forwarder = (log: Logger, onPoisoned: () => void): SdkLogger => {
@@ -56,18 +56,18 @@ export interface RuntimeOptions {
   /** host:port of the SDK's own Prometheus endpoint. */
   metricsAddress?: string | undefined;
   /**
-   * Where the process has installed one, that one is kept, with its log, its metrics and its
+   * If the process has installed a runtime, that one is kept, with its log, its metrics and its
    * signals.
    */
   shared?: boolean;
-  /** Told each time that the log shows a workflow thread of this process to be unusable. */
+  /** Called each time that the log shows a workflow thread of this process to be unusable. */
   onPoisoned(): void;
 }
 
 /**
- * Installs the SDK's runtime: once a process, before anything else of the SDK. Its logs go to
- * `log`, its metrics to `metricsAddress`, and it leaves signals to us. Returns false where the
- * process has a runtime of its own, which may be shared.
+ * Installs the SDK's runtime: once per process, before anything else of the SDK. Its logs go to
+ * `log`, its metrics to `metricsAddress`, and it leaves signals to us. Returns false if the process
+ * already has a runtime, which may be shared.
  */
 export const installRuntime = (
   log: Logger,
@@ -80,7 +80,7 @@ export const installRuntime = (
     if (!shared) throw error;
     if (!(error instanceof IllegalStateError)) throw error;
     log.warn(
-      "the process has a Temporal runtime of its own, which is used: the SDK's log, metrics and signals are its own, and a workflow thread that becomes unusable is not noticed here",
+      "the process already has a Temporal runtime, which is used: the SDK's log, metrics and signals belong to it, and a workflow thread that becomes unusable is not noticed here",
     );
     return false;
   }

@@ -5,13 +5,13 @@ import type { RunningWorker, WorkerOptions } from './process';
 import { stopOnSignals } from './signals';
 
 export interface RunOptions extends Omit<WorkerOptions, 'signal'> {
-  /** Told when it polls. */
+  /** Called when it polls. */
   onReady?(worker: RunningWorker): void;
 }
 
 /**
- * A worker process from start to end: resolves when it has drained after SIGTERM or SIGINT (or was
- * stopped while it still waited for its servers); rejects if it cannot start or fails. A second
+ * Runs a worker process from start to end: resolves when it has drained after SIGTERM or SIGINT (or
+ * was stopped while it still waited for its servers); rejects if it cannot start or fails. A second
  * signal ends the process at once.
  */
 export const runWorker = async (settings: Settings, options: RunOptions): Promise<void> => {

@@ -34,13 +34,13 @@ import { DEFAULT_LEASE_MS, DEFAULT_SOFT_DEADLINE_MS } from './nodeOptions';
 import { checkWorker, createWorkers, runWorkers } from './temporal/taskWorkers';
 
 /**
- * One worker process (DESIGN section 5): leaders on the shared queue, the calls of each of its
- * handlers on the handler's queue.
+ * One worker process: leaders on the shared queue, the calls of each of its handlers on the
+ * handler's queue.
  */
 export interface Node {
   id: string;
   deps: ActivityDeps;
-  /** What this process's sweeper found since its start, for `startMetrics`. */
+  /** What this process's sweeper has found since its start, for `startMetrics`. */
   sweepCounts: Readonly<SweepCounts>;
   /** Throws if a worker of this process, or one of its pollers, has failed. */
   checkWorkers(): void;
@@ -116,7 +116,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
 
 /**
  * A function may block this process for as long as an item may take, and a handler for a maximum
- * lease; then it is no node any more.
+ * lease; after that it does not count as a node any more.
  */
 const registryOf = async (deps: ActivityDeps, versioning: Versioning | undefined): Promise<Registry> => {
   const { executions, nodes } = deps;
@@ -127,9 +127,7 @@ const registryOf = async (deps: ActivityDeps, versioning: Versioning | undefined
   });
 };
 
-/**
- * What this process says of itself: the handlers it serves, and what it answers to roll calls (E3).
- */
+/** Returns this process's row: the handlers that it serves, and what it answers to roll calls. */
 const nodeRow = async (
   { node, prefix, handlers, executions, nodes }: ActivityDeps,
   versioning: Versioning | undefined,

@@ -19,7 +19,7 @@ export interface NodeOptions extends TemporalPlugs {
   log: Logger;
   callbacks: CallbackPolicy;
   /**
-   * Functions of executions, and what the operator says about them; default: answers no roll call.
+   * Functions of executions, and the operator's settings of them; default: answers no roll call.
    */
   executions?: Partial<ExecutionSettings>;
   /**
@@ -27,40 +27,41 @@ export interface NodeOptions extends TemporalPlugs {
    * `DEFAULT_NODE_SETTINGS`.
    */
   nodes?: Partial<NodeSettings>;
-  /** Calls carry a URL under this one for what becomes of their batch (H7); none without. */
+  /** Calls carry a URL under this one, for completions of their batch; left out: none. */
   callback?: { url: string; secret: string };
-  /** Made before, or one for all workers of a test; it holds what is plugged into workflows. */
+  /** Made before, or one for all workers of a test; it contains what is plugged into workflows. */
   workflowBundle?: WorkflowBundleOption;
   leaseMs?: number;
   softDeadlineMs?: number;
   /**
-   * On shutdown, calls in flight may take this long; what was not started is handed back at once.
+   * How long calls in flight may take on shutdown; batches not started are handed back at once.
    * Default 20 s.
    */
   shutdownGraceMs?: number;
   maxCachedWorkflows?: number;
   /**
-   * Leaders stay on the version they began with (DESIGN section 4); the queues of handlers are not
-   * versioned. Default: no versioning.
+   * Leaders stay on the version they began with, so that two versions can run side by side; the
+   * queues of handlers are not versioned. Default: no versioning.
    */
   versioning?: Versioning;
-  /** Between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
+  /** Ms between two rounds of the sweeper; 0: this process does not sweep. Default 2 s. */
   sweepEveryMs?: number;
   /**
    * When fan-outs are given up and deleted; default: 7 days open, 30 days sealed without activity,
    * 7 days after their end.
    */
   fanouts?: ReapIntervals | undefined;
-  /** When a run that does not get on is begun anew. Default: `STUCK_LIMITS`. */
+  /** When a run that makes no progress is begun anew. Default: `STUCK_LIMITS`. */
   stuck?: Partial<StuckLimits> | undefined;
 }
 
 /**
- * Past its wake time a leader may be silent this long before the sweeper wakes it again: above a
- * workflow task's timeout and a lost worker's.
+ * How long a leader may miss its wake time before the sweeper wakes it; longer than a workflow task
+ * timeout.
  */
 export const DEFAULT_LEASE_MS = 15_000;
 /**
- * Long enough for hundreds of batches, short against a person's patience when something must move.
+ * Long enough for hundreds of batches, short enough for an operator who waits for something to
+ * move.
  */
 export const DEFAULT_SOFT_DEADLINE_MS = 10_000;

@@ -24,10 +24,10 @@ import { workflowBundle } from './temporal/workflowBundle';
 export interface WorkerOptions {
   log: Logger;
   /**
-   * On a stop, running calls may take this long; batches not started are handed back. Default 20 s.
+   * How long running calls may take on a stop; batches not started are handed back. Default 20 s.
    */
   shutdownGraceMs?: number;
-  /** Postgres and Temporal are waited for so long at the start. Default 60 s. */
+  /** How long to wait for Postgres and Temporal at the start. Default 60 s. */
   startTimeoutMs?: number;
   /**
    * Most database connections of this process, and one more for its heartbeat thread. Default: the
@@ -43,7 +43,7 @@ export interface WorkerOptions {
   /** host:port of the SDK's own Prometheus endpoint. */
   sdkMetricsAddress?: string;
   /**
-   * The SDK's runtime may be the process's own already: then that is used. Default: it is installed
+   * The process may already have the SDK's runtime: then that is used. Default: it is installed
    * here.
    */
   sharesRuntime?: boolean;
@@ -54,10 +54,10 @@ export interface WorkerOptions {
 export const DEFAULT_SHUTDOWN_GRACE_MS = 20_000;
 const DEFAULT_START_TIMEOUT_MS = 60_000;
 const DEFAULT_CONNECTIONS = 20;
-/** Longest that Temporal may take over whether it is there. */
+/** Longest wait for Temporal's answer whether it is reachable. */
 const ASK_MS = 5_000;
 
-/** A worker process at work. */
+/** A running worker process. */
 export interface RunningWorker {
   node: Node;
   pool: Pool;
@@ -76,7 +76,7 @@ export interface RunningWorker {
 
 /**
  * Starts the worker of this process: waits for the servers, then polls. The SDK's runtime is
- * installed here, so once a process.
+ * installed here, so once per process.
  */
 export const startWorker = async (settings: Settings, options: WorkerOptions): Promise<RunningWorker> => {
   const { log, startTimeoutMs = DEFAULT_START_TIMEOUT_MS, signal } = options;
@@ -94,7 +94,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   let callbacks: CallbackServer | null = null;
   try {
     const patience = { log, startTimeoutMs, signal };
-    // Both at once: what is wrong with each is said at once.
+    // Both at once, so that the problems of both are reported together.
     const opening = connectTemporal(settings.temporal, patience).then((opened) => (connection = opened));
     await Promise.all([awaitStore(pool, patience), opening]);
     callbacks = await listen(settings, log);
@@ -123,7 +123,7 @@ export const startWorker = async (settings: Settings, options: WorkerOptions): P
   }
 };
 
-/** The workflows, and the version that they are. */
+/** Returns the workflows, and their version. */
 const workflowsOf = async (
   { temporal }: Settings,
   { versioning: given, log }: WorkerOptions,
@@ -165,7 +165,7 @@ const listen = async ({ callback }: Settings, log: Logger): Promise<CallbackServ
   }
 };
 
-/** Handed out by every worker that knows the address and the secret, listens it or not. */
+/** Every worker that knows the address and the secret hands out URLs, whether it listens or not. */
 const callbackOf = (
   { callback: { url, secret } }: Settings,
   server: CallbackServer | null,
@@ -204,7 +204,7 @@ const serveMetrics = async (
   }
 };
 
-/** By the connection of the workers: what it cannot ask, they cannot poll. */
+/** Asks over the connection of the workers: if it fails, they cannot poll either. */
 export const askTemporal = (connection: NativeConnection): Promise<unknown> =>
   connection.withDeadline(Date.now() + ASK_MS, () => connection.workflowService.getSystemInfo({}));
 
@@ -237,12 +237,12 @@ const running = (
       await connection.close().catch(() => undefined);
       await pool.end();
     });
-  ended.catch(() => undefined); // told to whoever awaits it
+  ended.catch(() => undefined); // reported where it is awaited
   const stopped = new AbortController();
   const current = becomeCurrent({ node, connection }, settings, options, stopped.signal);
   const stop = (): void => {
     stopped.abort();
-    void callbacks?.stop(graceMs); // first: who is refused finds another worker
+    void callbacks?.stop(graceMs); // first: a refused sender finds another worker
     node.shutdown();
   };
   onAbort(poisoned, () => {
@@ -261,8 +261,8 @@ const onAbort = (signal: AbortSignal, then: () => void): void => {
 };
 
 /**
- * Then the leaders that wait are told, so that they go on with this version; those that cannot hear
- * it, having no worker any more, are begun anew.
+ * Makes this version current, then wakes the leaders that wait, so that they go on with it; those
+ * that cannot hear it, having no worker any more, are begun anew.
  */
 const becomeCurrent = async (
   { node, connection }: Pick<Parts, 'node' | 'connection'>,

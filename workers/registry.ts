@@ -6,7 +6,7 @@ import type { Pool } from '../postgres/pool';
 
 /**
  * A node is taken for dead after several of these without a sign of life; the sweeper and `status`
- * say after how many.
+ * define how many.
  */
 const HEARTBEAT_MS = 3_000;
 
@@ -18,14 +18,14 @@ export interface RegistryOptions {
   log: Logger;
   /** Default 3 s. */
   everyMs?: number;
-  /** The main thread may be silent for so long before the node is. */
+  /** How long the main thread may be silent before the node falls silent. */
   silenceMs: number;
 }
 
 /**
- * This process's row in `node`: which handlers it serves and that it lives, by the database's
- * clock. A failed heartbeat is logged and followed by the next one; while Postgres is away nobody
- * can read the row either.
+ * Keeps this process's row in `node`: which handlers it serves and that it lives, by the database's
+ * clock. A failed heartbeat is logged and followed by the next one; while Postgres is unreachable
+ * no other process can read the row either.
  */
 export class Registry {
   constructor(private readonly options: RegistryOptions) {}
@@ -34,19 +34,19 @@ export class Registry {
     return this.say(false);
   }
 
-  /** It takes no new work from now on. */
+  /** Marks that it takes no new work from now on. */
   drain(): Promise<void> {
     return this.say(true);
   }
 
-  /** A clean stop: the row goes. */
+  /** Stops cleanly: deletes the row. */
   async stop(): Promise<void> {
     const { heartbeat, pool, node } = this.options;
     await heartbeat.stop();
     await removeNode(pool, node.id).catch((error: unknown) => this.failed(error));
   }
 
-  /** At once, and from then on. */
+  /** Writes the row at once, and from then on. */
   private async say(draining: boolean): Promise<void> {
     const { heartbeat, pool, node, everyMs = HEARTBEAT_MS, silenceMs } = this.options;
     const row = { ...node, draining };

@@ -21,8 +21,8 @@ const SIGNALS = Object.keys(NUMBERS) as (keyof typeof NUMBERS)[];
 const SAME_MS = 500;
 
 /**
- * `said` is told of the first signal, to say what happens now. The second ends the process with 128
- * + its number, as a shell expects.
+ * Stops on signals. `said` is called for the first signal, to say what happens now. The second ends
+ * the process with 128 + its number, as a shell expects.
  */
 export const stopOnSignals = (said: (signal: NodeJS.Signals) => void): Stop => {
   const controller = new AbortController();

@@ -18,8 +18,8 @@ import { fileSchema, problemsOf, SETTING_NAMES } from './config/settingsSchema';
 import type { FileSettings, LogLevel } from './config/settingsSchema';
 
 /**
- * `muster/worker`: a worker within a program of the user's own, in place of the process that
- * `muster worker` is.
+ * `muster/worker`: a worker within a user's own program, instead of the process that `muster
+ * worker` is.
  */
 
 export type { PluggedDataConverter, TemporalInterceptors } from './temporal/plugs';
@@ -37,11 +37,11 @@ export interface StartOptions extends Omit<FileSettings, 'api'> {
   /** A pino logger, or the level of one that writes JSON lines to stderr. Default `info`. */
   log?: Logger | LogLevel;
   /**
-   * On a stop, running calls may take this long (ms); what was not started is handed back at once.
+   * How long running calls may take on a stop (ms); batches not started are handed back at once.
    * Default 20,000.
    */
   shutdownGraceMs?: number;
-  /** Postgres and Temporal are waited for so long (ms) at the start. Default 60,000. */
+  /** How long to wait for Postgres and Temporal at the start (ms). Default 60,000. */
   startTimeoutMs?: number;
   /**
    * Worker Deployment Versioning: leaders stay on the version that they began with. `buildId` null:
@@ -50,7 +50,7 @@ export interface StartOptions extends Omit<FileSettings, 'api'> {
   versioning?: { deploymentName: string; buildId: string | null };
   /** With `versioning`: new runs go to this version once it polls. Default false. */
   setCurrent?: boolean;
-  /** Serves `/metrics` and `/healthz` there; host default 127.0.0.1. Default: not at all. */
+  /** Serves `/metrics` and `/healthz` there; host default 127.0.0.1. Default: not served. */
   metrics?: { port: number; host?: string };
   /** Aborted: a start that still waits is given up (it rejects), a worker that runs is stopped. */
   signal?: AbortSignal;
@@ -63,8 +63,8 @@ export interface StartedWorker {
   /** Where it listens for callbacks of downstreams; null: it does not. */
   readonly callbackAddress: string | null;
   /**
-   * Resolves when it has ended after a stop, all its connections closed; rejects with what made it
-   * fail.
+   * Resolves when it has ended after a stop, all its connections closed; rejects with the reason of
+   * a failure.
    */
   readonly ended: Promise<void>;
   /**
@@ -110,7 +110,7 @@ export const startWorker = async (options: StartOptions): Promise<StartedWorker>
   return { node: worker.node.id, callbackAddress: worker.callbackAddress, ended: worker.ended, stop };
 };
 
-/** Of `StartOptions`, what is no setting of the config file. */
+/** Options of `StartOptions` that are not settings of the config file. */
 const OTHERS = 'handlers functions log shutdownGraceMs startTimeoutMs versioning setCurrent metrics signal'.split(' ');
 const OF_API = 'api'; // another process
 

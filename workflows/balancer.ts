@@ -18,7 +18,7 @@ import { MOST_EVENTS, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, balancer);
 
-/** As a leader's claims. */
+/** Options as for a leader's claims. */
 const { balancePartitions } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
@@ -34,10 +34,11 @@ interface Round {
 }
 
 /**
- * Spreads partitions over nodes (B1-B18): a round asks back what is to move, and gives out what
- * nobody holds; in between it waits until a node has given something up, or its time to do so is
- * over. It ends when all is as it should be, and costs nothing then: whoever comes, goes, gives up
- * or finds another one silent wakes it. Any node runs its rounds; its workflow id is the lock.
+ * Spreads partitions over nodes. A round asks back what is to move, and gives out what no node
+ * holds; in between it waits until a node has given something up, or its time to do so has passed.
+ * It ends when nothing is left to move, and costs nothing then: a node that joins, leaves, gives up
+ * a partition or finds another one silent wakes it. Any node runs its rounds; its workflow id is
+ * the lock.
  */
 export async function balancer(input: BalancerInput): Promise<void> {
   const run = new BalancerRun(input);

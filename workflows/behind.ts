@@ -1,20 +1,20 @@
 import type { Client as TemporalClient } from '@temporalio/client';
 
 /**
- * A caller waits for a wake this long: a script may end after its call, and its wake had better be
- * on its way.
+ * How long a caller waits for a wake: a script may end after its call, and its wake should be on
+ * its way by then.
  */
 const AWAITED_MS = 500;
 /**
- * After a wake that failed or was late nobody waits for the next ones: the server is away, or
+ * How long no caller waits after a wake that failed or was late: the server is unreachable, or
  * overloaded.
  */
 const UNAWAITED_MS = 5_000;
 
 /**
- * What follows a commit: to tell workflows that there is something to do. The caller's work is done
- * by then, so it waits a moment at most, and not at all while Temporal does not answer; what does
- * not get through is repeated by the sweeper of any worker.
+ * Does what follows a commit: wakes workflows that have something to do. The caller's work is done
+ * by then, so it waits a moment at most, and not at all while Temporal does not answer; the sweeper
+ * of any worker repeats a wake that does not arrive.
  */
 export class Behind {
   private readonly pending = new Set<Promise<void>>();
@@ -26,7 +26,7 @@ export class Behind {
   ) {}
 
   /**
-   * Sends wakes; resolves when they are sent, or when waiting for them has become too long. Never
+   * Sends wakes; resolves when they are sent, or when waiting for them has taken too long. Never
    * rejects.
    */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
@@ -36,7 +36,7 @@ export class Behind {
     });
   }
 
-  /** Runs work that fails nothing when it fails; resolves like `wake`. */
+  /** Runs work whose failure does not matter; resolves like `wake`. */
   follow(work: () => Promise<unknown>): Promise<void> {
     const done = work().then(
       () => undefined,
@@ -57,20 +57,20 @@ export class Behind {
     if (!(await briefly(done, AWAITED_MS))) this.troubleAt = performance.now();
   }
 
-  /** Tells of a wake that did not get through. */
+  /** Reports a wake that did not arrive. */
   failed(error: Error): void {
     this.troubleAt = performance.now();
     try {
       this.onFailure(error);
     } catch {
-      // The caller's own; the wake is the sweeper's now.
+      // An error of the caller's report; the sweeper repeats the wake.
     }
   }
 }
 
 /**
- * Waits for work that ends without a rejection, but no longer than `ms`: answers whether it has
- * ended. It goes on behind.
+ * Waits for work that never rejects, but no longer than `ms`; returns whether it has ended. If not,
+ * it goes on unawaited.
  */
 export const briefly = async (work: Promise<unknown>, ms: number): Promise<boolean> => {
   let timer: NodeJS.Timeout | undefined;

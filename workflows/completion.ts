@@ -20,10 +20,11 @@ setWorkflowOptions(upgradedWhileWaiting, completion);
 const { knowsHandler } = proxyLocalActivities<Activities>({ startToCloseTimeout: '30s' });
 
 /**
- * Takes what a downstream, or somebody for it, tells of an accepted batch (H7), and answers what
- * came of it. It has a history of its own: a bad one harms no other, any number may come at once,
- * and whoever starts it can read the answer. It is told in `input`; a handler's monitor hands on
- * what was signalled to it in `handedOn`, some together, each taken by itself.
+ * Takes a completion of an accepted batch, which the downstream, or another system on its behalf,
+ * reports, and returns the result. Each has its own history: a bad one harms no other, any number
+ * may come at once, and the starter can read the answer. The completion is in `input`; in
+ * `handedOn` a handler's monitor hands on those that were signalled to it, some together, each
+ * taken by itself.
  */
 export async function completion(
   input: CompletionInput,
@@ -48,14 +49,14 @@ export async function completion(
   if (typeof ended === 'string') return readEndedMonitor(handler, ended);
   const { completeAccepted } = proxyActivities<Activities>({
     taskQueue: handlerTaskQueue(workflowInfo().taskQueue, handler),
-    // At most 1,000 results, read from the input: seconds. A process that dies in it is replaced
-    // after this.
+    // At most 1,000 results, read from the input: seconds. A process that dies meanwhile is
+    // replaced after this.
     startToCloseTimeout: '30s',
-    // Workers that serve this handler may be away for a while; then whoever told it must hear that
-    // nobody took it.
+    // Workers that serve this handler may be down for a while; after this the sender must learn
+    // that no worker took it.
     scheduleToStartTimeout: '24 hours',
-    // For as long as the store is away. Told before its acceptance was written, the activity says
-    // when it comes again.
+    // For as long as the store is unavailable. If it came before its acceptance was written, the
+    // activity says when it is tried again.
     retry: { initialInterval: '200ms', maximumInterval: '30s' },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `told about a batch of ${handler}`,

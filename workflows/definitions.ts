@@ -2,26 +2,27 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { UnreadRun } from './planning/unread';
 
-/** The messages of our workflows. */
+/** The messages of Muster's workflows. */
 
 /**
- * "Look": a signal, since the sender needs no answer and the store holds the data; sent with start,
- * so that a closed workflow is started (DESIGN section 4.2).
+ * Tells a workflow to look at the store. A signal, because the sender needs no answer and the store
+ * holds the data; sent with start, so that a closed workflow is started.
  */
 export const lookSignal = defineSignal('look');
 
 /**
- * To a handler's monitor: what became of a batch that the downstream accepted (H7). A signal, since
- * whoever knows it (another workflow, a client in any language) need not wait, and it must be kept
- * until a worker comes to it, also while none runs and when no monitor does: sent with start,
+ * Reports to a handler's monitor the outcome of a batch that the downstream accepted. A signal,
+ * because the sender (another workflow, a client in any language) needs no reply, and it must be
+ * kept until a worker handles it, also while no worker and no monitor runs: sent with start,
  * workflow type `monitor`, id `<prefix>/monitor/<handler>`, task queue `<prefix>`. At most 1,000
- * results and 1 MB each, and some 20 MB or 5,000 at once, since a history keeps them: a server ends
- * one of 50 MB, and refuses the 10,001st. More at once by workflows of type `completion`, larger
- * ones by `client.complete` or the HTTP callback; all of these answer, too.
+ * results and 1 MB each, and some 20 MB or 5,000 signals at once, since a history keeps them: a
+ * server ends one of 50 MB, and refuses the 10,001st. Send more at once by workflows of type
+ * `completion`, larger ones by `client.complete` or the HTTP callback; these also return the
+ * result.
  */
 export const completeSignal = defineSignal<[CompletionSignal]>('complete');
 
-/** Exactly one of `reference` and `batchId`; `results` in the shapes of H1, plain JSON. */
+/** Exactly one of `reference` and `batchId`; `results` as `submit` returns them, as plain JSON. */
 export interface CompletionSignal {
   reference?: string;
   batchId?: number;
@@ -38,12 +39,12 @@ export interface CompletionSignal {
   error?: string;
 }
 /**
- * Starts a workflow of type `completion`: the same, with the handler. It has a history of its own,
- * so any number may be started at once, and whoever starts it gets what came of it as its result.
+ * Input of a workflow of type `completion`: a completion with its handler. Each has its own
+ * history, so any number may be started at once, and the starter gets the result.
  */
 export type CompletionInput = CompletionSignal & Pick<MonitorInput, 'handler'> & { endedMonitor?: string };
 /**
- * What came of a completion, the result of its workflow; a refused one is in the worker's log, too.
+ * The result of a completion, which is that of its workflow; a refusal is in the worker's log, too.
  */
 export interface SignalledCompletion {
   kind: 'completed' | 'unknown-handler' | 'unknown-batch' | 'several' | 'later' | 'stale' | 'unreadable';
@@ -53,8 +54,8 @@ export interface SignalledCompletion {
   error?: string;
 }
 /**
- * What was read from the history of a monitor that did not end by itself. `handedOn`: to workflows
- * of their own, refused or told too early.
+ * What was read from the history of a monitor that did not end by itself. `handedOn`: to separate
+ * workflows, because they were refused or came too early.
  */
 export interface ReadSignals {
   kind: 'read';
@@ -64,27 +65,30 @@ export interface ReadSignals {
 }
 
 /**
- * Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Registered by each
- * worker as it starts, or by hand where it may not.
+ * Finds the leaders of one handler in the Web UI: `MusterHandler = "orders"`. Each worker registers
+ * it at its start; an operator does where the worker may not.
  */
 export const HANDLER_ATTRIBUTE = defineSearchAttributeKey('MusterHandler', 'KEYWORD');
 
 /**
- * To a user's workflow: tasks that it submitted ended. A signal, since it must be kept until the
- * workflow comes to it.
+ * Tells a user's workflow that tasks which it submitted have ended. A signal, because it must be
+ * kept until the workflow handles it.
  */
 export const tasksEndedSignal = defineSignal<[TasksEnded]>('musterTasksEnded');
 
 /**
- * To a workflow that was named when a fan-out was opened: it is complete, or was given up. A signal
- * for the same reason.
+ * Tells a workflow that was named when a fan-out was opened that it is complete, or was given up. A
+ * signal for the same reason.
  */
 export const fanoutEndedSignal = defineSignal<[FanoutEnded]>('musterFanoutEnded');
 
-/** A query, since it changes nothing: for tests and for people in the Web UI. */
+/**
+ * Reads a leader's status. A query, because it changes nothing: for tests and for operators in the
+ * Web UI.
+ */
 export const leaderStatusQuery = defineQuery<LeaderStatus>('leaderStatus');
 
-/** The same of the balancer. */
+/** Reads the balancer's status. */
 export const balancerStatusQuery = defineQuery<BalancerStatus>('balancerStatus');
 export interface BalancerStatus {
   epoch: number;
@@ -94,7 +98,7 @@ export interface BalancerStatus {
   waitingMs: number | null;
 }
 
-/** The same of a queuer. */
+/** Reads a queuer's status. */
 export const queuerStatusQuery = defineQuery<QueuerStatus>('queuerStatus');
 export interface QueuerStatus {
   epoch: number;
@@ -110,12 +114,12 @@ export interface TaskEnd {
   state: 'succeeded' | 'failed' | 'dead' | 'unknown' | 'cancelled';
   result?: unknown;
   /**
-   * What of the result could not be kept: characters replaced by U+FFFD, or all of it left out
-   * (then it is null).
+   * Which part of the result could not be kept: characters replaced by U+FFFD, or all of it left
+   * out (then it is null).
    */
   resultNote?: string;
   error?: string;
-  /** It has a result, too large for here: read it where it is (`client.getTask`). */
+  /** Its result is too large for this message: read it from the store (`client.getTask`). */
   resultOmitted?: true;
 }
 export interface TasksEnded {
@@ -124,12 +128,12 @@ export interface TasksEnded {
   batch: number | null;
   tasks: TaskEnd[];
   /**
-   * The results are 32 KiB or more in all and were left out: read them where they are
+   * The results are 32 KiB or more in all and were left out: read them from the store
    * (`client.getTask`).
    */
   resultsOmitted?: true;
 }
-/** The one event of a fan-out's end, as it is stored with the end (spec/fanout.md D3, D14). */
+/** The one event of a fan-out's end, stored with the end. */
 export interface FanoutEnded {
   type: 'fanout.completed' | 'fanout.expired';
   fanout: string;
@@ -138,7 +142,9 @@ export interface FanoutEnded {
   /** ISO time. */
   endedAt: string;
 }
-/** What one look at the outbox came to; `dueInMs`: of the next delivery, 0 now, null none. */
+/**
+ * The result of one look at the outbox; `dueInMs`: when the next delivery is due, 0 now, null none.
+ */
 export interface DeliveryAnswer {
   delivered: number;
   givenUp: number;
@@ -146,8 +152,8 @@ export interface DeliveryAnswer {
   dueInMs: number | null;
 }
 /**
- * What one look at the accepted batches of a handler came to; `dueInMs`: of the next question, 0
- * now, null none.
+ * The result of one look at the accepted batches of a handler; `dueInMs`: when the next status
+ * request is due, 0 now, null none.
  */
 export interface PollAnswer {
   asked: number;
@@ -156,17 +162,17 @@ export interface PollAnswer {
 }
 /** A task as a user's workflow submits it: plain data, since it crosses into an activity. */
 export interface WorkflowTask<P = unknown> {
-  /** Globally unique, 1-256 bytes: the same id with the same content is the same task (A1). */
+  /** Globally unique, 1-256 bytes: the same id with the same content is the same task. */
   id: string;
   payload: P;
-  /** Joins no batch before; ISO text or Unix ms. */
+  /** The task joins no batch before this; ISO text or Unix ms. */
   notBefore?: string | number;
   /** Lower goes first within a target, -32768..32767; default 0. */
   priority?: number;
 }
 /**
- * What a submit from a workflow found: tasks that have ended already, and tasks that somebody else
- * is told about.
+ * What a submit from a workflow found: tasks that have ended already, and tasks whose end is
+ * reported elsewhere.
  */
 export interface WorkflowSubmitAnswer {
   ends: TaskEnd[];
@@ -175,7 +181,7 @@ export interface WorkflowSubmitAnswer {
 /** A monitor's input. */
 export interface MonitorInput {
   handler: string;
-  /** By a run that continued as new. */
+  /** Completions that a run which continued as new left unread. */
   unread?: UnreadRun[];
 }
 export interface LeaderStatus {

@@ -28,14 +28,12 @@ const { rollCall, cancelExecution } = proxyLocalActivities<Activities>({
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 });
 
-/**
- * Chunks take as long as their items do; a node without a sign of life is found by the heartbeat.
- */
+/** Chunks take as long as their items do; the heartbeat finds a node without a sign of life. */
 const LONGEST_CHUNK = '30 days';
 
 /**
- * Leads one execution to its end: its id is the lock. What is where is in the store, here is only
- * who runs what and what is waited for.
+ * Leads one execution to its end: its id is the lock. The store knows where each item is; this
+ * workflow knows only which chunks run and what is waited for.
  */
 export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 500 }: ExecutionInput): Promise<void> {
   checkOwnScope();
@@ -43,10 +41,10 @@ export async function execution({ executionId, resumeAfterMs = 0, turnsPerRun = 
   await CancellationScope.nonCancellable(async () => {
     const run = new ExecutionRun(executionId, turnsPerRun);
     setHandler(lookSignal, () => run.wake(), { description: 'There is something new in the store' });
-    // Who cancels the run in the Web UI means the execution: ended without that it would only be
-    // begun anew.
+    // An operator who cancels the run in the Web UI means the execution: a run that merely ended
+    // would be begun anew.
     cancelRequested.catch(() => run.cancel());
-    // Nodes that come back after the same restart get a moment to do so (E7).
+    // Nodes that come back after the same restart get a moment to do so.
     if (resumeAfterMs > 0) await sleep(resumeAfterMs, { summary: 'start-up delay' });
     await run.run();
   });
@@ -58,9 +56,9 @@ class ExecutionRun {
   private undelivered: string[] = [];
   private turn = 0;
   private woken = false;
-  /** The roll call ends then; null: none is on. */
+  /** The roll call ends then; null: there is none. */
   private rollCallUntil: number | null = null;
-  /** No new round before, and how many rounds in a row brought nothing. */
+  /** No new round before this, and how many rounds in a row had no result. */
   private planAt = 0;
   private fruitless = -1;
   private doneBefore = 0;
@@ -78,7 +76,7 @@ class ExecutionRun {
     this.woken = true;
   }
 
-  /** The execution is cancelled, as its client does it. */
+  /** Cancels the execution, as its client does. */
   cancel(): void {
     this.cancelled = true;
     this.woken = true;
@@ -135,8 +133,8 @@ class ExecutionRun {
   }
 
   /**
-   * One activity a chunk, on the queue of its node's process. A node that is gone is found by one
-   * of the timeouts, and a new round follows.
+   * Starts one activity per chunk, on the queue of its node's process. One of the timeouts finds a
+   * node that is gone, and a new round follows.
    */
   private start({ id, node, items }: RollCallResponse['chunks'][number], leaseMs: number): void {
     const { workOrderBatch } = proxyActivities<Activities>({
@@ -168,8 +166,8 @@ class ExecutionRun {
   }
 
   /**
-   * Until something may have changed: a signal, a lost chunk, the end of the last one, or the time
-   * that this turn named.
+   * Waits until something may have changed: a signal, a lost chunk, the end of the last one, or the
+   * time that this turn named.
    */
   private async wait(response: RollCallResponse): Promise<void> {
     const begunAt = Date.now();
@@ -190,10 +188,10 @@ class ExecutionRun {
     if (this.rollCallUntil !== null) return this.rollCallUntil - now;
     const times: number[] = [];
     if (dueInMs !== null) times.push(begunAt + dueInMs + 1 - now); // a chunk of an earlier run is leased until then
-    // What failed waits for the pause of the round, so that the next one takes all that has come
+    // Failed items wait for the pause of the round, so that the next round takes all that has come
     // back by then.
     if (this.pending && !this.isLong()) times.push(this.planAt - now);
-    // Nothing runs and nothing is due: the interval is the net (E8).
+    // Nothing runs and nothing is due: look again after the interval.
     if (times.length === 0 && this.running.size === 0) times.push(begunAt + settings.requeueMs - now);
     return times.length === 0 ? null : Math.min(...times);
   }

@@ -8,24 +8,24 @@ import { itemIds, joinRanges } from './planning/fanouts/segments';
 
 /**
  * Fan-outs for a user's own workflow (part of `muster/workflow`): open, add, seal, and wait for the
- * completion durably. The activities run in Muster's workers; messages with the ids are the user's
- * own activities' to send, from ranges that are small however many items there are.
+ * completion durably. The activities run in Muster's workers; the user's activities send the
+ * messages with the ids, from ranges that are small however many items there are.
  */
 export interface FanoutOptions {
-  /** Comes back with the completion; 1-1,024 bytes. */
+  /** Returned with the completion; 1-1,024 bytes. */
   userKey?: string;
-  /** Items a segment holds, 1-8,000; default 512. */
+  /** Items per segment, 1-8,000; default 512. */
   segmentSize?: number;
-  /** Of the Muster installation, in the same namespace. Default `muster`. */
+  /** Prefix of the Muster installation, in the same namespace. Default `muster`. */
   prefix?: string;
 }
 
-/** What the functions here throw, as `ApplicationFailure` of these types. */
+/** Types of the `ApplicationFailure` that the functions here throw. */
 export const FANOUT_FAILURE_TYPES = {
   invalid: 'MusterInvalidFanout',
   unreadable: 'MusterUnreadable',
   unknown: 'MusterUnknownFanout',
-  /** An add after the seal (D1). */
+  /** An add after the seal. */
   sealed: 'MusterFanoutSealed',
   expired: 'MusterFanoutExpired',
   timeout: 'MusterTimeout',
@@ -33,7 +33,7 @@ export const FANOUT_FAILURE_TYPES = {
 
 /** A message that was given up is found within the hour. */
 const ASK_MS = 3_600_000;
-/** Of one activity: seconds of work. */
+/** Most items per activity: seconds of work. */
 const ITEMS_PER_ACTIVITY = 10_000_000;
 
 export class FanoutHandle {
@@ -51,8 +51,8 @@ export class FanoutHandle {
   }
 
   /**
-   * Adds items and answers their segments; `ids` expands them, best in an activity: a million ids
-   * are no business of a workflow. A retried activity adds nothing twice. Throws
+   * Adds items and returns their segments; `ids` expands them, best in an activity: a workflow
+   * should not handle a million ids. A retried activity adds nothing twice. Throws
    * `MusterFanoutSealed` after the seal.
    */
   async add(items: number): Promise<SegmentRange[]> {
@@ -68,7 +68,7 @@ export class FanoutHandle {
     return ranges;
   }
 
-  /** Nothing can be added after this (D1). True: all is acked already. */
+  /** Seals the fan-out: nothing can be added after this. True: all is acked already. */
   async seal(): Promise<boolean> {
     const { state } = await orRefusal(activitiesOf(this.prefix).sealFanout({ id: this.id }));
     return state === 'complete';
@@ -76,7 +76,7 @@ export class FanoutHandle {
 
   /**
    * Resolves when every item is acked and the fan-out is sealed; any number of days. Throws
-   * `MusterFanoutExpired` when it was given up for want of activity, and `MusterTimeout` after
+   * `MusterFanoutExpired` when it was given up for lack of activity, and `MusterTimeout` after
    * `timeout` (ms; default: no limit): the fan-out goes on.
    */
   async completed({ timeout }: { timeout?: number } = {}): Promise<FanoutEnded> {
@@ -96,12 +96,12 @@ export class FanoutHandle {
     return ended;
   }
 
-  /** The ids of the items of these ranges, `fanoutId:segment:index`, one after the other. */
+  /** Yields the ids of the items of these ranges, `fanoutId:segment:index`, one after the other. */
   ids(ranges: Iterable<SegmentRange>): Generator<string> {
     return itemIds(this.id, ranges);
   }
 
-  /** Signals change it while a function waits. */
+  /** Read anew each time: signals change it while a function waits. */
   private now(): FanoutEnded | null {
     return this.ended;
   }
@@ -113,8 +113,8 @@ export class FanoutHandle {
 }
 
 /**
- * Opens a fan-out whose completion is told to this workflow (to its id, so that it may continue as
- * new while it waits).
+ * Opens a fan-out whose completion is reported to this workflow (to its id, so that it may continue
+ * as new while it waits).
  */
 export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHandle> => {
   const { prefix = DEFAULT_PREFIX, ...opening } = options;
@@ -124,7 +124,7 @@ export const openFanout = async (options: FanoutOptions = {}): Promise<FanoutHan
   return handle;
 };
 
-/** The handle of one that an earlier run of this workflow opened. */
+/** Returns the handle of a fan-out that an earlier run of this workflow opened. */
 export const fanoutHandle = (id: string, { prefix = DEFAULT_PREFIX }: { prefix?: string } = {}): FanoutHandle =>
   new FanoutHandle(id, prefix, false);
 
@@ -137,7 +137,7 @@ type FanoutActivities = Pick<
   'openFanout' | 'addFanoutItems' | 'sealFanout' | 'readFanoutEnd'
 >;
 
-/** Each may be repeated; what is wrong with the input is not retried. */
+/** Each activity may be repeated; invalid input is not retried. */
 const activitiesOf = (prefix: string): FanoutActivities => musterActivities(prefix, '5 minutes'); // ten million items of segments of one are the longest
 
 const failure = (type: keyof typeof FANOUT_FAILURE_TYPES, message: string): ApplicationFailure =>
@@ -158,7 +158,7 @@ class Inbox {
 }
 
 /**
- * Module state is a workflow run's own: the SDK gives every run its own instances of the modules.
+ * Module state belongs to a workflow run: the SDK gives every run its own instances of the modules.
  */
 let inbox: Inbox | undefined;
 const theInbox = (): Inbox => (inbox ??= new Inbox());

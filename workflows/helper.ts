@@ -5,13 +5,14 @@ import { musterActivities, orRefusal } from './musterActivities';
 import { DEFAULT_PREFIX } from './naming';
 
 /**
- * `muster/workflow`: for a user's own workflow, which submits tasks and waits for their results,
- * durably. It needs nothing in its worker: the activities run in Muster's workers, on their queue.
+ * Options of `muster/workflow`: for a user's own workflow, which submits tasks and waits for their
+ * results, durably. It needs nothing in its worker: the activities run in Muster's workers, on
+ * their queue.
  */
 export interface SubmitOptions {
   /** The wait ends with a `MusterTimeout` after this (ms); the tasks go on. Default: no limit. */
   timeout?: number;
-  /** Of the Muster installation, in the same namespace. Default `muster`. */
+  /** Prefix of the Muster installation, in the same namespace. Default `muster`. */
   prefix?: string;
 }
 
@@ -21,8 +22,8 @@ export interface TaskResult<R = unknown> extends Omit<TaskEnd, 'result'> {
 }
 
 /**
- * What `submitTask` throws, as `ApplicationFailure` of these types; the first four have the task's
- * end as their detail.
+ * Types of the `ApplicationFailure` that `submitTask` throws; the first four have the task's end as
+ * their detail.
  */
 export const FAILURE_TYPES = {
   failed: 'MusterTaskFailed',
@@ -36,20 +37,20 @@ export const FAILURE_TYPES = {
 } as const;
 
 /**
- * A task that nobody tells us about (another workflow or a client submitted it first) is asked
- * about: first soon, then every minute.
+ * A task whose end is reported elsewhere (another workflow or a client submitted it first) is
+ * polled: first soon, then every minute.
  */
 const FIRST_ASK_MS = 2_000;
 const LONGEST_ASK_MS = 60_000;
-/** And any task once an hour, should its callback have been given up. */
+/** Any task is polled once an hour, in case its callback was given up. */
 const RARE_ASK_MS = 3_600_000;
 const ASK = 500;
 
 /**
- * Submits one task and waits until it has ended. Answers it if it succeeded (`result`: what the
+ * Submits one task and waits until it has ended. Returns it if it succeeded (`result`: what the
  * downstream gave; `resultOmitted`: more than 1 MB, read it from the store); otherwise throws an
- * `ApplicationFailure` of the types above. `unknown` is thrown too: the task is parked and only a
- * person knows when it moves again.
+ * `ApplicationFailure` of the types above. `unknown` is thrown too: the task is parked until an
+ * operator decides about it.
  *
  * The task's id makes it safe to repeat: a workflow that is reset, retried, or continued as new
  * while it waits submits the same task again and gets its end. Cancelling the workflow ends the
@@ -71,8 +72,9 @@ export const submitTask = async <R = unknown, P = unknown>(
 };
 
 /**
- * The same for many (10,000 and 2 MB at most, accepted in one transaction): their ends in the order
- * of the tasks, whatever they are. Throws only if the tasks are not accepted, or on the timeout.
+ * Submits many tasks (10,000 and 2 MB at most, accepted in one transaction) and returns their ends
+ * in the order of the tasks, whatever they are. Throws only if the tasks are not accepted, or on
+ * the timeout.
  */
 export const submitTasks = async <R = unknown, P = unknown>(
   handler: string,
@@ -97,8 +99,8 @@ export const submitTasks = async <R = unknown, P = unknown>(
 type HelperActivities = Pick<ReturnType<typeof musterActivities>, 'submitTasks' | 'readTaskEnds'>;
 
 /**
- * Retried until Muster's store takes them: an invalid task and an unknown handler are told apart
- * and not retried.
+ * Retried until Muster's store takes the tasks; an invalid task and an unknown handler are
+ * recognized and not retried.
  */
 const activitiesOf = (prefix: string): HelperActivities => musterActivities(prefix, '1 minute');
 
@@ -133,8 +135,8 @@ const timedOut = (wait: Wait): ApplicationFailure => {
 };
 
 /**
- * Results that were too large for a message: as many as fit into an answer at a time, until only
- * those are left that fit into none.
+ * Reads results that were too large for a message: as many as fit into an answer at a time, until
+ * only those are left that fit into none.
  */
 const fetchOmitted = async (wait: Wait, activities: HelperActivities): Promise<void> => {
   let omitted = wait.omitted();
@@ -155,7 +157,7 @@ class Wait {
   constructor(private readonly ids: ReadonlySet<string>) {
     this.left = ids.size;
   }
-  /** The first end counts: a later one is a repeat, or of a redrive. */
+  /** Takes ends. The first one counts: a later one is a repeat, or of a redrive. */
   take(ends: readonly TaskEnd[], again = false): void {
     for (const end of ends) {
       if (!this.ids.has(end.id) || (this.ends.has(end.id) && !again)) continue;
@@ -210,7 +212,7 @@ const withOmission = (end: TaskEnd): TaskEnd =>
     : end;
 
 /**
- * Module state is a workflow run's own: the SDK gives every run its own instances of the modules.
+ * Module state belongs to a workflow run: the SDK gives every run its own instances of the modules.
  */
 let inbox: Inbox | undefined;
 const theInbox = (): Inbox => (inbox ??= new Inbox());

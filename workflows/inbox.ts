@@ -4,7 +4,7 @@ import type { CompletionSignal } from './definitions';
 import type { Beside } from './looking';
 import { completionWorkflowId } from './naming';
 
-/** Completions, and bytes of JSON, that go to one workflow; a larger one goes alone. */
+/** Most completions, and bytes of JSON, per workflow; a larger completion goes alone. */
 const MOST = 20;
 const MOST_BYTES = 500_000;
 const AT_ONCE = 4;
@@ -20,8 +20,8 @@ const { handOnCompletions } = proxyLocalActivities<Activities>({
 });
 
 /**
- * Completions that came by signal. They are handed on, small ones together: nothing of them stays
- * in this run, which may then end.
+ * Hands on completions that came by signal, small ones together: no part of them stays in this run,
+ * which may then end.
  */
 export class Inbox implements Beside {
   private readonly waiting: { told: CompletionSignal; bytes: number }[] = [];
@@ -45,8 +45,8 @@ export class Inbox implements Beside {
     const { handler } = this;
     const { taskQueue, runId } = workflowInfo();
     for (let told = this.take(); told.length > 0; told = this.take()) {
-      // Named by what is in it: a workflow task that failed is repeated with more signals, which
-      // then go together otherwise.
+      // Named by its content: a workflow task that failed is repeated with more signals, which are
+      // then grouped differently.
       const id = completionWorkflowId(taskQueue, handler, `${runId}-${this.handedOn}-${told.length}`);
       this.handedOn += told.length;
       await handOnCompletions({ handler, id, told });

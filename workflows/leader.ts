@@ -19,24 +19,23 @@ import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnL
 
 /**
  * Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else
- * can be done while the store is away.
+ * can be done while the store is unavailable.
  */
 const { claimBatches } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
 });
 
-/** Without a sign of life for this long, the submission's process is dead. */
+/** Without a sign of life for this long, the dispatch's process is dead. */
 const HEARTBEAT = '10s';
 
 /** What waits is counted for the Web UI only: not in every turn of a backlog. */
 const COUNT_EVERY_MS = 5_000;
 
 /**
- * Leads a set of targets of one handler (DESIGN section 4.3): looks (a turn), starts a submission
- * for what was claimed, waits until woken, until a submission ends, or until the next batch is due;
- * ends when nothing is left. Its workflow id is the lock; its history grows with batches, never
- * with tasks.
+ * Leads a set of targets of one handler: takes a turn, starts a dispatch for what was claimed,
+ * waits until woken, until a dispatch ends, or until the next batch is due; ends when nothing is
+ * left. Its workflow id is the lock; its history grows with batches, never with tasks.
  */
 export async function leader(input: LeaderInput): Promise<void> {
   const run = new LeaderRun(input);
@@ -58,7 +57,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
   }
 
   /**
-   * The next run begins on the current version. A server refuses a behaviour from a worker that is
+   * Continues on the current version. A server refuses a versioning behaviour from a worker that is
    * not versioned.
    */
   protected continueAsNew(): Promise<never> {
@@ -91,8 +90,8 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
         : {
-            // The node may be gone, or stopped with its poll open: after a lease at most the next
-            // turn asks who holds the partition.
+            // The node may be gone, or stopped with its poll open: after a lease at most, the next
+            // turn reads which node holds the partition.
             taskQueue: nodeTaskQueue(taskQueue, serving.node),
             scheduleToStartTimeout: serving.leaseMs,
             heartbeatTimeout: serving.leaseMs,

@@ -10,42 +10,43 @@ import type { WorkflowDefinitionOptionsOrGetter } from '@temporalio/common';
 import { lookSignal } from './definitions';
 import { checkOwnScope } from './ownScope';
 
-/** Looks of one run, beyond the server's own suggestion to continue as new. */
+/** Most looks per run, besides the server's suggestion to continue as new. */
 const LOOKS_PER_RUN = 500;
-/** From here on a run continues as new as soon as it can. */
+/** Size from which on a run continues as new as soon as it can. */
 const LARGE = { events: 4_096, bytes: 4_000_000 };
 /**
- * From here on a look that goes on is told to end: a server takes 10,000 signals for a run, and
- * ends one of 51,200 events or 50 MB.
+ * Size from which on a look in progress is told to end: a server takes 10,000 signals for a run,
+ * and ends one of 51,200 events or 50 MB.
  */
 const TOO_LARGE = { events: 6_000, bytes: 12_000_000 };
-/** From here on nothing is waited for any more: what goes on is repeated by the next run. */
+/** Size from which on nothing is waited for any more: the next run repeats what is in progress. */
 const FULL = { events: 8_000, bytes: 20_000_000 };
 
-/** Work of the same run beside its looks. */
+/** Work that a run does beside its looks. */
 export interface Beside {
-  /** Nothing of it is under way, or left to do. */
+  /** Says whether no part of it is in progress, or left to do. */
   isAtRest(): boolean;
-  /** The run is about to continue as new: what it need not do itself is left to the next one. */
+  /** Called when the run is about to continue as new: leaves what it can to the next run. */
   leave?(): void;
-  /** Left out: once at rest. `isFull`: the history has hardly any room left. */
+  /**
+   * Says whether the run may continue as new; left out: once at rest. `isFull`: the history has
+   * hardly any room left.
+   */
   mayLeave?(isFull: boolean): boolean;
 }
 
 /**
- * The loop of a workflow that works off something in the store: looks, waits until the next thing
- * is due or somebody says look, and ends when nothing is left and nobody said look since the last
+ * Runs a workflow that works off something in the store: it looks, waits until the next thing is
+ * due or a `look` signal comes, and ends when nothing is left and no signal came since the last
  * look began.
  *
- * No wake-up is lost: whoever makes work commits it, then signals (with start). The flag is lowered
+ * No wake-up is lost: the maker of work commits it, then signals (with start). The flag is lowered
  * *before* the look, so a signal that comes while it runs means one more look; and between reading
- * the flag and returning there is no await, so a signal that comes after is either refused together
- * with the close by the server, which runs this workflow task again with it, or finds the run
- * closed and starts the next one. The same holds for continue-as-new: the next run begins with a
- * look.
+ * the flag and returning there is no await, so a later signal either makes the server refuse the
+ * close and run this workflow task again with it, or finds the run closed and starts the next one.
+ * The same holds for continue-as-new: the next run begins with a look.
  *
- * `beside`: something else goes on in this run, which its end would break off: waited for before
- * that.
+ * `beside`: work in this run that its end would break off, and that is waited for before.
  */
 export const lookUntilIdle = async (
   look: () => Promise<{ dueInMs: number | null }>,
@@ -82,8 +83,8 @@ const exceeds = ({ events, bytes }: typeof LARGE): boolean =>
   workflowInfo().historyLength >= events || workflowInfo().historySize >= bytes;
 
 /**
- * A look may take hours; what comes meanwhile may fill the history. Then it is cancelled: what is
- * still to be done is in the store.
+ * Cancels a look for which the history has no more room: a look may take hours, and signals may
+ * fill the history meanwhile. What is still to be done is in the store.
  */
 const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Promise<{ dueInMs: number | null }> => {
   const scope = new CancellationScope();
@@ -104,13 +105,13 @@ const whileItFits = async (look: () => Promise<{ dueInMs: number | null }>): Pro
 };
 
 /**
- * For workflows of which there is one, or that wait for days: the workers of the version that began
- * the run may be gone by then, so it goes on with the current one. A server refuses a behaviour
- * from a worker that is not versioned.
+ * Versioning for workflows that run once per installation, or wait for days: the workers of the
+ * version that began the run may be gone by then, so it goes on with the current one. A server
+ * refuses a versioning behaviour from a worker that is not versioned.
  *
- * Whatever their code throws ends the run, and so does a change of it without `patched`: all that
- * they work on is in the store, so the sweeper's next run does better than a workflow task that is
- * repeated for ever.
+ * Any error that their code throws ends the run, and so does a change of the code without
+ * `patched`: all that they work on is in the store, so a new run by the sweeper does better than a
+ * workflow task that is repeated without end.
  */
 export const upgradedWhileWaiting: WorkflowDefinitionOptionsOrGetter = () => {
   const version = workflowInfo().currentDeploymentVersion;

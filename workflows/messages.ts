@@ -1,6 +1,6 @@
 /**
- * What crosses a process between workflows, activities and client: plain types, which also workflow
- * code may import.
+ * The messages between workflows, activities and client: plain types, which workflow code may
+ * import.
  */
 
 export interface LeaderInput {
@@ -8,9 +8,9 @@ export interface LeaderInput {
   handler: string;
   /** The set's name: `0`..`n-1`, or the target's key with `leaders: 'target'`. */
   name: string;
-  /** The store that it is of: another one's leader may have the same number. */
+  /** The store that has the leader: another store's leader may have the same number. */
   installation?: string;
-  /** Of the wake that started the run: it need not look before. */
+  /** Due time in the wake that started the run: it need not look before. */
   dueInMs: number;
   /**
    * Turns after which the run continues as new when nothing is in flight, and events after which it
@@ -22,21 +22,22 @@ export interface LeaderInput {
 
 export interface TurnInput {
   leaderId: number;
-  /** Whom the run takes itself for; absent: of a run begun by an earlier version. */
+  /** The leader that the run was started for; absent in a run begun by an earlier version. */
   handler?: string;
   name?: string;
   installation?: string;
   runId: string;
   runStartedAtMs: number;
   /**
-   * The workflow's decision number, from 1; a repeat of one writes nothing (DESIGN section 4.3).
+   * The workflow's decision number, from 1: a repeated turn writes nothing and gets the first one's
+   * answer.
    */
   turn: number;
-  /** Submissions in flight that the workflow knows. */
+  /** Dispatches in flight that the workflow knows. */
   live: number[];
   /** False: only look, start nothing (draining before continue-as-new). */
   mayClaim: boolean;
-  /** Answer what waits too: for the Web UI, now and then. */
+  /** Also count what waits: for the Web UI, now and then. */
   backlog?: boolean;
 }
 
@@ -45,24 +46,24 @@ export interface TurnAnswer {
   deposed: boolean;
   /**
    * The store has no such leader: it was made anew or restored, or is another one than the run's.
-   * This run must end; the next wake says who it is.
+   * This run must end; the next wake names the right leader.
    */
   foreign?: true;
   epoch: number;
-  /** The submission to start now. */
+  /** The dispatch to start now. */
   dispatch: {
     no: number;
     batches: number;
     tasks: number;
     slots: number;
     /**
-     * Longest that one of its calls may take: the handler's own limit. Missing in answers of an
-     * older version.
+     * Longest that one of its calls may take: the handler's limit. Missing in answers of an older
+     * version.
      */
     callTimeoutMs?: number;
     /**
-     * Of a handler with affinity: the node that holds the leader's partition, whose own queue it
-     * goes to.
+     * For a handler with affinity: the node that holds the leader's partition, and to whose queue
+     * the dispatch goes.
      */
     serving?: { id: string; epoch: number; node: string; leaseMs: number };
   } | null;
@@ -74,7 +75,7 @@ export interface TurnAnswer {
   lastReason: string | null;
   /** Why due work is not claimed, for the Web UI. */
   heldBy: string | null;
-  /** What waits, when asked for; counted up to `MOST_COUNTED`. */
+  /** What waits, if requested; counted up to `MOST_COUNTED`. */
   backlog?: { targets: number; tasks: number };
 }
 
@@ -84,9 +85,9 @@ export interface DispatchInput {
   epoch: number;
   no: number;
   slots: number;
-  /** Of a queuer's submitter: its batches are granted, not claimed. */
+  /** For a queuer's submitter: its batches are granted, not claimed. */
   queuerId?: number;
-  /** Of a handler with affinity, in no lane: it is sent under this epoch, or not at all. */
+  /** For a handler with affinity outside of lanes: it is sent under this epoch, or not at all. */
   partition?: { id: string; epoch: number };
 }
 
@@ -95,7 +96,7 @@ export interface DispatchAnswer {
   tasks: number;
   handedBack: number;
   /**
-   * The submission's last transaction published the leader idle: nothing is left, the run may end.
+   * The dispatch's last transaction published the leader as idle: nothing is left, the run may end.
    */
   released: boolean;
 }
@@ -110,7 +111,7 @@ export interface QueuerInput {
   mostEvents?: number;
 }
 
-/** A queuer's turn: as a leader's. */
+/** A queuer's turn, in the form of a leader's. */
 export interface GrantInput extends Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'> {
   queuerId: number;
 }
@@ -123,7 +124,7 @@ export interface GrantAnswer extends Omit<TurnAnswer, 'dispatch' | 'lastReason' 
     slots: number;
     batches: number;
     callTimeoutMs?: number;
-    /** Of lanes in partitions: the node that holds those. */
+    /** For lanes in partitions: the node that holds those. */
     serving?: { node: string; leaseMs: number };
   }[];
 }
@@ -133,7 +134,7 @@ export interface BalancerInput {
   turnsPerRun?: number;
 }
 
-/** One round of the balancer (B1). */
+/** One round of the balancer. */
 export interface BalanceInput {
   runId: string;
   /** From 1. */
@@ -145,22 +146,19 @@ export interface BalanceAnswer {
   partitions: number;
   nodes: number;
   held: number;
-  /** Asked back and not yet given up. */
+  /** Partitions asked back and not yet given up. */
   waiting: number;
-  /** Asked back or given out in this round. */
+  /** Partitions asked back or given out in this round. */
   moved: number;
-  /** The last ones of all, whoever ran their round, newest first: for people. */
+  /** The last moves of all rounds, newest first: for operators. */
   last: string[];
-  /** Look again after so long; null: when somebody says so. */
+  /** Look again after this long; null: when a signal comes. */
   dueInMs: number | null;
 }
 
-/**
- * Batch execution: the messages of `spec/execution.md`. `ExecuteBatch` comes from a caller, the
- * others stay inside.
- */
+/** The messages of batch execution. `ExecuteBatch` comes from a caller, the others stay inside. */
 
-/** What is run: one function, on nodes with these attributes, with these variables (E1). */
+/** What is run: one function, on nodes with these attributes, with these variables. */
 export interface ExecutionTemplate {
   functionId: string;
   method: string;
@@ -168,14 +166,14 @@ export interface ExecutionTemplate {
     numberOfNodes?: number;
     attributes?: Record<string, string>;
     envVars?: Record<string, string>;
-    /** Items of a chunk that a node runs at once; default the node's own, 1. */
+    /** Items of a chunk that a node runs at once; default the node's setting, 1. */
     concurrency?: number;
     /**
-     * Runs a second to one host (of the first argument that is a URL), over all nodes together;
+     * Runs per second to one host (of the first argument that is a URL), over all nodes together;
      * default: no limit.
      */
     ratePerHost?: number;
-    /** One run may take this long; default the node's own, 60 s. */
+    /** Longest that one run may take; default the node's setting, 60 s. */
     timeoutMs?: number;
   };
 }
@@ -187,7 +185,7 @@ export interface ExecuteBatch extends ExecutionTemplate {
 
 export interface ExecutionInput {
   executionId: string;
-  /** A start after a restart of the workers: nodes get this long to come back (E7). Absent: 0. */
+  /** For a start after a restart of the workers: how long nodes get to come back. Absent: 0. */
   resumeAfterMs?: number;
   /** Turns after which the run continues as new; tests lower it. */
   turnsPerRun?: number;
@@ -195,7 +193,7 @@ export interface ExecutionInput {
 
 /** A turn of an execution's workflow. */
 export interface RollCall {
-  /** Nodes are asked for batch support; those without are not considered (E3). */
+  /** Only nodes with batch support are considered. */
   batch: true;
   executionId: string;
   runId: string;
@@ -211,19 +209,22 @@ export interface RollCall {
 
 export interface RollCallResponse {
   next: 'over' | 'deposed' | 'again' | 'wait' | 'roll-call' | 'no-nodes';
-  /** To be sent to their nodes now. */
+  /** Chunks to be sent to their nodes now. */
   chunks: { id: string; node: string; items: number }[];
   /** This turn planned a new round. */
   planned: boolean;
   counts: { created: number; inProgress: number; done: number; failed: number; permanentlyFailed: number };
   round: number;
   note: string | null;
-  /** Look again after this long: a chunk of an earlier run is leased until then; null: no such. */
+  /**
+   * Look again after this long, when the lease of a chunk of an earlier run ends; null: there is
+   * none.
+   */
   dueInMs: number | null;
   settings: { rollCallMs: number; requeueMs: number; retryBaseMs: number; leaseMs: number };
 }
 
-/** To a node: run this chunk. */
+/** Tells a node to run this chunk. */
 export interface WorkOrderBatch {
   chunkId: string;
 }
@@ -232,12 +233,13 @@ export interface WorkOrderBatchResponse {
   taken: boolean;
   done: number;
   failed: number;
-  /** Not run, and created again: the node stops, or had lost its lease. */
+  /** Items not run, and created again: the node stops, or had lost its lease. */
   returned: number;
-  /** Results that were refused since the chunk was not its any more. */
+  /** Results that were refused because the chunk was not the node's any more. */
   refused: number;
   /**
-   * Of the execution after its last result: what a new round would take, and whether it is over.
+   * State of the execution after its last result: how many items a new round would take, and
+   * whether it has ended.
    */
   pending: number;
   over: boolean;

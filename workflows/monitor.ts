@@ -23,13 +23,13 @@ import { Signals } from './signals';
 setWorkflowOptions(upgradedWhileWaiting, monitor);
 
 /**
- * Asks what became of the batches that a downstream accepted (H7): one workflow a handler, started
- * and told to look by the submission whose batch was accepted, and by the sweeper. Its activity
- * runs where the handler is: which batches, and when, is in the store. It also takes what is told
- * without being asked (`complete`).
+ * Polls the batches that a downstream accepted: one workflow per handler, started and told to look
+ * by the dispatch whose batch was accepted, and by the sweeper. Its activity runs where the handler
+ * is: the store says which batches, and when. It also takes completions that are signalled to it
+ * (`complete`).
  *
- * Anybody may start it or signal it, with anything. Its handler is therefore that of its id, and of
- * its input it reads only what a run that continued as new has left to it.
+ * Anyone may start or signal it, with anything. Its handler is therefore that of its id, and of its
+ * input it reads only what a run that continued as new has left to it.
  */
 export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
   const { taskQueue: prefix, workflowId } = workflowInfo();
@@ -40,8 +40,7 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
     );
   const { pollAccepted } = proxyActivities<Activities>({
     taskQueue: handlerTaskQueue(prefix, handler),
-    // A file of results takes as long as it takes; without a sign of life for 5 s its process is
-    // dead.
+    // Reading results may take long; without a sign of life for 5 s its process is dead.
     startToCloseTimeout: '2 hours',
     heartbeatTimeout: '5s', // ticks come every second
     // No worker serves the handler, or none has room: the run ends, and the sweeper begins the next
@@ -61,7 +60,9 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
   );
 }
 
-/** What was signalled to this run. One of before there were `Signals` goes on handing it on. */
+/**
+ * Takes what was signalled to this run. A run from before there were `Signals` keeps handing it on.
+ */
 class Told implements Beside {
   private by: Signals | Inbox | null;
 

@@ -3,8 +3,8 @@ import type { Activities } from '../activities';
 import { workflowTaskQueue } from './naming';
 
 /**
- * Muster's activities for a user's own workflow: they run in Muster's workers, on their queue, and
- * each may be repeated.
+ * Returns Muster's activities for a user's own workflow: they run in Muster's workers, on their
+ * queue, and each may be repeated.
  */
 export const musterActivities = (
   prefix: string,
@@ -16,7 +16,7 @@ export const musterActivities = (
     retry: { initialInterval: '500ms', maximumInterval: '30s' },
   });
 
-/** The refusal itself, not an "activity task failed" around it. */
+/** Throws the refusal itself, not an "activity task failed" around it. */
 export const orRefusal = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;

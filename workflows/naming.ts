@@ -1,4 +1,4 @@
-/** Workflow ids and task queues: built here only, by client and workflow alike. */
+/** Workflow ids and task queues: built only here, for client and workflow alike. */
 
 /** Postgres, the Temporal namespace and this prefix together are one installation. */
 export const DEFAULT_PREFIX = 'muster';
@@ -6,7 +6,7 @@ export const DEFAULT_PREFIX = 'muster';
 const MAX_ID = 200; // the sample SQL configuration of a server allows 255 bytes
 
 /**
- * One workflow a leader; the id is the lock. A long key is cut and told apart by its hash
+ * Returns a leader's workflow id, which is its lock. A long key is cut and told apart by its hash
  * (`leaderId` is unique anyway).
  */
 export const leaderWorkflowId = (prefix: string, handler: string, name: string, leaderId: number): string => {
@@ -18,7 +18,10 @@ export const leaderWorkflowId = (prefix: string, handler: string, name: string, 
 export const notifierWorkflowId = (prefix: string): string => `${prefix}/notifier`;
 export const balancerWorkflowId = (prefix: string): string => `${prefix}/balancer`;
 export const monitorWorkflowId = (prefix: string, handler: string): string => `${prefix}/monitor/${handler}`;
-/** The inverse of `monitorWorkflowId`; null: the id is none of a monitor. A prefix has no slash. */
+/**
+ * Returns the handler of a monitor's workflow id; null: the id is not a monitor's. A prefix has no
+ * slash.
+ */
 export const handlerOfMonitor = (workflowId: string): string | null =>
   /^[^/]+\/monitor\/(.+)$/s.exec(workflowId)?.[1] ?? null;
 export const completionWorkflowId = (prefix: string, handler: string, name: string): string =>
@@ -27,12 +30,15 @@ export const queuerWorkflowId = (prefix: string, queuerId: number): string => `$
 export const executionWorkflowId = (prefix: string, executionId: string): string =>
   `${prefix}/execution/${executionId}`;
 
-/** Leaders, queuers, notifier, monitors and their local activities: any worker may run them. */
+/**
+ * Returns the queue of leaders, queuers, notifier, monitors and their local activities: any worker
+ * may run them.
+ */
 export const workflowTaskQueue = (prefix: string): string => prefix;
-/** Calls of one handler: only workers whose config has the handler poll it. */
+/** Returns the queue of one handler's calls: only workers whose config has the handler poll it. */
 export const handlerTaskQueue = (prefix: string, handler: string): string => `${prefix}/handler/${handler}`;
 /**
- * Chunks of one worker process. Its id is of this incarnation: a process that comes back polls
- * another queue.
+ * Returns the queue of one worker process. Its id is of this incarnation: a process that comes back
+ * polls another queue.
  */
 export const nodeTaskQueue = (prefix: string, nodeId: string): string => `${prefix}/node/${nodeId}`;

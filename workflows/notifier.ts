@@ -4,7 +4,7 @@ import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 
 /**
  * A look delivers for 10 s and ends what it began: a delivery takes 10 s at most, a signal less.
- * Retried without end: the outbox must go out.
+ * Retried without end: the outbox must be delivered.
  */
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
@@ -15,9 +15,8 @@ const { deliverNotifications } = proxyActivities<Activities>({
 setWorkflowOptions(upgradedWhileWaiting, notifier);
 
 /**
- * Delivers callbacks (DESIGN section 4.6): one workflow an installation, started and told to look
- * by whoever wrote a notification, and by the sweeper. What is to be said, to whom and when is in
- * the store.
+ * Delivers callbacks: one workflow per installation, started and told to look by the writers of
+ * notifications, and by the sweeper. The store says what is to be delivered, to whom and when.
  */
 export async function notifier(): Promise<void> {
   await lookUntilIdle(

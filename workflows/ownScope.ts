@@ -1,13 +1,13 @@
 import { CancellationScope, log } from '@temporalio/workflow';
 
-/** Logged by a run that is not in a scope of its own; the worker's process looks for it. */
+/** Logged by a run that is not in its root scope; the worker's process looks for it. */
 export const FOREIGN_SCOPE = 'this run began in the cancellation scope of another one';
 
 /**
  * Checks, at the beginning of a run, that it is in its own root scope. A workflow thread whose code
- * was cut off begins runs in the scope of the run that was cut off, and all they wait for is
+ * was cut off begins runs in the scope of the run that was cut off, and everything they wait for is
  * cancelled together with that. Throws an error that fails the workflow task, so that another
- * worker takes the run up.
+ * worker takes the run.
  */
 export const checkOwnScope = (): void => {
   if (CancellationScope.current().parent === undefined) return;

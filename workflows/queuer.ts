@@ -20,7 +20,7 @@ import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnL
 
 setWorkflowOptions(upgradedWhileWaiting, queuer);
 
-/** As a leader's claims. */
+/** Options as for a leader's claims. */
 const { grantLanes } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '100ms', maximumInterval: '5s' },
@@ -28,15 +28,15 @@ const { grantLanes } = proxyLocalActivities<Activities>({
 
 const HEARTBEAT = '5s';
 /**
- * Nobody polls the handler's queue: its batches go back to their lanes. Shorter than the
+ * No worker polls the handler's queue: its batches go back to their lanes. Shorter than the
  * submitter's first lease.
  */
 const START_LIMIT = '20s';
 
 /**
- * Grants the submitters of a partition to its lanes (DESIGN section 5): many grants a turn; a
- * submitter that comes free asks for the next by itself. Its workflow id is the lock; its history
- * grows with submitters, never with batches.
+ * Grants the submitters of a queuer to its lanes, many grants per turn; a submitter that comes free
+ * asks for the next by itself. Its workflow id is the lock; its history grows with submitters,
+ * never with batches.
  */
 export async function queuer(input: QueuerInput): Promise<void> {
   const run = new QueuerRun(input);
@@ -53,7 +53,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
     super(input.turnsPerRun ?? TURNS_PER_RUN, input.mostEvents ?? MOST_EVENTS, 'next lane due');
   }
 
-  /** As a leader's. */
+  /** Continues on the current version, as a leader does. */
   protected continueAsNew(): Promise<never> {
     if (!workflowInfo().targetWorkerDeploymentVersionChanged) return continueAsNew<typeof queuer>(this.input);
     return makeContinueAsNewFunc<typeof queuer>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(this.input);

@@ -2,13 +2,13 @@ import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 import { whyUnreadable } from './planning/unreadable';
 
-/** A monitor does not read its input; a completion answers that it cannot. */
+/** A monitor does not read its input; a completion returns that it cannot read it. */
 const TAKES_ANYTHING = ['monitor', 'completion'];
 
 /**
- * Ends a run whose input this worker cannot read (it was started with another data converter, as
- * before one was given to the workers, or by a worker that has none yet): it would work with
- * nothing, and for ever. All is in the store, and the sweeper's next run is started by a worker.
+ * Ends a run whose input this worker cannot read (it was started with another data converter:
+ * before the workers got one, or by a worker that has none yet): otherwise it would work with
+ * nothing, without end. All is in the store, and a worker starts the next run through its sweeper.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   inbound: [
@@ -20,7 +20,7 @@ export const interceptors = (): WorkflowInterceptors => ({
           `Cannot read the input of this run: ${why}. The sweeper begins it anew; give all workers, clients and the API the same data converter.`,
           'MusterUnreadable',
         );
-        return Promise.reject(error); // thrown here, it would fail the workflow task, which is repeated for ever
+        return Promise.reject(error); // thrown here, it would fail the workflow task, which is repeated without end
       },
     },
   ],

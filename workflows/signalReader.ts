@@ -3,7 +3,8 @@ import type { Activities } from '../activities';
 import { handlerTaskQueue } from './naming';
 
 /**
- * Calls the activity that reads completions from the histories of a monitor, where its handler is.
+ * Returns the activity that reads completions from the histories of a monitor, on the queue of its
+ * handler.
  */
 export const signalReader = (
   handler: string,

@@ -6,9 +6,9 @@ import { unreadOf } from './planning/unread';
 import { signalReader } from './signalReader';
 
 /**
- * Completions that came by signal. They are counted here, and read from the history by an activity:
- * what came with them goes through no history a second time. The run may continue as new whenever
- * it is large, whatever is still to be read: the next one knows where.
+ * Takes completions that came by signal. They are counted here, and an activity reads them from the
+ * history: so they go through no history a second time. The run may continue as new whenever it is
+ * large, whatever is still to be read: the next one knows where.
  */
 export class Signals implements Beside {
   private came = 0;
@@ -16,7 +16,7 @@ export class Signals implements Beside {
   private isReading = false;
   private isLeaving = false;
 
-  /** `carried`: the input of the run, which anybody may have started. */
+  /** `carried`: the input of the run, which anyone may have started. */
   constructor(
     private readonly handler: string,
     carried: unknown,
@@ -34,7 +34,7 @@ export class Signals implements Beside {
     return !this.isReading && !this.isBehind();
   }
 
-  /** Nothing new is begun. */
+  /** Stops: nothing further is begun. */
   leave(): void {
     this.isLeaving = true;
   }
@@ -43,7 +43,7 @@ export class Signals implements Beside {
     return !this.isReading;
   }
 
-  /** What the next run is to read. */
+  /** Returns what the next run is to read. */
   carried(): UnreadRun[] {
     const own = this.own();
     return this.came > own.taken ? [...this.earlier(), own] : this.earlier();
@@ -73,7 +73,7 @@ export class Signals implements Beside {
   private async readOnce(): Promise<void> {
     const { handler } = this;
     const { runId } = workflowInfo();
-    // Workers that serve the handler may be away: what was signalled is kept until they are back.
+    // Workers that serve the handler may be down: signals are kept until they are back.
     const { takeSignalled } = signalReader(handler);
     try {
       const running = { runId, wanted: this.came };

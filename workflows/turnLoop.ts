@@ -11,17 +11,17 @@ export const TURNS_PER_RUN = 200;
 export const MOST_EVENTS = 10_000;
 
 /**
- * Beside its calls, a submission takes until its soft deadline, and some time for the store to come
+ * Besides its calls, a dispatch takes until its soft deadline, and some time for the store to come
  * back.
  */
 const BESIDE_CALLS_MS = 5 * 60_000;
 /**
- * Longest that a submission may take: calls that are in flight at its soft deadline may still take
- * the handler's own limit.
+ * Returns the longest that a dispatch may take: calls that are in flight at its soft deadline may
+ * still take the handler's limit.
  */
 export const submissionLimitMs = (callTimeoutMs = 3_600_000): number => callTimeoutMs + BESIDE_CALLS_MS;
 
-/** What every turn is given: who takes it, and which activities it knows of. */
+/** Input of every turn: which run takes it, and which activities the run knows of. */
 export type Turn = Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'>;
 
 interface Answer {
@@ -34,20 +34,21 @@ interface Answer {
 }
 
 /**
- * The loop of a workflow that decides in turns (DESIGN section 4.3): takes a turn, keeps what it
+ * Runs a workflow that decides in turns, as leaders and queuers do: takes a turn, keeps what it
  * started running, waits until woken, until something that it started ends, or until the next thing
- * is due; ends when nothing is left. Leaders and queuers are such.
+ * is due; ends when nothing is left. Every write of a turn is guarded by its number, since a local
+ * activity may run again with the same arguments.
  */
 export abstract class TurnLoop<A extends Answer> {
   /** Wakes so far, and how many of them the last turn knew of. */
   private looks = 0;
   private looked = 0;
   protected turn = 0;
-  /** Activities under way, by the number that the store knows them by. */
+  /** Activities in progress, by their number in the store. */
   protected readonly live = new Set<number>();
   private ended = 0;
   private released = false;
-  /** Somebody asked in the Web UI to cancel the run. */
+  /** An operator asked in the Web UI to cancel the run. */
   private cancelled = false;
   protected waitingMs: number | null = null;
 
@@ -57,10 +58,13 @@ export abstract class TurnLoop<A extends Answer> {
     private readonly waitsFor: string,
   ) {}
 
-  /** One turn; starts what it answers, by `track`. A `deposed` answer ends the run. */
+  /** Takes one turn and starts what it returns, by `track`. A `deposed` answer ends the run. */
   protected abstract takeTurn(turn: Turn): Promise<A>;
   protected abstract continueAsNew(): Promise<never>;
-  /** Tells the Web UI how things stand, free of actions; called whenever something ended. */
+  /**
+   * Writes the run's state for the Web UI, which costs no Temporal action; called whenever
+   * something ended.
+   */
   protected abstract describe(): void;
 
   look(): void {
@@ -71,7 +75,9 @@ export abstract class TurnLoop<A extends Answer> {
     return this.cancelled || this.looks > this.looked;
   }
 
-  /** `dueInMs`: of the wake that started the run, it need not look before. */
+  /**
+   * Runs the loop. `dueInMs`: due time in the wake that started the run; it need not look before.
+   */
   async lead(dueInMs: number): Promise<void> {
     checkOwnScope();
     const { cancelRequested } = CancellationScope.current();
@@ -81,16 +87,16 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   private async takeTurns(dueInMs: number): Promise<void> {
-    // Started for work that lies ahead: the wake wrote the leader as waiting till then, so there is
-    // nothing to look at before. The signal that came with the start said the same; a second one
+    // Started for work that lies ahead: the wake wrote the leader as waiting until then, so there
+    // is nothing to look at before. The signal that came with the start said the same; a second one
     // means that something is due earlier.
     if (dueInMs > 0) {
       this.looked = 1;
       await this.wait(dueInMs);
     }
     for (;;) {
-      // A request to cancel aborts no call: nothing new is begun, and the run ends with what runs.
-      // The next wake starts another.
+      // A request to cancel aborts no call: nothing further is begun, and the run ends with what
+      // runs. The next wake starts another.
       if (this.cancelled) return condition(() => this.live.size === 0);
       // Before any local activity of this workflow task, and with nothing in flight: a closed run's
       // activities are aborted.
@@ -99,7 +105,7 @@ export abstract class TurnLoop<A extends Answer> {
       this.looked = this.looks;
       const { ended } = this; // as it was before: an activity may end while a slow turn is taken, and is not to be waited for then
       const answer = await this.takeTurn(this.nextTurn(!draining));
-      // Not of this store: whoever is wakes a run of his own.
+      // Not a leader of this store: the store's own leader gets its own run when it is woken.
       if (answer.foreign === true) return;
       if (answer.deposed)
         throw ApplicationFailure.create({
@@ -115,8 +121,7 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * An activity is under way until `work` ends, well or not: the next turn finds out in the store
-   * what became of it.
+   * Tracks an activity until `work` ends, well or not: the next turn finds its result in the store.
    */
   protected track(no: number, work: Promise<void>): void {
     this.live.add(no);
@@ -130,9 +135,9 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * The activity that just ended, started in `turn`, published that nothing is left: the run may
-   * end, unless somebody wakes it first. A turn since (a late wake, for nothing) has published
-   * anew, and is to be taken back by another.
+   * Notes that the activity that just ended, started in `turn`, published that nothing is left: the
+   * run may end, unless it is woken first. A turn since then (a late wake, for nothing) has
+   * published anew, and another turn has to take that back.
    */
   protected stepDown(turn: number): void {
     if (!this.woken && turn === this.turn) this.released = true;
@@ -144,9 +149,9 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * The run is to be followed by another as soon as nothing happens to be in flight: it is long, or
-   * a new version became the current one. Until then it goes on claiming: one slow call must not
-   * hold up everything else that the run leads.
+   * Says whether another run is to follow as soon as nothing happens to be in flight: this one is
+   * long, or a new version became the current one. Until then it goes on claiming: one slow call
+   * must not hold up everything else that the run leads.
    */
   private isLong(): boolean {
     const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
@@ -154,14 +159,17 @@ export abstract class TurnLoop<A extends Answer> {
   }
 
   /**
-   * The server would end a run with a history much longer than this: it claims nothing more until
-   * nothing is in flight.
+   * Says whether the run must end: the server would end one with a history much longer than this,
+   * so it claims nothing more until nothing is in flight.
    */
   private mustEnd(): boolean {
     return workflowInfo().historyLength >= this.mostEvents;
   }
 
-  /** True: the run may end (its only activity stepped down for it, and nobody woke it since). */
+  /**
+   * Returns true when the run may end (its only activity stepped down for it, and no wake came
+   * since).
+   */
   private async waitIsOver(answer: A, ended: number): Promise<boolean> {
     this.released = false;
     const changed = (): boolean => this.woken || this.ended > ended;
@@ -170,7 +178,7 @@ export abstract class TurnLoop<A extends Answer> {
     return this.isOver;
   }
 
-  /** Its last activity published that nothing is left, and nobody has woken the run since. */
+  /** Its last activity published that nothing is left, and no wake came since. */
   protected get isOver(): boolean {
     return this.released && !this.woken && this.live.size === 0;
   }

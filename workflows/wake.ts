@@ -13,7 +13,7 @@ import {
 import type { LeaderInput } from './messages';
 
 /**
- * Starts or wakes our workflows, always by `signalWithStart`: a running one is told to look, a
+ * Starts or wakes Muster's workflows, always by `signalWithStart`: a running one is told to look, a
  * closed one starts, neither is missed.
  */
 
@@ -26,24 +26,24 @@ export interface WakeTarget {
 }
 
 /**
- * A worker that dies in a workflow task costs this before another takes over: half of the 30 s
+ * How long a worker that dies in a workflow task costs before another takes over: half of the 30 s
  * within which sending must go on. Not less, although a turn is far shorter: on a starved machine a
  * replay takes seconds, and each task that is lost to the timeout is begun anew.
  */
 const WORKFLOW_TASK_TIMEOUT = '15s';
 
-/** Starts in flight at once: 500 at a time overload a small server (temporal.md section 7). */
+/** Most starts in flight at once: 500 at a time overload a small server. */
 const PARALLEL = 16;
 
 /**
- * A wake without an answer for so long has failed: the server hangs, or the way to it. Whoever made
- * the work has committed it, so nothing is lost: the row that says "woken" expires, and the sweeper
- * wakes again.
+ * Time after which a wake without an answer has failed: the server hangs, or the path to it does.
+ * The maker of the work has committed it, so nothing is lost: the row that says "woken" expires,
+ * and the sweeper wakes again.
  */
 export const WAKE_DEADLINE_MS = 5_000;
 
 /**
- * With a deadline for the request and all its repetitions; rejects in time also where the
+ * Sends with a deadline for the request and all its repetitions; rejects in time even if the
  * connection does not.
  */
 const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> => {
@@ -60,7 +60,7 @@ const inTime = async <T>(temporal: Client, send: () => Promise<T>): Promise<T> =
 };
 
 /**
- * Sends some at a time. Failures are not thrown; the first one is answered, for the log. When as
+ * Sends some at a time. Failures are not thrown; the first one is returned, for the log. When as
  * many as are sent at once have failed and not one got through meanwhile, the rest is left to the
  * sweeper: each would wait for the same server again.
  */
@@ -85,7 +85,7 @@ const sendAll = async <T>(wakes: readonly T[], send: (wake: T) => Promise<unknow
 
 /**
  * Wakes leaders that a statement has already written as working or waiting. Failures are not
- * thrown: the rows expire and the sweeper wakes them again; the first one is answered, for the log.
+ * thrown: the rows expire and the sweeper wakes them again; the first one is returned, for the log.
  */
 export const wakeLeaderWorkflows = (
   temporal: Client,
@@ -115,8 +115,8 @@ export const wakeLeaderWorkflows = (
       );
     if (performance.now() - (attributeRefusedAt.get(temporal) ?? -Infinity) < REFUSED_MS) return start({});
     return start({ typedSearchAttributes: handlerAttribute(leader.handler) }).catch((error: unknown) => {
-      // A server where nobody has registered it (workers do when they start): the leader matters,
-      // its filter in the Web UI does not.
+      // The server lacks the search attribute, which workers register at their start: the leader
+      // matters, its filter in the Web UI does not.
       if (!/search attribute/i.test(reasonOf(error))) throw error;
       attributeRefusedAt.set(temporal, performance.now());
       return start({});
@@ -181,8 +181,8 @@ export const wakeMonitor = (temporal: Client, prefix: string, handler: string): 
   );
 
 /**
- * Starts or tells queuers to look, after a statement has written them as working. The first failure
- * is answered, for the log: the sweeper wakes again.
+ * Starts queuers or tells them to look, after a statement has written them as working. The first
+ * failure is returned, for the log: the sweeper wakes again.
  */
 export const wakeQueuerWorkflows = (
   temporal: Client,
@@ -204,8 +204,8 @@ export const wakeQueuerWorkflows = (
   );
 
 /**
- * Starts or tells the workflows of executions to look, some at a time. A run that is started by it
- * waits `resumeAfterMs` first (E7). The first failure is answered, for the log: the sweeper wakes
+ * Starts the workflows of executions or tells them to look, some at a time. A run that is started
+ * by it waits `resumeAfterMs` first. The first failure is returned, for the log: the sweeper wakes
  * again.
  */
 export const wakeExecutions = (

@@ -5,12 +5,12 @@ import type { ActivityDeps } from '../deps';
 import { cancelReference } from '../../handlers';
 import type { Handler } from '../../handlers/types';
 
-/** Calls side by side. */
+/** Calls at once. */
 const AT_ONCE = 8;
 const TICK_MS = 1_000;
 /**
- * Beyond the handler's own timeout: a call that has not been answered by then belongs to whoever
- * takes it next.
+ * Time beyond the handler's own timeout: a call without an answer by then may be repeated by
+ * another process.
  */
 const LEASE_MARGIN_MS = 5_000;
 
@@ -18,8 +18,8 @@ type CancelDeps = Pick<ActivityDeps, 'pool' | 'draining' | 'log'>;
 
 /**
  * Asks the downstream of one handler to stop the accepted batches that were given up, at least once
- * each, beside the questions of its monitor. What was not answered stays in the store and is asked
- * again, by whichever process looks next.
+ * each, while its monitor polls the others. A call without an answer stays in the store and is
+ * repeated by whichever process looks next.
  */
 export class Cancellations {
   private ending = false;
@@ -32,8 +32,8 @@ export class Cancellations {
   ) {}
 
   /**
-   * Works until `end` was called and nothing is due; answers in how many ms the next call is, null:
-   * there is none.
+   * Works until `end` was called and nothing is due; returns in how many ms the next call is due,
+   * null: there is none.
    */
   async run(): Promise<number | null> {
     const { pool } = this.deps;
@@ -82,7 +82,7 @@ export class Cancellations {
         log.info({ batch: one.batchId, ...outcome }, 'the downstream did not cancel a batch');
         return end(outcome.kind, outcome.error);
       case 'unanswered': {
-        // The next process asks at once; the answer to this one, if there is any, is lost.
+        // The next process calls at once; the answer to this call, if there is any, is lost.
         const inMs = this.isStopping() ? 0 : Math.max(cancelAgainMs(one.tries), outcome.retryAfterMs ?? 0);
         if (inMs > 0)
           log.warn(

@@ -20,7 +20,9 @@ import { settle } from '../calls/settle';
 import { toCall } from '../calls/request';
 import { createStandings, standingOf } from '../standings';
 
-/** What came of a completion. Only `completed` changed anything (a repeat of one nothing more). */
+/**
+ * The result of a completion. Only `completed` changed anything (a repeat changes nothing more).
+ */
 export type CompletionEnd =
   | {
       kind: 'completed';
@@ -33,25 +35,26 @@ export type CompletionEnd =
     }
   | { kind: 'unknown-batch' }
   | { kind: 'several' }
-  /** Nothing is wrong with it but its time: to be told again. */
+  /** Nothing is wrong with it except that it came too early: the caller sends it again. */
   | { kind: 'later'; retryAfterMs: number; error: string }
   | { kind: 'stale'; batch: number; state: BatchState; error: string }
   | ({ kind: 'unreadable' } & CompletionProblem);
 
-/** The monitor asks again after it, should this process die; renewed while reading. */
+/** Should this process die, the monitor polls again after this; renewed while reading. */
 const LEASE_MS = 15_000;
 const RETRY_AFTER_MS = 1_000;
 
 type CompleteDeps = Pick<ActivityDeps, 'pool'>;
 
 /**
- * Completion from outside (H7): the downstream, or somebody for it, tells what became of a batch,
- * and nobody need ask. In the shapes of H1: a member without a result is unknown (H2). Guarded like
- * any settlement by (batch, attempt), so it counts once; the same told again is known by its digest
- * and answered the same. A batch of unknown outcome, parked or waiting to be sent again, may be
- * completed too. Before the acceptance is written here: `later`, to be told again. Nothing is
- * settled by what cannot be read: the batch is asked about as before. Rejects if the results break
- * off (then too nothing is settled) or the store is away. The caller rings: `ringCompleted`.
+ * Takes a completion from outside: the downstream, or another system on its behalf, reports the
+ * outcome of a batch, so that the monitor need not poll for it. Results have the same form as those
+ * of `submit`: a member without a result is unknown. Guarded like any settlement by (batch,
+ * attempt), so it counts once; a repeat is recognized by its digest and gets the same answer. A
+ * batch of unknown outcome, parked or waiting to be sent again, may be completed too. If the
+ * acceptance is not written here yet: `later`, to be sent again. Unreadable results settle nothing:
+ * the batch is polled as before. Rejects if the results break off (then nothing is settled either)
+ * or the store is unavailable. The caller rings: `ringCompleted`.
  */
 export const completeAccepted = async (
   { pool }: CompleteDeps,
@@ -64,8 +67,8 @@ export const completeAccepted = async (
   if (batch === undefined && told.reference !== undefined) {
     if (await isCalling(pool, handler.name))
       return later('no batch was accepted under this reference yet, and calls are under way');
-    // No call is under way, so its acceptance is written if it ever will be; it may have been so
-    // since the first look.
+    // No call is in progress, so its acceptance is written if it ever will be; it may have been
+    // written since the first look.
     [batch, other] = await find(pool, handler.name, told);
   }
   if (batch === undefined) return { kind: 'unknown-batch' };
@@ -73,7 +76,7 @@ export const completeAccepted = async (
   const reader = new CompletionReader(told);
   if (!batch.open) return repeatOrRefusal(batch, await digestFor(batch, reader));
   const attempt = await takeCompletion(pool, batch.id, batch.attempt, LEASE_MS);
-  if (attempt === null) return later('somebody else is concluding this batch right now');
+  if (attempt === null) return later('another process is concluding this batch right now');
   return conclude(pool, handler, { ...batch, attempt }, told, reader);
 };
 
@@ -83,7 +86,7 @@ const find = async (pool: ActivityDeps['pool'], handler: string, told: Completio
   return batch === null ? [] : [batch];
 };
 
-/** After `completed`: whoever waited for it goes on. */
+/** Wakes, after `completed`, everything that waited for the batch. */
 export const ringCompleted = async (deps: RingDeps, rings: CompletionRings | null): Promise<void> => {
   if (rings === null) return;
   await ringLanes(deps, rings.lanes);
@@ -144,12 +147,12 @@ const concluded = async (
   outcome: CallOutcome,
 ): Promise<CompletionEnd> => {
   const found = await findToldById(pool, handler.name, batch.id);
-  if (found === null) return { kind: 'unknown-batch' }; // its retention ended at this very moment
+  if (found === null) return { kind: 'unknown-batch' }; // it was deleted just now, after its retention period
   if (!settled.written)
     return found.open && found.attempt !== attempt
-      ? later('somebody else is concluding this batch right now')
+      ? later('another process is concluding this batch right now')
       : repeatOrRefusal(found, completion!.digest);
-  // Refused in a first split: its other half decides. Nothing more to ask.
+  // Refused in a first split: its other half decides, so polling ends.
   if (settled.kind === 'await-sibling') await stopPolling(pool, batch.id, attempt);
   if (batch.reduced && outcome.kind === 'results' && outcome.deviants.length === 0)
     await withRetries(() => recoverAllowed(pool, batch));
@@ -202,7 +205,7 @@ const whyNot = ({ state, attempt, open, reference, n }: ToldBatch): string => {
       ? 'it is parked as unknown: only results can still conclude it, or resolve'
       : 'some of its tasks were resolved by hand; resolve the others';
   if (state !== BATCH_STATES.open)
-    return `it is over (${name}, ${n} ${n === 1 ? 'task' : 'tasks'}), by an answer other than this one`;
+    return `it has ended (${name}, ${n} ${n === 1 ? 'task' : 'tasks'}), by an answer other than this one`;
   if (attempt === 0) return 'it was not sent yet';
   return reference === null
     ? 'the downstream refused it for now, and it waits to be sent again'

@@ -7,19 +7,19 @@ import type { ActivityDeps } from '../deps';
 import type { Handler } from '../../handlers/types';
 import { cutText } from '../../handlers/text';
 
-/** Of one signal: a history keeps it twice, and a server refuses 2 MB. */
+/** Most results of one signal: a history keeps it twice, and a server refuses 2 MB. */
 const RESULTS_MAX = 1_000;
 const BYTES_MAX = 1_000_000;
 /**
- * Told too early: tried again after so long, ten minutes in all, longer than a call. Then it is
- * given up; the batch is asked about as before.
+ * How often a completion that came too early is tried again: for ten minutes in all, longer than a
+ * call. Then it is given up, and the batch is polled as before.
  */
 const EARLY_TIMES = 70;
 const earlyDelayMs = (attempt: number): number => Math.min(10_000, attempt * 500);
 
 /**
- * Takes a completion that came to a workflow of type `completion` (H7): by itself, or handed on by
- * a monitor. The answer is the workflow's result; what is refused is logged, too.
+ * Takes a completion that came to a workflow of type `completion`, by itself or handed on by a
+ * monitor. The answer is the workflow's result; a refusal is logged, too.
  */
 export const completeSignalled = async (
   deps: ActivityDeps,
@@ -39,9 +39,9 @@ export const completeSignalled = async (
 };
 
 /**
- * Takes it within its workflow's first task if this worker has the handler and its time has come:
- * three messages less for each. Else null, and the activity takes it, wherever the handler is and
- * as often as need be.
+ * Takes a completion within the workflow's first task, which saves three messages, if this worker
+ * has the handler and the completion has not come too early. Otherwise returns null, and the
+ * activity takes it, on a worker with the handler and as often as need be.
  */
 export const completeAtOnce = async (
   deps: ActivityDeps,
@@ -56,7 +56,7 @@ export const completeAtOnce = async (
   return end === null || end.kind === 'later' ? null : answer(deps, handler, told, end);
 };
 
-/** The handler, of which this worker is told that it has it. */
+/** Returns a handler that this worker is known to have. */
 export const handlerHere = ({ handlers }: Pick<ActivityDeps, 'handlers'>, name: string): Handler => {
   const handler = handlers.get(name);
   if (handler === undefined)
@@ -67,7 +67,7 @@ export const handlerHere = ({ handlers }: Pick<ActivityDeps, 'handlers'>, name: 
   return handler;
 };
 
-/** Takes what was told by way of a history. The caller rings. */
+/** Takes a completion that came through a history. The caller rings. */
 export const completeTold = async (
   deps: ActivityDeps,
   handler: Handler,
@@ -81,8 +81,7 @@ const answer = (
   end: CompletionEnd,
 ): SignalledCompletion => {
   if (end.kind === 'completed') {
-    // Behind it: who waits for the answer need not wait for that. The sweeper repeats a ring that
-    // is lost.
+    // Not awaited: the sender waits only for the answer. The sweeper repeats a ring that is lost.
     deps.completionRings.of(handler.name).addBehind(end.rings);
     return { kind: end.kind, batch: end.batch, state: end.state, repeated: end.repeated };
   }

@@ -5,27 +5,27 @@ import type { ItemResult, Results } from '../../handlers/contract';
 import { RESULT_BYTES_MAX } from '../../handlers/storable';
 
 /**
- * What somebody outside tells of a batch that the downstream has (H7): the same words in the
+ * What a completion from outside says about a batch that the downstream has: the same words in the
  * client, the signal and the HTTP callback.
  */
 
 const COMPLETION_STATUSES = ['done', 'expired', 'failed'] as const;
 
-/** Exactly one of `reference` (what the downstream answered when it accepted) and `batchId`. */
+/** Exactly one of `reference` (the downstream's answer when it accepted) and `batchId`. */
 export interface CompletionWhat {
   reference?: string;
   batchId?: number;
 }
 
 /**
- * `done` (default): results as H1 has them, a member without one is unknown (H2). `expired`: those
- * that there are, the rest is tried again. `failed`: refused for its content, nothing of it was
- * applied (H4).
+ * `done` (default): results as `submit` gives them, a member without one is unknown. `expired`: the
+ * results that exist; the other members are tried again. `failed`: refused for its content, nothing
+ * of it was applied.
  */
 export interface CompletionTold<R = Results> {
   status?: (typeof COMPLETION_STATUSES)[number];
   results?: R;
-  /** With `expired` and `failed`: why. */
+  /** The reason, with `expired` and `failed`. */
   error?: string;
 }
 
@@ -38,8 +38,8 @@ export interface CompletionProblem {
 }
 
 /**
- * The first thing wrong with the shape, or null. The results themselves are checked while they are
- * read.
+ * Returns the first problem of the completion's form, or null. The results themselves are checked
+ * while they are read.
  */
 export const checkCompletion = (told: Completion): CompletionProblem | null => {
   if (typeof told !== 'object' || told === null)
@@ -74,9 +74,11 @@ const problem = (field: string, expected: string, got: unknown): CompletionProbl
   message: `expected ${expected}, got ${show(got)}`,
 });
 
-/** Reads what is told once, and computes its digest on the way: a repeat is known by it. */
+/**
+ * Reads a completion once, and computes its digest while reading, by which a repeat is recognized.
+ */
 export class CompletionReader {
-  /** Set while reading; then the reading ended there. */
+  /** Set while reading; the reading ended at that result. */
   problem: CompletionProblem | null = null;
   private readonly hash = createHash('sha256');
 
@@ -84,7 +86,7 @@ export class CompletionReader {
     this.hash.update(JSON.stringify([told.status ?? 'done', told.error ?? null]));
   }
 
-  /** Once, and before `digest`. */
+  /** Yields the results, once, and before `digest`. */
   async *results(): AsyncGenerator<ItemResult> {
     let place = 0;
     for await (const item of this.told.results ?? []) {
@@ -105,8 +107,8 @@ export class CompletionReader {
   }
 
   /**
-   * The digest of all that is told, read for it alone; null: more than `most` results, so not what
-   * settled the batch.
+   * Returns the digest of the whole completion, for which alone it is read; null: it has more than
+   * `most` results, so it is not what settled the batch.
    */
   async readDigest(most: number): Promise<string | null> {
     let read = 0;

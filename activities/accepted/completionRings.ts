@@ -4,7 +4,7 @@ import type { RingDeps } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
 import type { CompletionRinger, CompletionRings, SharedRings } from './rings';
 
-/** One ring in flight per handler and kind. */
+/** Shares rings: at most one in flight per handler and kind. */
 export class SharedCompletionRings implements CompletionRinger {
   private readonly handlers = new Map<string, SharedRings>();
 

@@ -16,7 +16,7 @@ import type { CallEnd } from '../calls/door';
 import { standingOf } from '../standings';
 import type { Call } from '../calls/call';
 
-/** `deadlinesPassed`: before this one, of a batch in a lane; null: in none. */
+/** `deadlinesPassed`: how often before, for a batch in a lane; null: it is in none. */
 export type AcceptedBatch = CarriedBatch & {
   reference: string;
   overdue: boolean;
@@ -24,26 +24,24 @@ export type AcceptedBatch = CarriedBatch & {
   deadlinesPassed: number | null;
 };
 
-/**
- * What a downstream said of a batch that it had accepted, so far as it is no longer simply pending.
- */
+/** What a downstream said of a batch that it had accepted, unless it is simply pending. */
 export type Conclusion =
   /**
-   * Results are to be read; `missing`: what becomes of members without one (H7: of an expired
-   * batch, a retry).
+   * Results are to be read; `missing`: what happens to members without one (in an expired batch
+   * they are tried again).
    */
   | { kind: 'read'; missing?: Missing }
   /**
-   * The downstream refused the batch after all, for its content (a validation of the whole input,
-   * say), and applied nothing of it: as a refusal at submit, so it is bisected (H4). A downstream
-   * that fails half-way must say `expired` or `done`, with results.
+   * The downstream refused the batch after all, for its content (when it validated the whole input,
+   * say), and applied nothing of it: handled as a refusal at submit, so the batch is bisected. A
+   * downstream that fails half-way must say `expired` or `done`, with results.
    */
   | { kind: 'rejected'; error: string }
   | { kind: 'unknown'; error: string; knownStatus: 'pending' | 'lost' }
-  /** In a lane: pending for ever (C9); an operator's. */
+  /** In a lane: pending for too long; an operator must decide. */
   | { kind: 'park'; reason: string };
 
-/** Nothing is known: to be looked up, where the handler can. */
+/** Nothing is known: look it up, if the handler can. */
 interface LookUp {
   kind: 'look-up';
   error: string;
@@ -51,29 +49,29 @@ interface LookUp {
   overdue: boolean;
 }
 
-/** Longer than a few ticks; whoever takes over from a dead monitor waits this long. */
+/** Longer than a few ticks; the next monitor waits this long for a dead one. */
 const LEASE_MS = 6_000;
-/** Files read at once: each holds a page and its members' ids. */
+/** Results read at once: each reading holds a page and its members' ids. */
 const LANES = 4;
-/** In hand at most: more questions are put only while there is room. */
+/** Most batches in hand: status requests are sent only while there is room. */
 const MOST = 100;
 const GRACE_ROUNDS = 10;
 
 /**
- * Concludes accepted batches beside the questions: a few at a time, each settled by itself, their
- * targets rung.
+ * Concludes accepted batches while others are polled: a few at a time, each settled by itself, then
+ * their targets rung.
  */
 export class Conclusions {
   settled = 0;
   private readonly added: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
   private readonly waiting: { batch: AcceptedBatch; conclusion: Conclusion }[] = [];
-  /** Batches in hand, with the attempt number under which they are. */
+  /** Batches in hand, with the attempt number under which each is read. */
   private readonly inHand = new Map<number, number>();
-  /** Of those that wait, the attempt number under which each is to be read. */
+  /** The attempt number under which each waiting batch is to be read. */
   private readonly taken = new Map<number, number>();
   private readonly running = new Set<Promise<void>>();
   private readonly freed = new Set<number>();
-  /** Lanes that moved on: one ring in flight, those that gather meanwhile share the next. */
+  /** Lanes that moved on: one ring in flight; lanes that gather meanwhile share the next. */
   private readonly rings = new Gather<number>((lanes) => ringLanes(this.deps, lanes));
   private notices = false;
   private failure: unknown;
@@ -99,19 +97,22 @@ export class Conclusions {
     this.inHand.set(batch.id, batch.attempt);
   }
 
-  /** Takes what was added, so that it is not asked about again, in one statement; and begins. */
+  /**
+   * Takes, in one statement, the batches that were added, so that they are not polled again, and
+   * begins.
+   */
   async start(): Promise<void> {
     const added = this.added.splice(0);
     if (added.length > 0) await this.takeAll(added);
     while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
   }
 
-  /** Every few seconds: keeps the leases, rings what was settled. */
+  /** Renews the leases and rings what was settled, every few seconds. */
   tick(): void {
     this.launch(this.renew().then(() => this.flush()));
   }
 
-  /** Until something ended, at most `ms`. */
+  /** Waits until something ended, at most `ms`. */
   async nextChange(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
@@ -121,7 +122,7 @@ export class Conclusions {
     clearTimeout(timer);
   }
 
-  /** Nothing runs on after this. What was settled is rung even if something else failed. */
+  /** Waits until nothing runs any more. What was settled is rung even if something else failed. */
   async end(): Promise<void> {
     await Promise.allSettled(this.running);
     await this.rings.idle();
@@ -129,8 +130,8 @@ export class Conclusions {
   }
 
   /**
-   * Targets whose batches ended take part again: weight and slots that those held are free (H6),
-   * tasks may have come back.
+   * Rings targets whose batches ended: weight and slots that those held are free, and tasks may
+   * have come back.
    */
   async flush(): Promise<void> {
     const targets = [...this.freed];
@@ -164,7 +165,7 @@ export class Conclusions {
     let call = await this.take(batch, batch.attempt);
     if (call === null) return;
     let outcome: CallEnd | AskAgain | LookUp;
-    // Asked, and not done in time: counted where it stands in a lane, whatever a look-up finds.
+    // Polled, and not done in time: counted where it is in a lane, whatever a look-up finds.
     call.overdue = batch.overdue && (conclusion.kind === 'unknown' || conclusion.kind === 'park');
     if (conclusion.kind === 'park') {
       call.park = conclusion.reason;
@@ -174,8 +175,8 @@ export class Conclusions {
     else if (conclusion.kind === 'unknown') outcome = { ...conclusion, kind: 'look-up', overdue: batch.overdue };
     else outcome = { kind: 'rejected', error: conclusion.error };
     if (outcome.kind === 'look-up') {
-      // Under an attempt of its own: pages of an answer that broke off must not stand beside those
-      // of the look-up's.
+      // Under a separate attempt: pages of an answer that broke off must not mix with those of the
+      // look-up.
       const { overdue } = call;
       call = await this.take(batch, call.attempt);
       if (call === null) return;
@@ -196,7 +197,7 @@ export class Conclusions {
     for (const one of added) {
       const attempt = taken.get(one.batch.id);
       if (attempt === undefined) {
-        this.inHand.delete(one.batch.id); // somebody else has it, or it is over
+        this.inHand.delete(one.batch.id); // another process has it, or it has ended
         continue;
       }
       this.taken.set(one.batch.id, attempt);
@@ -205,7 +206,7 @@ export class Conclusions {
     }
   }
 
-  /** Null: completed from outside, or another monitor has it. */
+  /** Takes the batch; null: it was completed from outside, or another monitor has it. */
   private async take(batch: AcceptedBatch, expected: number): Promise<Call | null> {
     const { pool, standings } = this.deps;
     const known = this.taken.get(batch.id);
@@ -246,15 +247,15 @@ export class Conclusions {
     if (!settled.written) {
       this.deps.log.info(
         { batch: batch.id, attempt: call.attempt },
-        'an accepted batch was concluded by somebody else',
+        'an accepted batch was concluded by another process',
       );
       return;
     }
     this.settled++;
     this.notices ||= settled.notices;
-    // Refused in a first split: its other half decides. Nothing more to ask.
+    // Refused in a first split: its other half decides, so polling ends.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
-    // Beside the next one's results: a ring may wait for the Temporal server.
+    // Not awaited before the next batch's results: a ring may wait for the Temporal server.
     void this.rings.add(settled.lanes).catch((error: unknown) => (this.failure ??= error));
     if (call.standing.rules.holdsTarget) this.freed.add(batch.targetId);
   }

@@ -34,9 +34,9 @@ export const handOnCompletions = async (
 };
 
 /**
- * Tells whether some worker of this installation has, or had, a handler of this name; with what is
- * told, and if this worker is one and can take it at once, what came of it. Named for its first
- * half in stored histories.
+ * Says whether a worker of this installation has, or had, a handler of this name. If a completion
+ * is given and this worker can take it at once, it does, and returns the result too. Stored
+ * histories know the activity by the name of its first half.
  */
 export const knowsHandler = async (
   deps: ActivityDeps,

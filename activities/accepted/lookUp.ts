@@ -5,7 +5,7 @@ import type { Call } from '../calls/call';
 import { toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/door';
 
-/** The downstream may still come to an end with it: ask again. */
+/** The downstream may still finish it: poll again. */
 export interface AskAgain {
   kind: 'ask-again';
   inMs: number;
@@ -13,9 +13,9 @@ export interface AskAgain {
 }
 
 /**
- * H3 and H7 for an accepted batch whose reference leads nowhere: lost, or past its deadline. Looked
- * up first, where the handler can; else unknown: sent again with idempotency or if it is absent,
- * parked otherwise (`decideSettlement`).
+ * Decides about an accepted batch whose reference leads nowhere: lost, or past its deadline. Looks
+ * it up first, if the handler can; otherwise it is unknown: sent again if the handler is idempotent
+ * or the batch is absent, parked if not (`decideSettlement`).
  */
 export const lookUpAccepted = async (
   deps: ActivityDeps,
@@ -37,8 +37,8 @@ export const lookUpAccepted = async (
   switch (found.kind) {
     case 'accepted':
       if (found.reference !== batch.reference) return found;
-      // The look-up knows the very reference that the status does not: they disagree, so wait; at
-      // the deadline nothing is known.
+      // The look-up finds the very reference that the status request does not: they disagree, so
+      // wait; at the deadline nothing is known.
       return known.knownStatus === 'lost' && !batch.overdue
         ? { kind: 'ask-again', inMs: everyMs, error: `${known.error}; a look-up still finds it` }
         : { kind: 'unknown', error: known.error };

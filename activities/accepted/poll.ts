@@ -14,30 +14,30 @@ import { decidePending } from '../../workflows/planning/lanes/pendingDeadline';
 import type { Handler } from '../../handlers/types';
 import type { ReferenceStatus } from '../../handlers/contract';
 
-/** References in one question. */
+/** References per status request. */
 const ASK = 100;
 const TICK_MS = 1_000;
 /**
- * Waits up to this long for the next question about a batch of a lane are spent in the activity.
+ * Waits up to this long for the next status request about a lane batch are spent in the activity.
  */
 const HERE_MS = 250;
-/** So that those that become due meanwhile share the question. */
+/** Wait so that batches that become due meanwhile share the request. */
 const GATHER_MS = 20;
 /**
- * No new question after this: the next look begins a fresh activity. Results that are being read
- * may take longer.
+ * No new status request after this: the next look begins a fresh activity. Results that are being
+ * read may take longer.
  */
 const SOFT_LIMIT_MS = 10 * 60_000;
 /**
- * A question that was not answered is no answer: past its deadline a batch is asked about for this
+ * A status request without an answer says nothing: past its deadline a batch is polled for this
  * many rounds more.
  */
 const GRACE_ROUNDS = 10;
 
 /**
- * One look at the batches that the downstream of a handler accepted (H7): asks about those whose
- * time has come, many in one call, and concludes those that ended while it goes on asking about the
- * others. Ends when nothing is due and nothing is being read.
+ * Looks once at the batches that the downstream of a handler accepted: polls those that are due,
+ * many per request, and concludes those that ended while it goes on polling the others. Ends when
+ * nothing is due and nothing is being read.
  */
 export const pollAccepted = async (deps: ActivityDeps, { handler: name }: MonitorInput): Promise<PollAnswer> => {
   const handler = deps.handlers.get(name);
@@ -53,8 +53,8 @@ export const pollAccepted = async (deps: ActivityDeps, { handler: name }: Monito
   const cancellations = new Cancellations(deps, handler, context.cancellationSignal);
   const cancelling = cancellations.run();
   cancelling.catch(() => undefined); // awaited below
-  // The leases of batches in hand are renewed and what was settled is rung, however long a file
-  // takes.
+  // Renews the leases of batches in hand and rings what was settled, however long one batch's
+  // results take.
   const ticker = setInterval(() => {
     sign.beat();
     context.heartbeat();
@@ -106,8 +106,8 @@ class PollRun {
       else {
         await this.conclusions.flush();
         const dueInMs = await nextPollInMs(this.deps.pool, this.handler.name);
-        // A lane stands still meanwhile; a timer of the workflow and an activity take longer than
-        // that.
+        // A lane stands still meanwhile; a timer of the workflow and a new activity would take
+        // longer than that.
         if (mayAsk && this.inLanes && dueInMs !== null && dueInMs <= HERE_MS)
           await this.conclusions.nextChange(dueInMs + GATHER_MS);
         else return { asked: this.asked, settled: this.conclusions.settled, dueInMs };
@@ -131,15 +131,15 @@ class PollRun {
       await this.conclusions.start();
       return;
     }
-    if (this.signal.aborted) return; // not asked: they stay due
+    if (this.signal.aborted) return; // not polled: they stay due
     const targets = groupByTarget(due);
-    // Which target cannot be asked about is known only of a question about one.
+    // Which target cannot be polled is known only from a request about a single one.
     if (outcome.kind === 'halted' && outcome.scope === 'target' && targets.length > 1)
       for (const ofTarget of targets) await this.ask(ofTarget);
     else await this.unanswered(due, outcome);
   }
 
-  /** False: it is pending, and within its deadline. */
+  /** Takes the status of one batch. False: it is pending, and within its deadline. */
   private take(batch: AcceptedBatch, { status, error }: ReferenceStatus): boolean {
     const why = error === undefined ? '' : `: ${error}`;
     switch (status) {
@@ -173,8 +173,8 @@ class PollRun {
   }
 
   /**
-   * Asked for after its deadline, and not done. In a lane it is unknown a few times, then its lane
-   * is parked (C9); elsewhere H7.
+   * Handles a batch that was polled after its deadline and is not done. In a lane it is unknown a
+   * few times, then its lane is parked; elsewhere it is looked up.
    */
   private passDeadline(batch: AcceptedBatch, error: string): void {
     const { deadlinesPassed } = batch;
@@ -193,8 +193,8 @@ class PollRun {
   }
 
   /**
-   * Nothing was said about any of them: later again, with why; a batch whose grace has passed too
-   * is given to the unknown ones.
+   * Puts off batches whose status request had no answer, with the reason; those whose grace has
+   * passed, too, become unknown.
    */
   private async unanswered(
     due: readonly AcceptedBatch[],
@@ -215,7 +215,7 @@ class PollRun {
     await this.conclusions.start();
   }
 
-  /** `targetId`: of all that was asked about, where it is one target's. */
+  /** `targetId`: the target of all the batches that were polled, if it is only one. */
   private halt(targetId: number, { scope, error }: Extract<PollOutcome, { kind: 'halted' }>): Promise<void> {
     return scope === 'target'
       ? haltTarget(this.deps.pool, targetId, error)

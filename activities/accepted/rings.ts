@@ -1,4 +1,4 @@
-/** Who is to be told after the commit of a completion. */
+/** What to ring after the commit of a completion. */
 export interface CompletionRings {
   handler: string;
   targetId: number;
@@ -8,9 +8,9 @@ export interface CompletionRings {
 
 /** Rings after many completions of one handler: those that end meanwhile share the next ring. */
 export interface SharedRings {
-  /** Without waiting. One that fails is logged. */
+  /** Adds rings without waiting for them. One that fails is logged. */
   addBehind(rings: CompletionRings | null): void;
-  /** Resolves when all whose completion was added were told, or a ring has failed. */
+  /** Resolves when everything added so far was rung, or a ring has failed. */
   idle(): Promise<void>;
 }
 

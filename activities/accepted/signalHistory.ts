@@ -10,15 +10,15 @@ import { unreadOf } from '../../workflows/planning/unread';
 import { unreadable } from '../../workflows/planning/unreadable';
 
 /**
- * Reads what was signalled to a monitor from the histories of its runs, where the server keeps it,
+ * Reads the signals to a monitor from the histories of its runs: the server keeps them there,
  * whatever became of the run.
  */
 
 type HistoryEvent = protos.api.history.v1.IHistoryEvent;
 
 /**
- * Events asked for at once; each may be a completion of 1 MB, and a server gives more where it has
- * written them together. A connection that takes no answer of that size is asked for fewer.
+ * Events requested at once; each may be a completion of 1 MB, and a server returns more where it
+ * has written them together. If a connection takes no answer of that size, fewer are requested.
  */
 const PAGES = [50, 10, 2, 1];
 const INVALID_ARGUMENT = 3;
@@ -33,20 +33,20 @@ export interface Signalled {
 }
 
 export interface SignalPage {
-  /** Those beyond the ones that were taken before. */
+  /** Signals beyond those that were taken before. */
   signals: Signalled[];
-  /** Signals of the run before this page, and where it begins. */
+  /** Number of signals of the run before this page, and where the page begins. */
   at: { token: string; after: number } | undefined;
-  /** Signals of the run up to the end of this page. */
+  /** Number of signals of the run up to the end of this page. */
   seen: number;
   /** Where the next page begins; null: this was the last one, for now. */
   next: { token: string; after: number } | null;
 }
 
 /**
- * Yields the completions of a run behind the first `taken`, page by page. Of a run that goes on:
- * until `wanted` in all were seen, which are known to be there. A run whose history is gone (its
- * retention is over) has none.
+ * Yields the completions of a run after the first `taken`, page by page. For a run that goes on:
+ * until `wanted` in all were seen, which are known to exist. A run whose history was deleted after
+ * its retention period has none.
  */
 export async function* readSignals(
   temporal: Client,
@@ -58,7 +58,7 @@ export async function* readSignals(
   let skip = taken;
   while (wanted === null || skip < wanted) {
     const page = await readPage(temporal, workflowId, runId, at?.token).catch((error: unknown) => {
-      // A place in a history is the server's own, and may be of another version of it.
+      // A page token is internal to the server, and may come from another version of it.
       if (at !== undefined && codeOf(error) === INVALID_ARGUMENT) return null;
       throw error;
     });
@@ -75,8 +75,8 @@ export async function* readSignals(
     skip = Math.max(skip, seen);
     const next = page.token === '' ? null : { token: page.token, after: seen };
     yield { signals, at, seen, next };
-    // A place knows the end that the history had when it was first read: what came since is found
-    // from the beginning.
+    // A page token knows the end that the history had when it was first read: later events are
+    // found only from the beginning.
     if (next === null && (wanted === null || at === undefined)) return;
     at = next ?? undefined;
   }
@@ -84,8 +84,8 @@ export async function* readSignals(
 
 /**
  * Returns what a run that has ended left unread: what it was given to read and what came to it,
- * less what its own history says was taken. Whatever is named here although it was taken counts
- * once all the same.
+ * minus what its own history says was taken. Anything returned although it was taken still counts
+ * only once.
  */
 export const leftUnread = async (temporal: Client, workflowId: string, runId: string): Promise<UnreadRun[]> => {
   const converter = temporal.options.loadedDataConverter;
@@ -116,7 +116,7 @@ const readTold = async (temporal: Client, event: HistoryEvent): Promise<Completi
   return (await readFirst(temporal.options.loadedDataConverter, payloads)) as CompletionSignal;
 };
 
-/** The first value; what cannot be read is a marker, as it is in a workflow. */
+/** Decodes the first value; an unreadable one becomes a marker, as it does in a workflow. */
 const readFirst = async (converter: LoadedDataConverter, payloads: Payload[] | null | undefined): Promise<unknown> => {
   const [first] = payloads ?? [];
   if (first === undefined) return undefined;

@@ -12,39 +12,39 @@ import { leftUnread, readSignals } from './signalHistory';
 import type { Signalled } from './signalHistory';
 
 /**
- * In the order in which they are read. `wanted`: completions that came to the run `running`, which
- * goes on; null: all have ended.
+ * The runs to read, in order. `wanted`: completions that came to the run `running`, which goes on;
+ * null: all have ended.
  */
 export interface TakeInput {
   handler: string;
   unread: UnreadRun[];
   running?: { runId: string; wanted: number };
-  /** A run that ended otherwise than by itself: what it left is found out first. */
+  /** A run that did not end by itself: what it left unread is found out first. */
   ended?: string;
 }
 export interface TakeAnswer {
-  /** What is still to be read, and up to where the run that goes on was. */
+  /** What is still to be read, and how far the run that goes on was read. */
   unread: UnreadRun[];
   completed: number;
   repeated: number;
-  /** To workflows of their own: refused, or told too early. */
+  /** Handed on to separate workflows: refused, or sent too early. */
   handedOn: number;
 }
 
-/** Settled at once, of one monitor. */
+/** Completions of one monitor that are settled at once. */
 const AT_ONCE = 8;
-/** The monitor hears of it then, and may continue as new. */
+/** After this the monitor gets the answer, and may continue as new. */
 const SOFT_LIMIT_MS = 2_000;
 const TICK_MS = 1_000;
-/** Completions, and bytes of JSON, that go to one workflow; a larger one goes alone. */
+/** Most completions, and bytes of JSON, per workflow; a larger completion goes alone. */
 const MOST = 20;
 const MOST_BYTES = 500_000;
 
 /**
  * Takes what was signalled to a handler's monitor from the histories of its runs into the store:
- * the monitor itself only counts. So no completion goes through its history twice, it may continue
- * as new at any time, and what a run leaves that was terminated is read the same way. Each counts
- * once, so whatever is read a second time changes nothing.
+ * the monitor itself only counts. So no completion goes through its history twice, the monitor may
+ * continue as new at any time, and what a terminated run leaves is read the same way. Each
+ * completion counts once, so reading it a second time changes nothing.
  */
 export const takeSignalled = async (deps: ActivityDeps, input: TakeInput): Promise<TakeAnswer> => {
   const handler = handlerHere(deps, input.handler);
@@ -82,12 +82,12 @@ class Reading {
     this.rings = deps.completionRings.of(handler.name);
   }
 
-  /** Since the first one was taken: however long it takes to find it, something is taken. */
+  /** Time since the first one was taken: however long it takes to find it, something is taken. */
   tookMs(): number {
     return this.begunAt === null ? 0 : performance.now() - this.begunAt;
   }
 
-  /** Whoever waited for what was taken is told. */
+  /** Waits until everything that waited for taken completions was rung. */
   async rung(): Promise<void> {
     await this.rings.idle();
   }
@@ -100,7 +100,7 @@ class Reading {
     }
   }
 
-  /** False: it was broken off. */
+  /** Reads a run; false: it was broken off. */
   private async read(run: UnreadRun, wanted: number | null, isOver: () => boolean): Promise<boolean> {
     let { taken } = run;
     for await (const { signals, at, seen, next } of readSignals(this.deps.temporal, this.workflowId, run, wanted)) {
@@ -120,7 +120,7 @@ class Reading {
     this.unread = this.unread.map((one) => (one.runId === run.runId ? run : one));
   }
 
-  /** Takes some off the list, at once; returns how many. */
+  /** Removes some from the list and takes them at once; returns how many. */
   private async take(runId: string, signals: Signalled[]): Promise<number> {
     this.begunAt ??= performance.now();
     const some = signals.splice(0, AT_ONCE);
@@ -134,7 +134,10 @@ class Reading {
     return some.length;
   }
 
-  /** True: it is to be handed on, to be told again or to be refused where its sender can see it. */
+  /**
+   * Takes one completion; true: hand it on, to be tried again later or to be refused where its
+   * sender can see it.
+   */
   private async complete({ told, eventId }: Signalled): Promise<boolean> {
     try {
       const end = await completeTold(this.deps, this.handler, told);
@@ -144,7 +147,7 @@ class Reading {
       this.rings.addBehind(end.rings);
       return false;
     } catch (err) {
-      if (isRetryable(err) || isConnectionError(err)) throw err; // the store is away, for all of them
+      if (isRetryable(err) || isConnectionError(err)) throw err; // the store is unavailable, for all of them
       this.deps.log.warn(
         { err, handler: this.handler.name, eventId },
         'a completion by signal failed: it is tried again by itself',

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Which addresses a webhook may be sent to (`callbacks.allow`): a guard against a server's own
- * network being called through us.
+ * Decides which addresses a webhook may be sent to (`callbacks.allow`), so that no sender of a task
+ * can reach a server's own network through Muster.
  */
 
 export interface Resolved {
@@ -12,12 +12,12 @@ export interface Resolved {
 }
 export type Resolve = (host: string) => Promise<readonly Resolved[]>;
 
-/** The system's resolver, all addresses. */
+/** Resolves a host to all addresses by the system's resolver. */
 export const resolveHost: Resolve = async (host) => (await lookup(host, { all: true, verbatim: true })) as Resolved[];
 
 /**
- * Not on the public Internet (IANA's special-purpose registries): loopback, private, link-local
- * (cloud metadata), documentation, multicast.
+ * Addresses outside the public Internet (IANA's special-purpose registries): loopback, private,
+ * link-local (cloud metadata), documentation, multicast.
  */
 const NOT_PUBLIC = { 4: new BlockList(), 6: new BlockList() }; // two: one list would also compare 8.8.8.8 as ::ffff:8.8.8.8
 for (const [net, bits] of [
@@ -38,7 +38,7 @@ for (const [net, bits] of [
   ['240.0.0.0', 4],
 ] as const)
   NOT_PUBLIC[4].addSubnet(net, bits, 'ipv4');
-// Of IPv6, only 2000::/3 is public, less the ranges that carry an IPv4 address, documentation and
+// Of IPv6, only 2000::/3 is public, minus the ranges that carry an IPv4 address, documentation and
 // tunnels.
 for (const [net, bits] of [
   ['::', 3],
@@ -53,7 +53,7 @@ for (const [net, bits] of [
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /**
- * An IPv4 address in IPv6 clothes is that IPv4 address. Other spellings of one fall into `::/3`.
+ * Returns an IPv4-mapped IPv6 address as the IPv4 address. Other spellings of one fall into `::/3`.
  */
 const plain = (address: string): string => MAPPED.exec(address)?.[1] ?? address;
 
@@ -63,13 +63,13 @@ export const isPublic = (address: string): boolean => {
   return family === 4 ? !NOT_PUBLIC[4].check(bare) : family === 6 && !NOT_PUBLIC[6].check(bare, 'ipv6');
 };
 
-/** `host`, `host:port` or an address, as people write them, in one spelling. */
+/** Returns `host`, `host:port` or an address in one canonical spelling. */
 const spelling = (entry: string): string => {
   const lower = entry.toLowerCase();
   return isIP(lower) === 6 ? `[${lower}]` : lower.replace(/\.$/, '');
 };
 
-/** The URL's host is named in `allow`, with its port or for every port. */
+/** Says whether `allow` names the URL's host, with its port or for every port. */
 export const isAllowedHost = (allow: readonly string[], url: URL): boolean => {
   const host = spelling(url.hostname);
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
@@ -77,9 +77,9 @@ export const isAllowedHost = (allow: readonly string[], url: URL): boolean => {
 };
 
 /**
- * Of a host's addresses, those that may be connected to: public ones, and others only if they are
- * named in `allow` themselves, so that an allowed name whose DNS entry is turned to an inner
- * address leads nowhere. `localhost` names the loopback itself.
+ * Returns those addresses of a host that may be connected to: public ones, and others only if
+ * `allow` names the address itself, so that an allowed name whose DNS entry is turned to an
+ * internal address leads nowhere. `localhost` stands for the loopback itself.
  */
 export const allowedAddresses = (
   allow: readonly string[],

@@ -5,24 +5,27 @@ import type { UnderWay } from '../../workflows/planning/callbacks/turns';
 import { aheadOf, DELIVERY_LIMITS, fullHosts, nextDelivery } from '../../workflows/planning/callbacks/turns';
 import type { ActivityDeps } from '../deps';
 
-/** Taken ahead of their turn. */
+/** Notifications taken ahead of their turn. */
 const TAKE = 64;
-/** Longer than a delivery and the ones before it that it may wait for. */
+/** Longer than a delivery and those before it that it may wait for. */
 const LEASE_MS = 60_000;
 /**
- * After the soft deadline a look goes on for so long, as long as a delivery, while some of its
- * deliveries do: with what was never tried, which does not wait for them.
+ * After the soft deadline a look goes on for as long as a delivery may take, while some of its
+ * deliveries are in progress: with notifications that were never tried, which do not wait for them.
  */
 const LATE_MS = 10_000;
 
 interface Options {
   deps: Pick<ActivityDeps, 'pool' | 'softDeadlineMs'>;
-  /** Delivers one, and writes what became of it. */
+  /** Delivers one notification, and writes the result. */
   settle: (one: TakenNotification) => Promise<void>;
   isStopping: () => boolean;
 }
 
-/** The deliveries of one look: takes what is due, and runs it side by side (`nextDelivery`). */
+/**
+ * Runs the deliveries of one look: takes what is due, and delivers several at once
+ * (`nextDelivery`).
+ */
 export class Deliveries {
   private readonly waiting: TakenNotification[] = [];
   private readonly underWay = new Map<Promise<void>, UnderWay>();
@@ -30,12 +33,15 @@ export class Deliveries {
   private takenAt = 0;
   /** The last take was cut short: there may be more. */
   private isMore = true;
-  /** It left hosts out. */
+  /** The last take left hosts out. */
   private isLeft = false;
 
   constructor(private readonly options: Options) {}
 
-  /** Until nothing is due, or for the soft deadline. Rejects as `settle` does, when all ended. */
+  /**
+   * Runs until nothing is due, or until the soft deadline. Rejects as `settle` does, after all have
+   * ended.
+   */
   async run(): Promise<void> {
     const until = performance.now() + this.options.deps.softDeadlineMs;
     for (;;) {
@@ -48,7 +54,7 @@ export class Deliveries {
     if (this.failure !== null) throw this.failure.reason;
   }
 
-  /** What may be taken now; null: nothing any more. */
+  /** Returns what may be taken now; null: nothing any more. */
   private takes(until: number): { firstOnly: boolean } | null {
     if (this.failure !== null || this.options.isStopping()) return null;
     const lateMs = performance.now() - until;
@@ -90,13 +96,15 @@ export class Deliveries {
     }
   }
 
-  /** When the process stops, those that wait are only put back. */
+  /** Returns the next one to deliver; when the process stops, waiting ones are only put back. */
   private next(): number {
     if (this.options.isStopping()) return this.waiting.length - 1;
     return nextDelivery(this.waiting, [...this.underWay.values()], performance.now());
   }
 
-  /** An end makes room, and so does time: one that is slow counts for less. */
+  /**
+   * Waits for an end, which makes room; or for a time, after which a slow delivery counts for less.
+   */
   private async awaitOne(): Promise<void> {
     if (this.underWay.size === 0) return;
     const over = new AbortController();

@@ -7,9 +7,9 @@ import { readTaskEnds, readValues } from '../../postgres/callbacks/taskEnd';
 const RESULT_BYTES = 32_768;
 
 /**
- * The message with the values that the downstream gave for its tasks, if they are below 32 KiB in
- * all; else without them and saying so. Read at delivery, so that the settling transaction writes
- * each value once (H8).
+ * Returns the message with the values that the downstream gave for its tasks, if they are below 32
+ * KiB in all; otherwise without them, and says so. They are read at delivery, so that the settling
+ * transaction writes each value once.
  */
 export const withResults = async (
   pool: Pool,
@@ -25,7 +25,7 @@ export const withResults = async (
     pool,
     asked.map((task) => task.id),
   );
-  // A task that was redriven since has another batch by now: this message is about this one.
+  // A task that was redriven since then has another batch by now: this message is about this batch.
   const placed = ends.filter((end) => end.batchId === batchId && end.attempt === attempt && end.place !== null);
   const values = await readValues(
     pool,
@@ -44,8 +44,8 @@ const withResult = (task: TaskEnd, stored: StoredValue | undefined): TaskEnd =>
 const noteOf = ({ note }: StoredValue): Pick<TaskEnd, 'resultNote'> => (note === null ? {} : { resultNote: note });
 
 /**
- * The message in parts of about `maxBytes` of JSON at most, each whole in itself, tasks in order; a
- * single task is never split.
+ * Splits the message into parts of about `maxBytes` of JSON at most, each complete in itself, tasks
+ * in order; a single task is never split.
  */
 export const partsOf = (message: TasksEnded, maxBytes: number): TasksEnded[] => {
   const parts: TasksEnded[] = [];

@@ -3,7 +3,7 @@ import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 import type { Notice } from '../../postgres/calls/records';
 import type { Call } from '../calls/call';
 
-/** What is told where every member succeeded. */
+/** Returns the notices of a batch whose members all succeeded. */
 export const successNotices = (call: Call): Notice[] =>
   noticesOf(
     call,
@@ -13,10 +13,7 @@ export const successNotices = (call: Call): Notice[] =>
     null,
   );
 
-/**
- * One message a batch and initiator (A17), about those of its members that came to an end in this
- * call.
- */
+/** Returns one message per batch and initiator, about those members that ended in this call. */
 export const noticesOf = (
   call: Call,
   rest: readonly number[],

@@ -35,9 +35,9 @@ const SIGNAL_MS = 10_000;
 const WEBHOOK_BYTES = 1_000_000;
 
 /**
- * The wait after that many attempts, without jitter: 2 s, doubled up to an hour; null once the
- * waits before it are 24 h in all. Counted by attempts: how long a receiver was away is then the
- * same whether or not anybody tried.
+ * Returns the wait after that many attempts, without jitter: 2 s, doubled up to an hour; null once
+ * the waits before it are 24 h in all. Counted by attempts: a receiver gets the same time to come
+ * back, however late the attempts were made.
  */
 export const deliveryWaitMs = (attempts: number): number | null => {
   const waitOf = (attempt: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 20));
@@ -47,12 +47,12 @@ export const deliveryWaitMs = (attempts: number): number | null => {
 };
 
 /**
- * One look at the outbox (DESIGN section 4.6): delivers what is due until nothing is, or for the
- * soft deadline. At least once each.
+ * Looks once at the outbox, into which settlements write their messages: delivers what is due until
+ * nothing is, or until the soft deadline. Each message is delivered at least once.
  */
 export const deliverNotifications = async (deps: ActivityDeps): Promise<DeliveryAnswer> => {
   const context = Context.current();
-  setMaxListeners(0, context.cancellationSignal); // each delivery under way listens
+  setMaxListeners(0, context.cancellationSignal); // each delivery in progress listens
   const sign = new LookSign(deps.pool, NOTIFIER_LOOK);
   const beat = setInterval(() => {
     sign.beat();
@@ -65,11 +65,11 @@ export const deliverNotifications = async (deps: ActivityDeps): Promise<Delivery
   }
 };
 
-/** What is said, however it is carried. */
+/** A message, however it is carried. */
 interface Message {
   type: string;
   timestamp: string;
-  /** Where the receiver named none of its own. */
+  /** Name of the signal, where the receiver gave none. */
   signal: string;
   /** Never empty, and the same in every attempt. */
   partsOf(maxBytes: number): object[];
@@ -85,8 +85,8 @@ const fanoutMessage = (body: FanoutEnded): Message => ({
 class DeliveryRun {
   private readonly answer: DeliveryAnswer = { delivered: 0, givenUp: 0, putOff: 0, dueInMs: null };
   /**
-   * Hosts that did not answer at all in this look: what else goes there is put off untried, or they
-   * would hold up everybody.
+   * Hosts that did not answer at all in this look: other messages to them are put off untried, or
+   * they would hold up all the rest.
    */
   private readonly down = new Map<string, string>();
 
@@ -107,7 +107,10 @@ class DeliveryRun {
     return this.signal.aborted || this.deps.draining.aborted;
   }
 
-  /** Rejects only if the store does: the notification then comes back when its lease has passed. */
+  /**
+   * Delivers one and writes the result. Rejects only if the store does: the notification then comes
+   * back when its lease has passed.
+   */
   private async settle(one: TakenNotification): Promise<void> {
     const { pool, log } = this.deps;
     // The next process begins at once, not after the lease.

@@ -9,16 +9,14 @@ import { retryAfterMs } from '../../handlers/http/retryAfter';
 import { linkedSignal } from '../../handlers/deadline';
 import { cutText, describeThrown } from '../../handlers/text';
 
-/**
- * What became of one delivery. `unreachable`: nothing was answered at all; its host may be down.
- */
+/** The result of one delivery. `unreachable`: there was no answer at all; the host may be down. */
 export type Delivery =
   | { kind: 'delivered' }
   | { kind: 'given-up'; error: string }
   | { kind: 'retry'; error: string; afterMs?: number; unreachable?: boolean };
 
 export interface WebhookMessage {
-  /** The same in every attempt: the receiver knows repeats by it. */
+  /** The same in every attempt: the receiver recognizes repeats by it. */
   id: string;
   url: string;
   /** JSON text. */
@@ -27,13 +25,13 @@ export interface WebhookMessage {
 
 /** From the resolver's answer to the response's first line. */
 const TIMEOUT_MS = 10_000;
-/** Of a response's body, read only so that the connection ends well. */
+/** Most bytes of a response's body, read only so that the connection ends cleanly. */
 const RESPONSE_LIMIT = 16_384;
 
 /**
- * One POST, signed after Standard Webhooks. Only to an allowed host, at an address that was checked
- * and is then connected to (never resolved again), without redirects. 2xx: delivered; 410: the
- * receiver wants no more of it; anything else: again later. Never throws.
+ * Sends one POST, signed after Standard Webhooks. Only to an allowed host, at an address that was
+ * checked and is then connected to (never resolved again), without redirects. 2xx: delivered; 410:
+ * the receiver wants no more of it; anything else: again later. Never throws.
  */
 export const sendWebhook = async (
   policy: CallbackPolicy,
@@ -103,7 +101,7 @@ const post = async (
       signal,
     });
     const { statusCode, headers, body } = await until(signal, request);
-    await body.dump({ limit: RESPONSE_LIMIT, signal }).catch(() => undefined); // the status line has said it all
+    await body.dump({ limit: RESPONSE_LIMIT, signal }).catch(() => undefined); // the status line is all that counts
     if (statusCode >= 200 && statusCode < 300) return { kind: 'delivered' };
     if (statusCode === 410) return { kind: 'given-up', error: 'answered 410: it wants no more of this' };
     const error = `answered ${statusCode}${statusCode >= 300 && statusCode < 400 ? ': redirects are not followed' : ''}`;
@@ -115,8 +113,8 @@ const post = async (
 };
 
 /**
- * Answers the checked addresses whatever is asked: what is connected to is what was checked, also
- * if the name's entry changes meanwhile.
+ * Returns the checked addresses for any name: the connection goes to what was checked, even if the
+ * name's entry changes meanwhile.
  */
 const pinned =
   (addresses: readonly Resolved[]): LookupFunction =>
@@ -125,7 +123,10 @@ const pinned =
     else callback(null, addresses[0]!.address, addresses[0]!.family);
   };
 
-/** Undici heeds a signal only once it is connected, a resolver never. */
+/**
+ * Rejects when the signal is aborted. Undici heeds a signal only once it is connected, a resolver
+ * never.
+ */
 const until = async <T>(signal: AbortSignal, work: Promise<T>): Promise<T> => {
   work.catch(() => undefined);
   let stop = (): void => undefined;

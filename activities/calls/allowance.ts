@@ -17,19 +17,20 @@ import type { Schedule } from './schedule';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 
 /**
- * Its slots are others' once its sign of life is too old; it makes no call from some time before.
+ * Longest time after a sign of life for which calls may begin: some time later the slots may go to
+ * other dispatches.
  */
 const CALLS_FOR_MS = DISPATCH_LIFE_MS - 5_000;
 
 type AllowanceDeps = Pick<ActivityDeps, 'pool' | 'node' | 'temporal' | 'prefix' | 'log'> & { input: DispatchInput };
 
 /**
- * What a running submission may have in flight (H5): its slots of the handler's limit, each
- * target's limit, and the holds, as they were at the last look. It follows what back pressure takes
- * and gives back, whoever met it.
+ * What a running dispatch may have in flight: its slots of the handler's limit, each target's
+ * limit, and the holds, as they were at the last look. It follows what back pressure takes and
+ * gives back, in whichever dispatch that happened.
  */
 export class Allowance {
-  /** When its last sign of life was given, at the latest. */
+  /** Latest time at which its last sign of life was given. */
   private aliveAt = 0;
   private handlerReductions = 0;
   private handlerReduced = false;
@@ -41,8 +42,8 @@ export class Allowance {
   ) {}
 
   /**
-   * What it begins with: the activity may have waited for its worker. False: nothing is its own any
-   * more.
+   * Reads what the dispatch begins with: the activity may have waited for its worker. False: it
+   * holds nothing any more.
    */
   async begin(): Promise<boolean> {
     const { pool, input } = this.deps;
@@ -54,7 +55,7 @@ export class Allowance {
     return this.mayCall(now) || (await this.touch(input.slots)).known;
   }
 
-  /** The limits as they were when these were read. */
+  /** Remembers the limits as they were when these batches were read. */
   know(batches: readonly CarriedBatch[]): void {
     for (const { targetId, targetReductions, handlerReductions, reduced } of batches) {
       this.known.set(targetId, { reductions: targetReductions, reduced });
@@ -62,7 +63,7 @@ export class Allowance {
     }
   }
 
-  /** As a batch is called: what comes of it is judged under the limits that are known now. */
+  /** Stamps a batch as it is called: its outcome is judged under the limits that are known now. */
   stamp(batch: CarriedBatch): CarriedBatch {
     const target = this.known.get(batch.targetId);
     return {
@@ -73,14 +74,17 @@ export class Allowance {
     };
   }
 
-  /** False: no call begins until the next sign of life, its slots may be others'. */
+  /**
+   * Says whether a call may begin; false: not before the next sign of life, since its slots may be
+   * another's.
+   */
   mayCall(now: number): boolean {
     return now - this.aliveAt < CALLS_FOR_MS;
   }
 
   /**
-   * A sign of life, and what it still holds. `known`: false where it has lost its slots and none
-   * are free.
+   * Gives a sign of life and returns what the dispatch still holds. `known`: false where it has
+   * lost its slots and none are free.
    */
   async touch(needed: number): Promise<{ known: boolean; wanted: boolean; handlerId: number }> {
     const { pool, input, node } = this.deps;
@@ -100,8 +104,8 @@ export class Allowance {
   }
 
   /**
-   * Looks at the limits, and keeps to them. Answers batches to hand back, held for longer than it
-   * would keep them; null: no slot is left to it.
+   * Reads the limits again, and keeps to them. Returns batches to hand back, held for longer than
+   * it would keep them; null: it has no slot left.
    */
   async look(): Promise<CarriedBatch[] | null> {
     const { pool, input } = this.deps;

@@ -11,7 +11,8 @@ import type { CallerDeps, Carried } from './carried';
 import { contextOf, newPages, toBatch, toCall } from './request';
 
 /**
- * A mark is made a little before its call: it may wait this long for a slot before it is given up.
+ * How long a mark, which is made a little before its call, may wait for a slot before it is given
+ * up.
  */
 const MARK_AHEAD_MS = 10_000;
 
@@ -27,8 +28,8 @@ export const prepare = async (deps: CallerDeps, batches: readonly CarriedBatch[]
     ...(fence === null ? {} : { fence }),
   };
   const marks = batches.map(({ id, attempt }) => ({ id, attempt, ...by }));
-  // Before the mark, not after: a process may be stopped in between, and whoever takes over counts
-  // on calls that end before their mark does.
+  // Before the mark, not after: a process may be stopped in between, and the next one relies on
+  // calls ending before their mark does.
   const markedAtMs = performance.now();
   const { members, marked } = await deps.marks.prepare(marks);
   const byBatch = groupByBatch(members);
@@ -51,14 +52,14 @@ const groupByBatch = (members: readonly MemberTask[]): Map<number, MemberTask[]>
 };
 
 /**
- * True: the mark is too old to be called under, or the lease that it was made under may have
- * passed; it is given up, nothing was sent.
+ * Says whether the mark is too old to be called under, or the lease that it was made under may have
+ * passed; it is given up, and nothing was sent.
  */
 export const isStale = ({ use }: Pick<CallerDeps, 'use'>, carried: Carried): boolean =>
   performance.now() - carried.markedAtMs > MARK_AHEAD_MS || use?.isHeld() === false;
 
 /**
- * Waits until the handler's rates let the call of this batch start (G1); false: given up before.
+ * Waits until the handler's rates let the call of this batch start; false: it was given up before.
  */
 export const mayStart = async (
   { paces, handler }: Pick<CallerDeps, 'paces' | 'handler'>,
@@ -71,8 +72,8 @@ export const mayStart = async (
 };
 
 /**
- * Makes the call and says what it came to; an unknown outcome is looked up at once where the
- * handler can (H3).
+ * Makes the call and returns its outcome; an unknown outcome is looked up at once if the handler
+ * can.
  */
 export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ call: Call; outcome: CallEnd }> => {
   const call = toCall(deps, carried);
@@ -80,7 +81,7 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
   let outcome: CallEnd = await callHandler(deps.handler, batch, contextOf(deps, call), call.pages, (thrown) => {
     call.stack = stackOf(thrown);
   });
-  if (outcome.kind !== 'results') call.pages = newPages(call); // what an interrupted answer said is void
+  if (outcome.kind !== 'results') call.pages = newPages(call); // an interrupted answer is void
   if (outcome.kind === 'unknown' && deps.handler.reconcile !== undefined) {
     await call.standing.lookingUp(call.batch);
     outcome = await lookUp(deps, call, outcome.error);
@@ -89,8 +90,8 @@ export const makeCall = async (deps: CallerDeps, carried: Carried): Promise<{ ca
 };
 
 /**
- * An earlier attempt was marked and never concluded (its process died): unknown, looked up first.
- * Nothing is sent here.
+ * Concludes an earlier attempt that was marked and never concluded (its process died): unknown,
+ * looked up first. Nothing is sent here.
  */
 export const concludeEarlier = async (
   deps: CallerDeps,
@@ -103,8 +104,8 @@ export const concludeEarlier = async (
 };
 
 /**
- * `absent` becomes a plain "send it again": the same keys, an attempt counted, whatever the policy
- * for unknown outcomes says.
+ * Looks up an unknown outcome. `absent` becomes a plain "send it again": the same keys, an attempt
+ * counted, whatever the policy for unknown outcomes says.
  */
 const lookUp = async (deps: CallerDeps, call: Call, error: string): Promise<CallEnd> => {
   const found = await reconcileOutcome(deps.handler, toBatch(deps.handler, call), contextOf(deps, call), call.pages);

@@ -7,62 +7,62 @@ import type { Handler } from '../../handlers/types';
 import type { Conclude, Decision, Door, Half, LookAgain, LookUps, Part, PlainOutcome } from './door';
 import type { ResultPages } from './resultPages';
 
-/** A call that was made, or concluded, and what it needs to be written. */
+/** A call that was made, or concluded, and what is needed to write its outcome. */
 export interface Call {
   batch: CarriedBatch;
   handler: Handler;
-  /** Where its batch stands: chosen when the call is made. */
+  /** The kind of its batch, which says how its outcome is written: chosen when the call is made. */
   standing: Standing;
   members: readonly MemberTask[];
   attempt: number;
-  /** The partition under which it is made, and its epoch; null: in none. */
+  /** The partition under which it is made, and its epoch; null: none. */
   fence: Fence | null;
   pages: ResultPages;
-  /** Looked up and not there: it may be sent again, whatever `onUnknown` says (H3). */
+  /** Looked up and not found: it may be sent again, whatever `onUnknown` says. */
   absent: boolean;
-  /** Told from outside (H7): kept with what it settled. */
+  /** Reported from outside: kept with what it settled. */
   completion?: CompletionNote;
-  /** Where its handler threw, if it did; of a call of unknown outcome. */
+  /** Where its handler threw, if it did; for a call of unknown outcome. */
   stack?: string | null;
-  /** In a lane: only an operator may decide its unknown outcome, with this reason (C9). */
+  /** In a lane: only an operator may decide its unknown outcome, for this reason. */
   park?: string;
-  /** In a lane: it passed its deadline once more while it was pending (C9). */
+  /** In a lane: it passed its deadline once more while it was pending. */
   overdue?: boolean;
 }
 
 /**
- * Where a batch stands, in its target's queue or in a lane, and so what a settlement means beyond
- * the batch itself. All that differs between the two is here.
+ * A kind of batch, formed by a leader or in a lane, and so what a settlement means beyond the batch
+ * itself. Everything that differs between the two is here.
  */
 export interface Standing extends Doors, Steps {
   readonly pool: Pool;
   readonly rules: StandingRules;
-  /** Reads what `doorOf` needs to know of a call of unknown outcome. */
+  /** Reads what `doorOf` needs to know about a call of unknown outcome. */
   recall(call: Call): Promise<LookUps>;
-  /** The call ended without an outcome and is about to be looked up. */
+  /** Notes that the call ended without an outcome and is about to be looked up. */
   lookingUp(batch: CarriedBatch): Promise<void>;
 }
 
-/** The ways by which an outcome is written; `settle` takes the one that `doorOf` names. */
+/** The ways to write an outcome; `settle` takes the one that `doorOf` names. */
 export interface Doors {
   share(call: Call, outcome: PlainOutcome): Promise<Settled>;
   lookAgain(call: Call, look: LookAgain): Promise<Settled>;
   conclude(call: Call, door: Conclude): Promise<Settled>;
 }
 
-/** What a standing adds to the transaction of `conclude`. */
+/** What a kind of batch adds to the transaction of `conclude`. */
 interface Steps {
   /** Locks the half that decides with this one; before the batch. */
   lockHalf(client: Client, batch: CarriedBatch): Promise<Half | null>;
-  /** Members that are tried again leave the batch, each or as a part. */
+  /** Takes members that are tried again out of the batch, each alone or as a part. */
   retry(client: Client, call: Call, back: readonly MemberEnd[]): Promise<Part[]>;
-  /** After the batch is written. Returns lanes to be rung. */
+  /** Runs after the batch is written. Returns lanes to be rung. */
   after(client: Client, call: Call, decision: Decision, parts: readonly Part[]): Promise<number[]>;
-  /** Decides the refused half by what became of this one. */
+  /** Decides the refused half by the outcome of this one. */
   concludeHalf(client: Client, call: Call, half: Half, mine: Decision): Promise<{ notices: boolean; lanes: number[] }>;
 }
 
-/** The decisions of a standing: pure. */
+/** The decisions for a kind of batch: pure. */
 export interface StandingRules {
   /** Its target's queue waits for the end of the batch: its weight, its slot. */
   holdsTarget: boolean;
@@ -71,17 +71,17 @@ export interface StandingRules {
   adjust(settlement: Settlement, call: Call, outcome: CallOutcome): Decision;
 }
 
-/** What the submission has to do after a settlement was written. */
+/** What the dispatch has to do after a settlement was written. */
 export interface Settled {
-  /** False: a newer attempt exists, or the batch is over; nothing was written. */
+  /** False: a newer attempt exists, or the batch has ended; nothing was written. */
   written: boolean;
   kind: Settlement['kind'];
-  /** Targets whose work became eligible: to be rung. */
+  /** Targets whose work became eligible are to be rung. */
   ring: boolean;
-  /** The submission itself waits this long and tries the same batch again. */
+  /** The dispatch itself waits this long and tries the same batch again. */
   againInMs: number | null;
   accepted: boolean;
   notices: boolean;
-  /** Lanes that are worth a look now: to be rung. */
+  /** Lanes that are ready now: to be rung. */
   lanes: number[];
 }

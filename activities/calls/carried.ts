@@ -7,29 +7,32 @@ import type { ActivityDeps } from '../deps';
 import type { PartitionUse } from '../nodes/partitions';
 import type { Call, Settled, Standing } from './call';
 
-/** One batch in the hands of a submission. */
+/** One batch that a dispatch carries. */
 export interface Carried {
   batch: CarriedBatch;
   members: readonly MemberTask[];
   attempt: number;
   markedAtMs: number;
-  /** Under which it was marked; null: in no partition. */
+  /** The partition and epoch under which it was marked; null: none. */
   fence: Fence | null;
 }
 
-/** What the calls of one submission share. */
+/** What the calls of one dispatch share. */
 export interface CallerDeps extends ActivityDeps {
   handler: Handler;
   input: DispatchInput;
   signal: AbortSignal;
   standing: Standing;
-  /** What the submission, or this batch's lane, is served under; null: any node may. */
+  /**
+   * The partition under which the dispatch, or this batch's lane, is served; null: any node may
+   * send it.
+   */
   use: PartitionUse | null;
 }
 
 /**
- * What another handler's tasks are is none of this one's business: the leader's row must have
- * changed hands. Nothing was sent; the next turn takes it back.
+ * Throws if a batch belongs to another handler: the leader's row must have changed hands, and this
+ * one must not read the tasks. Nothing was sent; the next turn takes it back.
  */
 export const assertOwn = (carried: readonly CarriedBatch[], handler: string): void => {
   const other = carried.find((batch) => batch.handler !== handler);
@@ -41,7 +44,7 @@ export const assertOwn = (carried: readonly CarriedBatch[], handler: string): vo
     });
 };
 
-/** The batch of a call that is made again in the same submission, after that call. */
+/** Returns the batch as it is after a call, when the same dispatch makes the call again. */
 export const carriedAgain = ({ batch, attempt }: Call, kind: Settled['kind']): CarriedBatch => {
   const counts = kind === 'resend' ? 1 : 0;
   return {

@@ -20,7 +20,7 @@ import { finish, notify } from './finish';
 import { insertHalves } from './halves';
 import { putOff } from './putOff';
 
-/** Decides and writes what one call came to, in one transaction guarded by (batch, attempt). */
+/** Decides and writes the outcome of one call, in one transaction guarded by (batch, attempt). */
 export const conclude = async (call: Call, door: Conclude): Promise<Settled> => {
   const { pool } = call.standing;
   const pages = await call.pages.rest();
@@ -44,8 +44,8 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
     notices: false,
     lanes: [],
   };
-  // Parked already (state unknown): only a true answer to that very attempt may still change it
-  // (store.md section 3).
+  // Parked already (state unknown): only a true answer to that very attempt may still change it,
+  // since an operator may have decided meanwhile.
   const over = guard === null || guard.state === BATCH_STATES.unknown || guard.concluded;
   if (guard === null || (over && decision.kind !== 'finish')) return { ...settled, written: false };
   const parts: Part[] = [];
@@ -61,7 +61,7 @@ const concludeLocked = async (client: Client, call: Call, door: Conclude): Promi
   return settled;
 };
 
-/** Of an accepted batch: the downstream is asked to stop what nobody waits for any more. */
+/** For an accepted batch: asks the downstream to stop parts whose outcome no longer matters. */
 const followUp = async (
   client: Client,
   call: Call,
@@ -75,7 +75,7 @@ const followUp = async (
     await giveUp(client, batch.id, reference, CANCELLATION_CAUSES.deadline);
 };
 
-/** What became of a half is known, so that the refused other one is decided (H4). */
+/** Says whether the outcome of a half is known, so that the refused other half is decided. */
 const decidesOther = ({ kind }: Decision): boolean => kind !== 'wait' && kind !== 'resend' && kind !== 'accept';
 
 const write = async (
@@ -131,7 +131,7 @@ const write = async (
   }
 };
 
-/** The target or the handler pauses; the batch waits for its resume, or its tasks do. */
+/** Pauses the target or the handler; the batch or its tasks wait for the resume. */
 const halt = async (client: Client, call: Call, decision: Extract<Decision, { kind: 'halt' }>): Promise<void> => {
   const { batch, attempt } = call;
   const { scope, reason, dissolves } = decision;

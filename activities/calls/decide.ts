@@ -5,7 +5,7 @@ import type { Handler } from '../../handlers/types';
 import type { Call } from './call';
 import type { CallEnd, Conclude, Decision, Door, LookUps } from './door';
 
-/** Decides by which door of its standing an outcome is written. Pure. */
+/** Decides by which door an outcome is written. Pure. */
 export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
   outcome.kind === 'look-again'
     ? {
@@ -15,7 +15,7 @@ export const doorOf = (call: Call, outcome: CallEnd, known: LookUps): Door =>
     : call.standing.rules.doorOf(call, outcome, known);
 
 /**
- * Decides what is written of an outcome, under the locks that say the rest. Pure but for jitter.
+ * Decides what is written of an outcome, under the locks that fix the rest. Pure except for jitter.
  */
 export const decide = (
   call: Call,
@@ -41,7 +41,8 @@ export const settlementContext = (call: Call, sibling: SettlementContext['siblin
   bisect: call.handler.bisect,
   delayed: call.handler.retry.delayed,
   inPlace: call.handler.retry.inPlace,
-  // A half that tells is one of the first split: in a lane at any depth (`siblingOf`).
+  // A half that decides the other one is of the first split; in a lane it may be at any depth
+  // (`siblingOf`).
   depth: sibling === 'pending' || sibling === 'refused' ? 1 : call.batch.depth,
   sibling,
   refusals: call.batch.refusals,
@@ -50,8 +51,8 @@ export const settlementContext = (call: Call, sibling: SettlementContext['siblin
 });
 
 /**
- * H3: a batch of which an earlier call may have been applied is never split, unless every task has
- * its own key.
+ * Keeps a batch whole of which an earlier call may have been applied, unless every task has its own
+ * key: its parts would be sent under other keys.
  */
 const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
   isUnsureWhole(call) && (settlement.kind === 'split' || settlement.kind === 'await-sibling')

@@ -19,21 +19,21 @@ import type { Call } from './call';
 import type { CallerDeps, Carried } from './carried';
 import { assertOwn, carriedAgain } from './carried';
 
-/** How often the limits are looked at; every other time with a sign of life. */
+/** How often the limits are read; every other time with a sign of life. */
 const LOOK_MS = 500;
-/** So long a submission vouches for its leader. */
+/** How long a dispatch vouches for its leader. */
 const KEEP_FOR_MS = 60_000;
 
 /**
- * Carries the batches of one submission to their ends: which goes next, within which limits, and
- * when the rest is handed back.
+ * Carries the batches of one dispatch to their ends: which goes next, within which limits, and when
+ * the rest is handed back.
  */
 export class DispatchRun {
   private readonly schedule: Schedule;
   private readonly allowance: Allowance;
   /** Signs of life and looks at the limits: one at a time. */
   private readonly beats = new Gather<'touch' | 'look'>((kinds) => this.beat(kinds));
-  /** Targets with new work: one ring in flight, those that gather meanwhile share the next. */
+  /** Targets with new work: one ring in flight; those that gather meanwhile share the next. */
   private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
   private readonly startedAt = performance.now();
   private stopping = false;
@@ -117,7 +117,7 @@ export class DispatchRun {
     for (const batch of unconcluded) this.launch(this.conclude(batch));
     const prepared = fresh.length === 0 ? [] : await prepare(this.deps, fresh);
     this.schedule.prepared(fresh, prepared);
-    // Not marked: paused, or taken over meanwhile. What is still ours goes back.
+    // Not marked: paused, or taken over meanwhile. Batches that are still ours go back.
     const left = fresh.filter((batch) => !prepared.some((carried) => carried.batch.id === batch.id));
     if (left.length > 0) await this.giveBack(left);
   }
@@ -146,8 +146,8 @@ export class DispatchRun {
       const isRefused = outcome.kind === 'later';
       if (!isRefused) free();
       await this.settle(call, outcome);
-      // Its slot is free once everybody here knows of the refusal, or the next call would begin in
-      // spite of it.
+      // Its slot is free only after this dispatch knows of the refusal, or the next call would
+      // begin in spite of it.
       if (isRefused) await this.beats.add(['look']);
     } finally {
       free();
@@ -191,8 +191,8 @@ export class DispatchRun {
   }
 
   /**
-   * Waits for the beat before it: with a store that takes longer than the time between two, one was
-   * always under way, and the submission could not end.
+   * Runs a beat after the one before it has ended: with a store that takes longer than the time
+   * between two, one was always in progress, and the dispatch could not end.
    */
   private tick(touches: boolean): void {
     Context.current().heartbeat();
@@ -214,8 +214,8 @@ export class DispatchRun {
   }
 
   /**
-   * Every second: a sign of life, the slots that it still needs, targets it no longer holds back;
-   * and does another leader wait?
+   * Gives a sign of life, every second, with the slots that it still needs; releases targets it no
+   * longer holds back; and learns whether another leader waits.
    */
   private async touch(): Promise<void> {
     const { pool, input } = this.deps;
@@ -228,8 +228,8 @@ export class DispatchRun {
       await keepLeader(pool, input.leaderId, input.epoch, this.deps.leaseMs);
     const idle = await releaseTargets(pool, this.schedule.stragglers());
     await this.rings.add(idle);
-    // Calls that take long hold fewer slots now: offer the others to leaders without any, and to
-    // our own if it has due work.
+    // Long calls hold fewer slots now: offer the others to leaders without any, and to our own if
+    // it has due work.
     if (known && needed < this.offered && this.schedule.hasOnlyCalls()) {
       this.offered = needed;
       const blocked = await wakeBlockedLeaders(pool, handlerId, null, WAKE_LEASE_MS);
@@ -256,7 +256,7 @@ export class DispatchRun {
   }
 
   /**
-   * Until something ends, or the next held or paced batch may start. `now`: the instant that
+   * Waits until something ends, or the next held or paced batch may start. `now`: the instant that
    * `start` judged by, or one that came due in between is missed.
    */
   private async nextChange(now: number): Promise<void> {
@@ -276,11 +276,11 @@ export class DispatchRun {
       await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);
     // After its commit, in a new snapshot: a leader that publishes that it waits for a slot reads
-    // the slots after that likewise. Its own run hears of it by the activity's answer; the run
-    // after that by nothing else.
+    // the slots after that likewise. Its own run learns of it by the activity's answer; the run
+    // after that only from this.
     if (handlerId !== null) await wake(this.deps, await wakeBlockedLeaders(pool, handlerId, input, WAKE_LEASE_MS));
     const answer = { batches: this.batches, tasks: this.tasks, handedBack: this.handedBack };
-    // The leader steps down here, if this was all: a lone batch then costs no turn for it. Then the
+    // If this was all, the leader steps down here: a lone batch then costs no turn for it. Then the
     // re-read, in a new snapshot.
     const released =
       this.handedBack === 0 && (await releaseLeader(pool, input.leaderId, input.epoch, input.no % TURNS_PER_EPOCH));

@@ -1,9 +1,11 @@
 import type { CallOutcome, Settlement } from '../../workflows/planning/calls/plans';
 
-/** What a call came to, or: looked up too early to believe that it is absent, look again later. */
+/**
+ * The outcome of a call, or: looked up too early to believe that it is absent, look again later.
+ */
 export type CallEnd = CallOutcome | { kind: 'look-again'; inMs: number };
 
-/** An answer that may say all there is to say: applied, or accepted. */
+/** An answer that may need no decision: applied, or accepted. */
 export type PlainOutcome = Extract<CallOutcome, { kind: 'results' | 'accepted' }>;
 
 export interface LookAgain {
@@ -25,21 +27,21 @@ export type Door =
 export interface Conclude {
   to: 'conclude';
   outcome: CallOutcome;
-  /** Only an operator may decide its unknown outcome, with this reason. */
+  /** Only an operator may decide its unknown outcome, for this reason. */
   park?: string;
-  /** Written, it gives back what back pressure took. */
+  /** Once written, it gives back what back pressure took. */
   recovers: boolean;
 }
 
-/** A settlement as it is written where the batch stands. */
+/** A settlement as it is written for this kind of batch. */
 export type Decision =
   | Exclude<Settlement, { kind: 'wait' | 'resend' | 'halt' }>
-  /** `keep`: its submission waits and tries it again. */
+  /** `keep`: its dispatch waits and tries it again. */
   | (Extract<Settlement, { kind: 'wait' | 'resend' }> & { keep: boolean })
-  /** `dissolves`: the tasks go back to the queue; else the batch waits as it is. */
+  /** `dissolves`: the tasks go back to the queue; otherwise the batch waits as it is. */
   | (Extract<Settlement, { kind: 'halt' }> & { dissolves: boolean });
 
-/** A part of the batch that became a batch of its own, and what it is now. */
+/** A part of a batch that became a batch, and its present state. */
 export interface Part {
   batchId: number;
   as: 'half' | 'retry' | 'unknown' | 'parked';
@@ -53,7 +55,7 @@ export interface Half {
   attempt: number;
   state: number;
   refused: boolean;
-  /** In a lane: the batch comes before it, so that this half is the one that tells. */
+  /** In a lane: the batch comes before this half, so that this half decides for both. */
   leads?: boolean;
 }
 

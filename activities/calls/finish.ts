@@ -11,8 +11,8 @@ import type { Decision, Part } from './door';
 export const OUTCOME_CHUNK = 1_000;
 
 /**
- * Writes the ends of a batch's members, each of its own or the one they share, and of the batch.
- * Answers whether somebody is to be told.
+ * Writes the ends of a batch's members, separate or shared, and the end of the batch. Returns
+ * whether there are notices to deliver.
  */
 export const finish = async (
   client: Client,
@@ -61,12 +61,12 @@ export const finish = async (
       const batchId = await settle.insertChild(client, batch.id, child);
       parts.push({ batchId, as: state === BATCH_STATES.open ? 'unknown' : 'parked', inMs: inMs ?? null, error });
     }
-  // Keys of members that share the batch's end; the others' went with their outcome, stay (retry),
-  // or stay with the child.
+  // Keys of members that share the batch's end; those of other members went with their outcome,
+  // stay (retry), or stay with the child.
   if (call.handler.distinctBy !== undefined) await settle.freeKeys(client, [batch.id]);
   const left = settlement.ends.length;
   await settle.finishBatch(client, batch.id, BATCH_STATES[settlement.state], true, left, settlement.error ?? null);
-  // Unknown members that are sent again or looked up are not at an end yet.
+  // Unknown members that are sent again or looked up have not ended yet.
   const told = settlement.ends.filter((end) => end.to !== 'unknown' || parked(end));
   const rest = shared(members, settlement.ends);
   return settlement.state === 'failed'

@@ -9,7 +9,10 @@ import { noticesOf } from '../callbacks/notices';
 import type { Call } from './call';
 import type { Decision, Half } from './door';
 
-/** The bisect's halves (H4, G3). Each is a batch of its own; their parent is over. */
+/**
+ * Inserts the two halves of a bisect, so that at the end a poison task fails alone. Each is a
+ * separate batch; their parent has ended.
+ */
 export const insertHalves = async (
   client: Client,
   parent: CarriedBatch,
@@ -31,9 +34,9 @@ export const insertHalves = async (
 };
 
 /**
- * Both halves of the first split are known now: what was put off for the refused one is decided
- * (H4). Runs in the other one's settlement, under their parent's lock. True: somebody is to be
- * told.
+ * Decides what was put off for the refused half, now that both halves of the first split are known.
+ * Runs in the other half's settlement, under their parent's lock. True: there are notices to
+ * deliver.
  */
 export const concludeSibling = async (client: Client, call: Call, sibling: Half, mine: Decision): Promise<boolean> => {
   if (mine.kind === 'halt') {

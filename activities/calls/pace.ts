@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handler } from '../../handlers';
 import type { CallCost, Pace, Paces } from '../shared';
 
-/** How soon one that gives up is heard. */
+/** How soon a caller that gives up is heard. */
 const SLICE_MS = 50;
 
 /**
- * The rates of a handler as this process keeps them (G1): the plan spaces the starts of calls, and
- * a call that starts late may come too close to one after it that does not. So the last starts are
- * remembered, and a call waits until less than `limit` units started within the last `perMs`.
- * Strict within a process; over several, calls come closer by what the earlier one is late. Memory:
- * `limit` starts a rate.
+ * The rates of a handler as this process keeps them. The plan spaces the starts of calls, but a
+ * call that starts late may come too close to a later one that starts on time. So the last starts
+ * are remembered, and a call waits until less than `limit` units started within the last `perMs`.
+ * Strict within a process; over several, calls may come closer by as much as the earlier one is
+ * late. Memory: `limit` starts per rate.
  */
 export class CallPace implements Pace {
   private readonly windows = new Map<string, Window>();
@@ -53,7 +53,8 @@ export class CallPace implements Pace {
 }
 
 /**
- * Of rates by target: those of targets that were not called for a while are forgotten above this.
+ * Most windows of rates by target: above this, those of targets that were not called for a while
+ * are forgotten.
  */
 const MOST_WINDOWS = 10_000;
 
@@ -67,7 +68,7 @@ class Window {
     private readonly perMs: number,
   ) {}
 
-  /** When less than `limit` units will have started within the last `perMs`. */
+  /** Returns when less than `limit` units will have started within the last `perMs`. */
   freeAt(now: number): number {
     this.drop(now);
     let left = this.units;
@@ -92,7 +93,7 @@ class Window {
   private drop(now: number): void {
     const kept = this.starts.findIndex(({ at }) => at + this.perMs > now);
     for (const { units } of this.starts.splice(0, kept === -1 ? this.starts.length : kept)) this.units -= units;
-    if (this.starts.length === 0) this.units = 0; // sums of fractions leave a rest
+    if (this.starts.length === 0) this.units = 0; // sums of fractions leave a remainder
   }
 }
 

@@ -9,7 +9,7 @@ import { Gatherer } from '../sharing/groupCommit';
 /** The statements that mark calls of one kind right before they are made. */
 export interface Marking<M> {
   mark(pool: Pool, marks: readonly M[], node: string): Promise<Set<number>>;
-  /** Marks under the lease of a partition. */
+  /** Marks calls under the lease of a partition. */
   markFenced(pool: Pool, marks: readonly (M & { fence: Fence })[], node: string): Promise<Set<number>>;
   /** The mark waits until the members are read. */
   comesLast: boolean;
@@ -28,8 +28,8 @@ const MOST_BATCHES = 64;
 
 /**
  * Reads the members of batches about to be called and marks the calls, in two statements for all
- * submissions of a process: while some are on their way the next ones gather and share the
- * following two. A lone batch waits for nobody.
+ * dispatches of a process: while some are in progress the next ones gather and share the following
+ * two. A lone batch waits for no other.
  */
 export class Preparer<M extends { id: number }> implements Marker<M> {
   private readonly gatherer = new Gatherer<Waiting<M>>(
@@ -74,7 +74,7 @@ export class Preparer<M extends { id: number }> implements Marker<M> {
     group.forEach((one, i) => one.resolve(answers[i]!));
   }
 
-  /** Those of partitions in a statement of their own: the others pay nothing for them. */
+  /** Marks batches in partitions with a separate statement: the others pay nothing for them. */
   private async markAll(marks: readonly Planned<M>[]): Promise<Set<number>> {
     const isFenced = (mark: Planned<M>): mark is M & { fence: Fence } => mark.fence !== undefined;
     const fenced = marks.filter(isFenced);

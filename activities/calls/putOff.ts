@@ -5,7 +5,10 @@ import { countsAttempt } from '../../workflows/planning/calls/settlement';
 import type { Call, Settled } from './call';
 import type { Decision } from './door';
 
-/** Shorter waits stay in the submission, its slot free meanwhile (DESIGN section 4.4). */
+/**
+ * Shorter waits stay in the dispatch, its slot free meanwhile; longer ones go back to the store as
+ * due times.
+ */
 export const IN_PROCESS_MS = 2_000;
 
 /** Nothing was settled. */
@@ -19,7 +22,10 @@ export const TO_LOOK_AGAIN: Settled = {
   lanes: [],
 };
 
-/** Refused for now (H5): the same batch later, its target, handler or lane held as long. */
+/**
+ * Puts off a batch that was refused for now: it is retried later, and its target, handler or lane
+ * is held until then.
+ */
 export const putOff = async (
   client: Client,
   call: Call,

@@ -6,7 +6,7 @@ import { isPlainSuccess, isUnsureWhole } from './decide';
 import type { Decision, Door, Half } from './door';
 import { IN_PROCESS_MS } from './putOff';
 
-/** What a settlement means to a batch that a leader formed from its target's queue. */
+/** What a settlement means for a batch that a leader formed from its target's queue. */
 export const QUEUE_RULES: StandingRules = {
   holdsTarget: true,
 

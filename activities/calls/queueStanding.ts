@@ -26,7 +26,7 @@ interface Success {
   notices: Notice[];
 }
 
-/** Writes many batches, every member of which succeeded, in one statement. */
+/** Writes many batches whose members all succeeded, in one statement. */
 export const successWriter = (pool: Pool): GroupWriter<Success, boolean> =>
   new GroupWriter(async (group) => {
     const done = await withRetries(() =>
@@ -57,7 +57,7 @@ export class QueueStanding implements Standing {
     return Promise.resolve();
   }
 
-  /** Of successes alone: its rules let no other outcome through this door. */
+  /** Settles a success: its rules let no other outcome through this door. */
   async share(call: Call): Promise<Settled> {
     const { batch, attempt, handler } = call;
     const notices = successNotices(call);

@@ -7,7 +7,7 @@ import { ResultPages } from './resultPages';
 import type { Call } from './call';
 import type { CallerDeps, Carried } from './carried';
 
-/** What a handler is given to make a call: the batch, and what comes with it. */
+/** Builds what a handler is given to make a call: the batch, and what comes with it. */
 
 export const toCall = (
   deps: Pick<CallerDeps, 'handler' | 'standing'>,

@@ -5,17 +5,20 @@ import { leftOut, RESULT_LIMITS, toStorable } from '../../handlers/storable';
 
 const PAGE_MEMBERS = 1_000;
 const PAGE_BYTES = 1_000_000;
-/** A larger last page is written ahead, too: the settling statement is shared by many batches. */
+/**
+ * A last page larger than this is written ahead, too: the settling statement is shared by many
+ * batches.
+ */
 const SHARED_BYTES = 100_000;
 
 /**
- * Collects a call's values into pages (H8): at most 1,000 members or 1 MB. The last page stays
- * here, to be written by the settling statement; earlier ones are written while the answer is read,
- * so a 50,000-member batch settles in bounded memory.
+ * Collects a call's values into pages: at most 1,000 members or 1 MB. The last page stays here, to
+ * be written by the settling statement; earlier ones are written while the answer is read, so a
+ * 50,000-member batch settles in bounded memory.
  *
- * Every value that comes from outside passes here and nowhere else, so here it is made storable and
- * its size is bounded. A value that had to be changed or left out keeps its task's status; the page
- * says so beside it, in a third element.
+ * Every value that comes from outside passes through here and nowhere else, so here it is made
+ * storable and its size is bounded. A value that had to be changed or left out keeps its task's
+ * status; the page says so beside it, in a third element.
  */
 export class ResultPages implements ResultSink {
   private entries: string[] = [];
@@ -48,7 +51,7 @@ export class ResultPages implements ResultSink {
     this.total += bytes;
   }
 
-  /** What is left for the settling statement: none or one small page. */
+  /** Returns what is left for the settling statement: none or one small page. */
   async rest(): Promise<ResultPage[]> {
     if (this.bytes > SHARED_BYTES) await this.write(this.takePage());
     return this.entries.length === 0 ? [] : [this.takePage()];

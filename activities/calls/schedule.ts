@@ -2,10 +2,10 @@ import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Carried } from './carried';
 
 /**
- * Which batch of a submission goes next: pure bookkeeping, no I/O. A batch is pending (in the
- * store's hands as far as calls go), being prepared, prepared (marked, waits for a slot), or in a
- * call. Calls keep to the submission's slots and to each target's limit, which may change while it
- * runs. Times are `performance.now()` ms.
+ * Decides which batch of a dispatch goes next: pure bookkeeping, no I/O. A batch is pending (not
+ * marked yet), being prepared, prepared (marked, waits for a slot), or in a call. Calls keep to the
+ * dispatch's slots and to each target's limit, which may change while it runs. Times are
+ * `performance.now()` ms.
  */
 export class Schedule {
   private pending: { batch: CarriedBatch; at: number }[] = [];
@@ -28,27 +28,27 @@ export class Schedule {
     return this.pending.length === 0 && this.ready.length === 0 && this.preparing === 0 && this.calls === 0;
   }
 
-  /** So many calls at once from now on; those that are running go on. */
+  /** Sets how many calls may run at once; those that are running go on. */
   setSlots(slots: number): void {
     this.slots = slots;
   }
 
-  /** The same of one target. */
+  /** Sets how many calls of one target may run at once. */
   setLimit(targetId: number, calls: number): void {
     this.limits.set(targetId, calls);
   }
 
-  /** Nothing of the target before then; its pending batches wait. */
+  /** Holds a target until then; its pending batches wait. */
   holdTarget(targetId: number, until: number): void {
     this.heldUntil.set(targetId, Math.max(until, this.heldUntil.get(targetId) ?? 0));
   }
 
-  /** Nothing at all before then. */
+  /** Holds everything until then. */
   holdAll(until: number): void {
     this.allHeldUntil = Math.max(until, this.allHeldUntil);
   }
 
-  /** The targets of all that is here. */
+  /** Returns the targets of all batches here. */
   targets(): Set<number> {
     const targets = new Set(this.callsOf.keys());
     for (const { batch } of [...this.pending, ...this.ready]) targets.add(batch.targetId);
@@ -57,8 +57,9 @@ export class Schedule {
   }
 
   /**
-   * The next group to mark and read: as many as would keep the slots busy through one more round,
-   * never more of a target than its limit (a mark is a promise to call soon). One group at a time.
+   * Returns the next group to read and mark: as many as would keep the slots busy through one more
+   * round, never more of a target than its limit (a mark is a promise to call soon). One group at a
+   * time.
    */
   takeForPreparation(now: number): CarriedBatch[] {
     if (this.preparing > 0 || this.ready.length >= this.slots) return [];
@@ -77,7 +78,7 @@ export class Schedule {
     return group;
   }
 
-  /** The preparation of `group` ended; `carried` of it may be called. */
+  /** Ends the preparation of `group`; `carried` of it may be called. */
   prepared(group: readonly CarriedBatch[], carried: readonly Carried[]): void {
     this.preparing -= group.length;
     for (const batch of group) this.less(this.preparedOf, batch.targetId);
@@ -87,7 +88,10 @@ export class Schedule {
     }
   }
 
-  /** The next call, if a slot is free for it. None that may not go now: `takeBack` takes those. */
+  /**
+   * Returns the next call, if a slot is free for it. Skips those that may not go now: `takeBack`
+   * takes those.
+   */
   takeForCall(now: number): Carried | null {
     if (this.calls >= this.slots) return null;
     const at = this.ready.findIndex(({ batch }) => this.isFree(batch.targetId, now) && this.hasRoom(batch));
@@ -106,8 +110,8 @@ export class Schedule {
   }
 
   /**
-   * Prepared calls that the limits or holds of now leave no room for: their marks are to be given
-   * up. They are not here any more.
+   * Removes and returns prepared calls for which the present limits or holds leave no room: their
+   * marks are to be given up.
    */
   takeBack(now: number): Carried[] {
     const own = new Map(this.callsOf);
@@ -128,7 +132,7 @@ export class Schedule {
     return back;
   }
 
-  /** All that was not marked yet, for handing back. */
+  /** Removes and returns all that was not marked yet, to be handed back. */
   takeUnstarted(): CarriedBatch[] {
     const rest = this.pending.map(({ batch }) => batch);
     this.pending = [];
@@ -136,8 +140,8 @@ export class Schedule {
   }
 
   /**
-   * Pending batches of targets that are held until later than `until`: nothing is gained by keeping
-   * them.
+   * Removes and returns pending batches of targets that are held until later than `until`: keeping
+   * them gains nothing.
    */
   takeHeld(until: number): CarriedBatch[] {
     const isHeld = ({ targetId }: CarriedBatch): boolean => !this.isFree(targetId, until);
@@ -147,8 +151,8 @@ export class Schedule {
   }
 
   /**
-   * When the next batch that waits for its time may start. One that waits for a slot does not
-   * count: the end of a call tells.
+   * Returns when the next batch that waits for its time may start. One that waits for a slot does
+   * not count: it starts at the end of a call.
    */
   nextStartAt(now: number): number {
     return this.pending.reduce((next, entry) => {
@@ -161,7 +165,7 @@ export class Schedule {
     return Math.min(this.slots, this.calls + this.ready.length + this.preparing + this.pending.length);
   }
 
-  /** How many slots it could use now, if it had them. */
+  /** Returns how many slots it could use now, if it had them. */
   slotsWanted(now: number): number {
     const startable = [
       ...this.ready.map(({ batch }) => batch),
@@ -180,8 +184,8 @@ export class Schedule {
   }
 
   /**
-   * Targets whose last calls are running: nothing else of them waits here, so they need not wait
-   * for this submission.
+   * Returns targets whose last calls are running: no other batch of theirs waits here, so they need
+   * not wait for this dispatch.
    */
   stragglers(): number[] {
     const waiting = new Set([...this.pending, ...this.ready].map(({ batch }) => batch.targetId));

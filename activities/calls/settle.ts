@@ -8,9 +8,9 @@ import { NO_LOOK_UPS } from './door';
 import { newPages } from './request';
 
 /**
- * Writes what the call came to: the one way for every outcome, of batches in queues and in lanes.
+ * Writes the outcome of a call: the one way for every outcome, of batches in queues and in lanes.
  * An answer that Postgres refuses in spite of all checks ends as unknown, with that as its reason:
- * settled again and again it would keep every batch of its submission from their ends, and would be
+ * settling it again and again would keep every batch of its dispatch from ending, and it would be
  * sent again each time.
  */
 export const settle = async (call: Call, outcome: CallEnd): Promise<Settled> => {
@@ -46,7 +46,7 @@ const write = async (call: Call, outcome: CallEnd): Promise<Settled> => {
   }
 };
 
-/** A success gives back what back pressure took. */
+/** Gives back, after a success, what back pressure took. */
 const recover = async ({ batch, standing }: Call, { written }: Settled): Promise<void> => {
   if (batch.reduced && written) await withRetries(() => recoverAllowed(standing.pool, batch));
 };

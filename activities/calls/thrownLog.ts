@@ -9,8 +9,8 @@ interface WarnLog {
 }
 
 /**
- * Distinct errors that are remembered; the one that was logged longest ago is forgotten first, and
- * logged again when it comes again.
+ * Distinct errors that are remembered; the one logged longest ago is forgotten first, and logged
+ * again when it comes again.
  */
 const REMEMBERED = 500;
 
@@ -28,14 +28,13 @@ export class ThrownLog {
   ) {}
 
   /**
-   * Reports what was thrown; errors by which a handler says what it means (`RejectedError` and so
-   * on) are none.
+   * Reports a thrown value, unless a handler expresses a result by it (`RejectedError` and so on).
    */
   report(handler: string, call: string, thrown: unknown): void {
     if (isDeclared(thrown)) return;
     const stack = stackOf(thrown);
     // Without a line of the user's it was thrown by Muster's own code (an HTTP status, a deadline),
-    // and is told with its batch.
+    // and is reported with its batch.
     if (stack === null && thrown instanceof Error) return;
     const error = describeThrown(thrown);
     if (!this.isNew(JSON.stringify([handler, call, stack ?? error.replace(/\d+/g, '0')]))) return;
@@ -53,7 +52,7 @@ export class ThrownLog {
   }
 }
 
-/** Returns the same handler, whose throws are reported. */
+/** Returns the same handler, with its throws reported. */
 export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
   const told = (call: string, thrown: unknown): never => {
     log.report(handler.name, call, thrown);
@@ -99,7 +98,7 @@ export const withThrownLog = (handler: Handler, log: ThrownLog): Handler => {
   };
 };
 
-/** Results that are read while they come; an array cannot throw. */
+/** Says whether the results are read as they arrive; an array cannot throw. */
 const isRead = <T extends object>(answer: T): answer is T & { results: Results } =>
   typeof answer === 'object' && answer !== null && 'results' in answer;
 

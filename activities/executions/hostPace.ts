@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Spreads runs over time by the host that they go to: of the first argument that is an http or
- * https URL. Others are not held.
+ * Spreads runs over time by the host that they go to: that of the first argument that is an http or
+ * https URL. Other runs are not held.
  */
 export class HostPace {
   private readonly nextAt = new Map<string, number>();
 
-  /** `perSecond`: runs a second to one host; Infinity: no limit. */
+  /** `perSecond`: runs per second to one host; Infinity: no limit. */
   constructor(private readonly perSecond: number) {}
 
-  /** Resolves when this one may go; at once when it is aborted. */
+  /** Resolves when this run may go; at once when it is aborted. */
   async turn(args: readonly string[], signal: AbortSignal): Promise<void> {
     const host = Number.isFinite(this.perSecond) ? hostOf(args) : null;
     if (host === null) return;

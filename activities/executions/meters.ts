@@ -8,8 +8,7 @@ import type { Recorded } from '../../postgres/executions/workItem';
 const SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30, 60, 300, 1_800];
 
 /**
- * What this process did for executions since its start: each of these is its own, so they are
- * summed over the processes.
+ * What this process has done for executions since its start: the metrics are summed over processes.
  */
 export class ExecutionMeters {
   private readonly runs = new Counter({

@@ -6,16 +6,16 @@ import type { ItemResult, Recorded } from '../../postgres/executions/workItem';
 import type { ExecutionMeters } from './meters';
 import type { HeldChunk } from '../nodes/heartbeat';
 
-/** Results of one write, and how long the first may wait for others. */
+/** Most results per write, and how long the first may wait for others. */
 const WRITE = 200;
 const WAIT_MS = 50;
-/** Results that may be waiting for Postgres before nothing new is begun. */
+/** Results that may wait for Postgres before no further item is started. */
 const MOST_WAITING = 1_000;
 const RETRY_MS = 500;
 
 /**
- * Keeps every result until the store has answered for it, however long the store is away:
- * acknowledged, or refused since the chunk is not this node's any more. One write at a time.
+ * Keeps every result until the store has answered for it, however long the store is unavailable:
+ * acknowledged, or refused because the chunk no longer belongs to this node. One write at a time.
  */
 export class ResultWriter {
   readonly counts = { done: 0, failed: 0, refused: 0 };
@@ -34,7 +34,7 @@ export class ResultWriter {
     private readonly meters: ExecutionMeters,
   ) {}
 
-  /** Resolves when there is room for another. */
+  /** Resolves when there is room for another result. */
   async add(result: ItemResult): Promise<void> {
     this.waiting.push(result);
     if (this.waiting.length >= WRITE) this.start();
@@ -44,8 +44,8 @@ export class ResultWriter {
   }
 
   /**
-   * All that was added has been answered for. Throws what could not be written for another reason
-   * than an outage.
+   * Resolves when the store has answered for everything that was added. Throws what could not be
+   * written for another reason than an outage.
    */
   async flush(): Promise<void> {
     while (this.waiting.length > 0 || this.writing !== null) {
@@ -75,7 +75,7 @@ export class ResultWriter {
       try {
         return this.count(results, await recordResults(this.pool, this.chunk, results));
       } catch (error) {
-        // A commit whose answer was lost is no harm: what it recorded is refused the second time,
+        // A commit whose answer was lost does no harm: what it recorded is refused the second time,
         // and counted once.
         if (!isRetryable(error) || this.signal.aborted) throw error;
         if (tries === 1)

@@ -21,18 +21,18 @@ const ANSWERS_WITHIN_MS = 12_000;
 /** Parts (of 10,000 items) handed out in one turn: keeps its transaction within seconds. */
 const PARTS_PER_TURN = 5;
 /**
- * A workflow that has work running looks this often at least; past its own time plus the slack the
+ * A workflow with running work looks at least this often; past its own time plus the slack the
  * sweeper wakes it.
  */
 const RUNNING_MS = 600_000;
 const SLACK_MS = 30_000;
 
 /**
- * One turn of an execution (DESIGN section 5): closes chunks that are lost and gives their items
- * back, then in one transaction, guarded by (run, turn), decides what comes next and plans the next
- * round. A repeated turn writes nothing; chunks that are ready and that the workflow does not name
- * are answered each time, which is how a repeat gets the first one's answer, and how a later run
- * adopts what an earlier one left.
+ * Takes one turn of an execution: closes chunks that are lost and gives their items back; then, in
+ * one transaction guarded by (run, turn), decides what comes next and plans the next round. A
+ * repeated turn writes nothing. Ready chunks that the workflow does not name are returned each
+ * time: that is how a repeat gets the first one's answer, and how a later run adopts what an
+ * earlier one left.
  */
 export const rollCall = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const { pool } = deps;
@@ -81,7 +81,7 @@ const takeAndPlan = async (deps: ActivityDeps, db: Queryable, input: RollCall): 
   return { facts, plan };
 };
 
-/** Answers `fill` while there is more to hand out. */
+/** Hands out items; returns `fill` while there are more. */
 const fill = async (db: Queryable, executionId: string, round: number, plan: TurnPlan): Promise<TurnPlan> => {
   let after = -1;
   for (let part = 0; part < PARTS_PER_TURN; part++) {
@@ -102,8 +102,8 @@ const askNodes = async (db: Queryable, facts: ExecutionFacts, open: readonly Ope
 };
 
 /**
- * Chunks that nobody runs any more; of an execution that was cancelled, all. A crash on the way
- * leaves a closed chunk with items: the next turn goes on.
+ * Gives back the items of chunks that no node runs any more; of a cancelled execution, all. A crash
+ * on the way leaves a closed chunk with items: the next turn goes on.
  */
 const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall, cancelled: boolean): Promise<void> => {
   const close = async (id: string, reason: CloseReason): Promise<void> => {
@@ -120,7 +120,8 @@ const giveBackLost = async ({ pool: db, meters }: ActivityDeps, input: RollCall,
 };
 
 /**
- * The guard did not match: it is over, or another run leads it, or this very turn was taken before.
+ * Handles a turn whose guard did not match: the execution has ended, another run leads it, or this
+ * very turn was taken before.
  */
 const repeated = async (deps: ActivityDeps, input: RollCall): Promise<RollCallResponse> => {
   const facts = await turns.readTurn(deps.pool, input.executionId);

@@ -1,33 +1,30 @@
 import { DEFAULT_MAX_ATTEMPTS } from '../../workflows/planning/executions/attempts';
 import type { ExecutorSource, OutputLimits } from './executors';
 
-/** Of executions as of tasks: 7 days. */
+/** Retention of executions, the same as of tasks: 7 days. */
 export const DEFAULT_RETENTION_MS = 604_800_000;
 
-/** What an operator says about executions on a node, all with defaults. */
+/** An operator's settings of executions on a node, all with defaults. */
 export interface ExecutionSettings extends ExecutorSource {
-  /** Answers roll calls (`batch_support`): on where there is something to run. */
+  /** The node answers roll calls (`batch_support`): on if there is something to run. */
   serves: boolean;
   attributes: Readonly<Record<string, string>>;
-  /** Attempts of an item at most, whatever a request says (E10). */
+  /** Most attempts of an item, whatever a request says. */
   maxAttempts: number;
-  /** A roll call waits this long for as many nodes as were asked for (E3). */
+  /** How long a roll call waits for as many nodes as were asked for. */
   rollCallMs: number;
-  /** Executions that wait for nodes hold another roll call after this at the latest (E8). */
+  /** Longest time until executions that wait for nodes hold another roll call. */
   requeueMs: number;
-  /**
-   * After a start of the workers, executions that nobody leads any more are resumed after this
-   * (E7).
-   */
+  /** Time after a start of the workers when executions without a running workflow are resumed. */
   startupDelayMs: number;
-  /** Pause before a retry round; doubles with each round that brought nothing. */
+  /** Pause before a retry round; doubles with each round without a result. */
   retryBaseMs: number;
   /** A node that is silent for so long has lost its chunk. */
   leaseMs: number;
-  /** Items of a chunk at once, and time of one run, where the template says nothing. */
+  /** Items of a chunk at once, and time of one run, where the template does not say. */
   concurrency: number;
   timeoutMs: number;
-  /** An execution that is over is deleted so long after its end, with its items and results. */
+  /** Time after its end when an execution is deleted, with its items and results. */
   retentionMs: number;
   limits: OutputLimits;
 }

@@ -22,7 +22,7 @@ import { ResultWriter } from './resultWriter';
 /** Items read at once. */
 const PAGE = 500;
 /**
- * Functions that never wait still leave the event loop a turn after this, or no result would be
+ * Time after which functions that never wait still yield to the event loop, or no result would be
  * written before the last item.
  */
 const LOOP_MS = 20;
@@ -49,7 +49,7 @@ export const workOrderBatch = async (
   const context = Context.current();
   const takenAt = nowNs();
   const taken = await withRetries(() => takeChunk(pool, chunkId, node, executions.leaseMs));
-  // Closed, or taken by an execution of this activity whose answer was lost.
+  // Closed, or taken by an earlier attempt of this activity whose answer was lost.
   if (taken === null) return NOT_TAKEN;
   const chunk = { id: chunkId, nodeId: node, epoch: taken.epoch };
   const { timeoutMs, concurrency } = settingsOf(taken, deps);
@@ -68,7 +68,7 @@ export const workOrderBatch = async (
   }
 };
 
-/** What the template says, or else the operator. */
+/** Returns the template's settings, or else the operator's. */
 const settingsOf = ({ config, n }: TakenChunk, { executions }: ActivityDeps) => {
   const { concurrency, timeoutMs } = config as ExecutionTemplate['config'];
   return {
@@ -81,7 +81,7 @@ class ChunkRun {
   private readonly writer: ResultWriter;
   private readonly config: ExecutionTemplate['config'];
   private readonly pace: HostPace;
-  /** Nothing new is begun: this process stops, or the execution was cancelled. */
+  /** No further item is started: this process stops, or the execution was cancelled. */
   private readonly stop: AbortSignal;
   private readonly timeoutMs: number;
   private readonly concurrency: number;
@@ -97,7 +97,7 @@ class ChunkRun {
     ({ timeoutMs: this.timeoutMs, concurrency: this.concurrency } = settingsOf(taken, deps));
     this.writer = new ResultWriter(deps.pool, chunk, cancelled, deps.log, deps.meters);
     this.stop = AbortSignal.any([cancelled, deps.draining]);
-    // The rate is one over all nodes of the round.
+    // The rate applies to all nodes of the round together.
     this.pace = new HostPace((this.config.ratePerHost ?? Infinity) / taken.siblings);
   }
 
@@ -126,7 +126,10 @@ class ChunkRun {
     await this.writer.flush();
   }
 
-  /** Nothing of it runs any more: what was not run is given back at once. */
+  /**
+   * Concludes the chunk once nothing of it runs any more: items that were not run are given back at
+   * once.
+   */
   async conclude(): Promise<WorkOrderBatchResponse> {
     const { pool, node } = this.deps;
     const { counts, last } = this.writer;
@@ -159,7 +162,7 @@ class ChunkRun {
     const { executions } = this.deps;
     const begun = performance.now();
     const outcome = await this.bounded(executor, item, this.timeoutMs);
-    // Interrupted from outside: no attempt, it is given back.
+    // Interrupted from outside: not an attempt, the item is given back.
     if (outcome === null) return;
     this.deps.meters.ran(performance.now() - begun);
     const exitCode = outcome.exitCode;
@@ -173,8 +176,8 @@ class ChunkRun {
   }
 
   /**
-   * A run that does not come to an end in its time is a failure of the node; its late answer is
-   * nobody's.
+   * Runs an item within its timeout. A run that exceeds it fails as a failure of the node; its late
+   * result is discarded.
    */
   private async bounded(executor: Executor, item: GivenItem, timeoutMs: number): Promise<RunOutcome | null> {
     const time = new AbortController();

@@ -13,11 +13,11 @@ import type { ActivityDeps } from '../deps';
 import { show } from '../../handlers/text';
 
 /**
- * What `muster/workflow` calls for fan-outs from a user's own workflow. All of it may be repeated:
- * a retried activity changes nothing more.
+ * The activities of `muster/workflow` for fan-outs in a user's own workflow. All of them may be
+ * repeated: a retried activity changes nothing more.
  */
 
-/** Larger than a client's: one caller, in an activity of its own. */
+/** Larger than a client's: a single caller, in its activity. */
 const ITEMS_PER_STATEMENT = 100_000;
 const MAX_USER_KEY_BYTES = 1_024;
 
@@ -39,13 +39,16 @@ const refused = (type: string, message: string): ApplicationFailure =>
 const invalid = (field: string, expected: string, got: unknown): ApplicationFailure =>
   refused('MusterInvalidFanout', `${field}: expected ${expected}, got ${show(got)}`);
 const unknown = (id: string): ApplicationFailure =>
-  refused('MusterUnknownFanout', `there is no fan-out ${id}: it was never opened, or its time after its end is over`);
+  refused(
+    'MusterUnknownFanout',
+    `there is no fan-out ${id}: it was never opened, or was deleted after its retention period`,
+  );
 const checkWhole = (field: string, value: unknown, max: number): void => {
   if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > max)
     throw invalid(field, `a whole number from 1 to ${max}`, value);
 };
 
-/** Told to the workflow that called: to its id, not to its run. */
+/** Opens a fan-out whose end is reported to the calling workflow: to its id, not to its run. */
 const openFanout = async (deps: ActivityDeps, input: OpenInput): Promise<void> => {
   const { id, userKey = null, segmentSize = DEFAULT_SEGMENT_SIZE } = input;
   if (!isFanoutId(id)) throw invalid('id', 'a UUID in lower case', id);
@@ -105,7 +108,7 @@ const sealFanout = async (deps: ActivityDeps, id: string): Promise<{ state: 'sea
   throw refused('MusterFanoutExpired', `fan-out ${id} had no activity for too long and was given up`);
 };
 
-/** Its end, as the message says it; null: it goes on. */
+/** Returns its end, as the message would carry it; null: it goes on. */
 const readEnd = async (deps: ActivityDeps, id: string): Promise<FanoutEnded | null> => {
   const row = await store.readFanout(deps.pool, id);
   if (row === null) throw unknown(id);

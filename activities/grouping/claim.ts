@@ -25,42 +25,42 @@ import type { Reservation } from './reserve';
 import { isOwn, reserveSlots, standingOf } from './reserve';
 
 /**
- * Most targets, batches and tasks of one claim: bounds its transaction and the time that its
- * submission takes.
+ * Most targets, batches and tasks per claim: bounds its transaction and the time that its dispatch
+ * takes.
  */
 const MAX_TARGETS = 512;
 const MAX_BATCHES = 512;
 const MAX_TASKS = 20_000;
 /**
- * Batches claimed ahead for each slot: small ones too keep it busy while the next claim is on its
- * way. Full ones meet MAX_TASKS first.
+ * Batches claimed ahead for each slot: small ones too keep it busy while the next claim is being
+ * made. Full ones meet MAX_TASKS first.
  */
 const BATCHES_PER_SLOT = 64;
 
 export interface ClaimDeps {
   pool: Pool;
   leaseMs: number;
-  /** Of partitions. */
+  /** The lease of partitions. */
   nodes: Pick<NodeSettings, 'leaseMs'>;
   /** Sends `signalWithStart` to leaders that another statement has already written as working. */
   wake: (leaders: readonly WokenLeader[]) => Promise<void>;
 }
 
 /**
- * One turn of a leader (DESIGN section 4.3): takes slots, adopts orphans, cuts what is due, hands
- * it to a submission, publishes what it waits for. Slots are taken in a short transaction before,
- * under the handler's lock: the claims of one handler's leaders then run side by side (under one
+ * Takes one turn of a leader: takes slots, adopts orphans, cuts what is due, hands it to a
+ * dispatch, publishes what the leader waits for. Slots are taken in a short transaction before,
+ * under the handler's lock: the claims of one handler's leaders then run in parallel (under one
  * lock they were most of a backlog's time). The claim is one transaction guarded by `(run, epoch,
- * turn)`. Then, in new snapshots, the ring's half of the handshake: is something due earlier, is a
- * slot free that was not?
+ * turn)`. After it, in new snapshots, the leader's half of the handshake with the ring: is
+ * something due earlier, is a slot free that was not?
  */
 export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<TurnAnswer> => {
   if (!Number.isInteger(input.leaderId)) return foreign().answer; // started by hand
   const turn = await reserveAndTake(deps, input);
   const { answer } = turn;
   if (answer.deposed || answer.foreign === true) return answer;
-  // Whatever was committed while the claim ran saw the leader working: look for it now, in new
-  // snapshots (store.md R).
+  // Whatever was committed while the claim ran saw the leader working and did not wake it: look for
+  // it now, in new snapshots.
   if (turn.touched.length > 0) await withRetries(() => lowerDue(deps.pool, turn.touched));
   if (answer.next !== 'working' && (await isDueEarlier(deps.pool, input.leaderId))) answer.again = true;
   if (turn.wantsSlots && (await hasFreeSlot(deps.pool, input.leaderId))) answer.again = true;
@@ -71,8 +71,8 @@ export const claimBatches = async (deps: ClaimDeps, input: TurnInput): Promise<T
 };
 
 /**
- * Of two runs that reserve at once the later one forgets what the earlier one took: that one
- * reserves again, if it leads then.
+ * Of two runs that reserve at once, the later one forgets what the earlier one took: the earlier
+ * one reserves again, if it leads then.
  */
 class SlotsGoneError extends Error {}
 
@@ -104,8 +104,8 @@ const takeTurn = async (
   if (standing.kind === 'deposed') return deposed(leader);
   if (standing.kind === 'repeated') return repeated(leader, input);
   const { epoch, live } = standing;
-  // The look that was to follow the last run's turn may have died with it; it names its targets in
-  // its answer.
+  // The look that was to follow the last run's turn may have died with that run; the stored answer
+  // names its targets.
   const inherited = leader.holder === input.runId ? [] : touchedBy(leader);
 
   const kept = reserved === null ? live : [...live, reserved.no];
@@ -141,7 +141,7 @@ const claimDue = async (
     return nothing;
   }
   const maxBatches = Math.min(MAX_BATCHES, reserved.slots * BATCHES_PER_SLOT);
-  // Every due target gives a batch: more of them would be read, and written back, for nothing.
+  // Every due target gives a batch: more targets would be read, and written back, for nothing.
   const targets = await claim.lockDueTargets(client, input.leaderId, Math.min(MAX_TARGETS, maxBatches));
   const { plan, heads } = await planDue(client, leader, targets, maxBatches);
   const count = plan.take.length + plan.cut.length;
@@ -163,7 +163,9 @@ const claimDue = async (
   return { plan, touched: targets.map(({ id }) => id), dispatch, slotsLeft: true };
 };
 
-/** The node that holds the partition: the work goes to its own queue, under that epoch. */
+/**
+ * Returns the node that holds the partition: the work goes to that node's queue, under that epoch.
+ */
 const servedBy = (
   serving: (Serving & { leaseMs: number }) | null,
 ): Pick<NonNullable<TurnAnswer['dispatch']>, 'serving'> =>

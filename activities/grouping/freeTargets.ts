@@ -7,8 +7,8 @@ import type { RingDeps } from './ring';
 import { awaitBriefly, ring, wake } from './ring';
 
 /**
- * After accepted batches of these targets were concluded: slots and weight that they held are free
- * (H6) and tasks may have come back, so the targets take part again, leaders that waited for the
+ * Frees targets after accepted batches of theirs were concluded: the batches' slots and weight are
+ * free and tasks may have come back, so the targets take part again, leaders that waited for the
  * handler's weight look again, and callbacks go out.
  */
 export const freeTargets = async (

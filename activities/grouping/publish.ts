@@ -7,7 +7,7 @@ import type { LockedLeader } from '../../postgres/grouping/leader';
 import { publishTurn } from '../../postgres/grouping/leader';
 import type { Client } from '../../postgres/pool';
 
-/** What became of a turn, for the workflow and for what follows the turn's commit. */
+/** The result of a turn, for the workflow and for what follows the turn's commit. */
 export interface Turn {
   answer: TurnAnswer;
   touched: number[];
@@ -19,15 +19,15 @@ export interface Claimed {
   plan: ClaimPlan | null;
   touched: number[];
   dispatch: TurnAnswer['dispatch'];
-  /** False: what is due could not be looked at for want of slots. */
+  /** False: due work could not be looked at, for lack of slots. */
   slotsLeft: boolean;
   /** True: no node holds the leader's partition, so nothing was looked at. */
   unserved?: boolean;
 }
 
 /**
- * What the leader does next. Whoever publishes waiting or idle looks again after the commit:
- * `claimBatches`.
+ * Writes what the leader does next. After publishing waiting or idle, `claimBatches` looks again
+ * after the commit.
  */
 export const publish = async (
   client: Client,
@@ -100,11 +100,11 @@ export const touchedBy = (leader: Pick<LockedLeader, 'answer'>): number[] =>
   (leader.answer as { touched?: number[] } | null)?.touched ?? [];
 
 /**
- * The turn ran already (its first execution's answer was lost): nothing is written, the answer is
- * what it was, but the workflow is to take another turn at once. Several turns of one workflow task
- * run again when its close is rejected or its worker dies, and only the last one's answer is kept:
- * what the earlier ones claimed was never started, and that next turn, which does not name it,
- * adopts it.
+ * Handles a turn that ran already (its first execution's answer was lost): writes nothing and
+ * returns the first answer, but the workflow is to take another turn at once. Several turns of one
+ * workflow task run again when its close is rejected or its worker dies, and only the last one's
+ * answer is kept: what the earlier ones claimed was never started, and that next turn, which does
+ * not name it, adopts it.
  */
 export const repeated = (leader: LockedLeader, input: TurnInput): Turn => {
   const { touched: _, ...last } = leader.answer as TurnAnswer & { touched?: number[] };

@@ -12,22 +12,22 @@ import {
   setSlots,
 } from '../../postgres/grouping/slots';
 
-/** Submissions in flight of one leader: slow calls in a few leave room for others (A18). */
+/** Most dispatches in flight per leader, so that slow calls in a few leave room for others. */
 const MAX_DISPATCHES = 8;
 /** dispatch.no = epoch * this + turn: never used twice by one leader. */
 export const TURNS_PER_EPOCH = 1_000_000;
 
-/** Who asks, by the guard of every leader-side write (store.md section 3). */
+/** Where a run stands, by the guard of every leader-side write: run, epoch and turn. */
 export type Standing =
   | { kind: 'leads'; epoch: number; live: readonly number[] }
   /**
-   * A later run holds the row: the one that asks is a zombie. (The workflow id is the lock: runs
-   * start one after another.)
+   * A later run holds the row: this one is a zombie. (The workflow id is the lock: runs start one
+   * after another.)
    */
   | { kind: 'deposed' }
   | { kind: 'repeated' };
 
-/** `row`: of a leader or a queuer, locked. */
+/** Returns where the run stands. `row`: a leader's or queuer's, locked. */
 export const standingOf = (
   row: Pick<LockedLeader, 'holder' | 'runStartedAtMs' | 'epoch' | 'turn'>,
   input: Pick<TurnInput, 'runId' | 'runStartedAtMs' | 'turn' | 'live'>,
@@ -39,8 +39,8 @@ export const standingOf = (
 };
 
 /**
- * False: the run was started for another leader, of a store that this one has replaced (made anew,
- * restored), or of one beside it.
+ * Says whether the leader is of this store; false: the run was started for a leader of a store that
+ * this one has replaced (made anew, restored), or of a store beside it.
  */
 export const isOwn = (
   row: Pick<LockedLeader, 'handler' | 'name' | 'installation'>,
@@ -51,7 +51,7 @@ export const isOwn = (
   (installation ?? row.installation) === row.installation;
 
 export interface Reservation {
-  /** Of the submission to be. */
+  /** Number of the dispatch to be started. */
   no: number;
   slots: number;
   /** Something is due, and no slot was free for it. */
@@ -64,22 +64,22 @@ export interface Reservation {
 }
 
 /**
- * Forgets the slots of dead submissions, and takes some for the turn's own, if it may claim and
- * there is anything to claim; the claim gives back what it does not use. A process that dies in
- * between leaves a reservation that no workflow knows: the leader's next turn forgets it.
+ * Forgets the slots of dead dispatches, and takes some for this turn, if it may claim and there is
+ * anything to claim; the claim gives back what it does not use. A process that dies in between
+ * leaves a reservation that no workflow knows: the leader's next turn forgets it.
  */
 export const reserveSlots = async (client: Client, input: TurnInput): Promise<Reservation | null> => {
   const leader = await lockLeaderAndHandler(client, input.leaderId);
   if (leader === null || !isOwn(leader, input)) return null;
   const standing = standingOf(leader, input);
-  if (standing.kind !== 'leads') return null; // the claim finds the same, and answers for it
+  if (standing.kind !== 'leads') return null; // the claim finds the same, and answers
   await forgetDispatches(client, input.leaderId, standing.live, standing.epoch * TURNS_PER_EPOCH);
   if (!input.mayClaim || leader.paused || leader.handlerHoldMs !== null) return null;
   const tokens = await readSlotTokens(client, leader.handlerId, input.leaderId, standing.live);
   if (!tokens.due) return null;
   const limit = Math.min(leader.perHandler, leader.allowed ?? leader.perHandler);
-  // What a run that is gone still holds is not this run's share: it would be granted nothing while
-  // a slot is free, and ask without end.
+  // Slots that a run that is gone still holds are not this run's share: otherwise it would be
+  // granted nothing while a slot is free, and ask without end.
   const isGone = ({ leader, no }: { leader: number; no: number }): boolean =>
     leader === input.leaderId && no < standing.epoch * TURNS_PER_EPOCH;
   const slots =
@@ -100,10 +100,10 @@ export const reserveSlots = async (client: Client, input: TurnInput): Promise<Re
 };
 
 /**
- * The slots of a submission that runs, anew (H5): all submissions of the handler give up their part
- * where they hold more than is allowed now; else this one gets what is free of what it wants, by
- * the rule of a reservation. One that gave no sign of life for long has none to begin with. Answers
- * what it has; 0: it is to end.
+ * Recomputes the slots of a running dispatch: all dispatches of the handler give up their part
+ * where they hold more than is allowed now; otherwise this one gets the free slots that it wants,
+ * by the rule of a reservation. One without a sign of life for long has none to begin with. Returns
+ * its slots; 0: it is to end.
  */
 export const adjustSlots = async (
   client: Client,

@@ -12,8 +12,8 @@ export interface RingLog {
 export type RingDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix'> & { log: RingLog };
 
 /**
- * After a commit that made work eligible: R1, R2, each a statement of its own, then the wakes
- * (store.md section 1).
+ * Rings after a commit that made work eligible: first lowers due times, then elects leaders, each
+ * in a separate statement (docs/internals/ring-protocol.md); then sends the wakes.
  */
 export const ring = async (deps: RingDeps, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length === 0) return;
@@ -27,12 +27,12 @@ export const wake = (deps: RingDeps, leaders: readonly WokenLeader[]): Promise<v
     : awaitBriefly(deps, wakeLeaderWorkflows(deps.temporal, deps.prefix, leaders), 'a wake failed');
 
 /**
- * Whoever makes work for others waits for their wakes so long: a turn, a settlement. Then they go
- * on behind it.
+ * How long the maker of work (a turn, a settlement) waits for wakes. Then it goes on without
+ * waiting for them.
  */
 const AWAITED_MS = 1_000;
 
-/** Waits for a wake, within reason; one that fails is logged, whenever it does. */
+/** Waits for a wake, up to a limit; one that fails is logged, whenever it does. */
 export const awaitBriefly = async (deps: RingDeps, wake: Promise<Error | null>, failed: string): Promise<void> => {
   const logged = wake.then((failure) => {
     if (failure !== null) deps.log.warn({ err: failure }, `${failed}; the sweeper will repeat it`);

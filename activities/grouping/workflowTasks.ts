@@ -6,13 +6,13 @@ import { TASK_STATES, taskStateName } from '../../workflows/planning/states';
 import type { ActivityDeps } from '../deps';
 
 /**
- * What `muster/workflow` calls from a user's own workflow. Accepting tasks is the worker's: the
- * checks and the acceptance of a submit are the client's, wherever it comes from, and activities do
- * not know the client.
+ * The activities of `muster/workflow` for tasks in a user's own workflow. The worker provides the
+ * acceptance of tasks: the checks and the acceptance of a submit belong to the client, and
+ * activities do not know the client.
  */
 
 const MOST_TASKS = 10_000;
-/** Of one activity's answer: a server refuses 2 MB. */
+/** Most bytes of an activity's answer: a server refuses 2 MB. */
 const RESULT_BYTES = 1_000_000;
 const GROUP = 50;
 
@@ -23,10 +23,10 @@ export const createHelperActivities = (deps: ActivityDeps) => ({
 });
 
 /**
- * Accepts the tasks in one transaction, their ends to be told to the workflow that called: to its
- * id, not to its run, so that it may continue as new while it waits. Repeats are told at once if
- * they have ended (an earlier run may have had the signal), and named if their end is told to
- * somebody else.
+ * Accepts the tasks in one transaction, their ends to be reported to the calling workflow: to its
+ * id, not to its run, so that it may continue as new while it waits. Repeated tasks that have ended
+ * are reported at once (an earlier run may have had the signal); those whose end is reported to
+ * another receiver are named.
  */
 const submitTasks = async (
   deps: ActivityDeps,
@@ -56,8 +56,8 @@ const refused = (type: string, message: string): ApplicationFailure =>
   ApplicationFailure.create({ type, message, nonRetryable: true });
 
 /**
- * Those of the tasks that have ended (or are parked), in order; with their results, the first ones
- * first, as far as 1 MB goes.
+ * Returns those of the tasks that have ended (or are parked), in order, with their results as far
+ * as 1 MB goes, the first ones first.
  */
 const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<TaskEnd[]> => {
   const place = new Map(ids.map((id, i) => [id, i]));
@@ -68,7 +68,7 @@ const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<Tas
   const budget = { bytes: RESULT_BYTES };
   for (let i = 0; i < ended.length; i += GROUP) {
     const group = ended.slice(i, i + GROUP);
-    // All of a group in one go; where they do not fit, one by one, so that one large value does not
+    // All of a group in one go; if they do not fit, one by one, so that one large value does not
     // cost the others theirs.
     const together = await resultsOf(deps, group, budget.bytes);
     for (const end of group) {
@@ -81,13 +81,13 @@ const readEnds = async (deps: ActivityDeps, ids: readonly string[]): Promise<Tas
   return ends;
 };
 
-/** JSON text, and what of it could not be kept. */
+/** JSON text, and which part of it could not be kept. */
 interface EndResult {
   json: string;
   note: string | null;
 }
 
-/** By task id; null: more than that many bytes. */
+/** Returns results by task id; null: they are more than that many bytes. */
 const resultsOf = async (
   deps: ActivityDeps,
   ends: readonly StoredEnd[],

@@ -8,7 +8,7 @@ import { FLUSH_REASONS } from '../../workflows/planning/states';
 
 /** What is left in a lane's queue after its batches were cut. */
 export interface LeftInQueue {
-  /** It is due by time alone then; null: when the lane moves on. */
+  /** Ms after which it is due by time alone; null: when the lane moves on. */
   dueInMs: number | null;
   /** It may be cut at once, when the lane is looked at again. */
   ready: boolean;
@@ -23,9 +23,9 @@ export interface LeftInQueue {
 const MOST = 20_000;
 
 /**
- * An ordered handler's leader is its lane: its batches are contiguous prefixes of the lane's queue,
- * of one target, cut when the lane could send them, so that they are as full as they can be and
- * never out of order. Under the lane's lock.
+ * Cuts the batches of lanes, under the lanes' lock. An ordered handler's leader is its lane: its
+ * batches are contiguous prefixes of the lane's queue, of one target, cut when the lane could send
+ * them, so that they are as full as they can be and never out of order.
  */
 export const cutLanes = async (client: Client, lanes: readonly LaneFacts[]): Promise<Map<number, LeftInQueue>> => {
   const left = new Map<number, LeftInQueue>();
@@ -55,8 +55,8 @@ const cutLane = async (client: Client, lane: LaneFacts, head: LaneHead): Promise
 };
 
 /**
- * Something was submitted behind these tasks: they go before it and can gather no more, so all of
- * them are cut now.
+ * Cuts all tasks before a batch that was submitted behind them: they go before it and can gather no
+ * more.
  */
 const cutBefore = async (client: Client, head: LaneHead, boundary: number): Promise<LeftInQueue> => {
   let tasks = await readLaneQueue(client, head.laneId, boundary, MOST + 1);
@@ -83,7 +83,7 @@ const cutFirst = (
   more: boolean,
 ): { batch: CutBatch | null; dueAtMs: number | null; all: boolean } => {
   const keys = new Set<string>();
-  // The first that cannot join: of another target, or of a key that is in already (H6).
+  // The first task that cannot join: of another target, or with a key that is in already.
   const other = tasks.findIndex(({ targetId, key }) => {
     if (targetId !== tasks[0]!.targetId || (key !== null && keys.has(key))) return true;
     if (key !== null) keys.add(key);
@@ -105,7 +105,7 @@ const cutFirst = (
       more: more && other < 0,
       limits: {
         ...limits,
-        // Behind it stands one that cannot join: it can gather no more.
+        // The task behind it cannot join: this batch can gather no more.
         ...(other < 0 ? {} : { lingerMs: 0 }),
         ...(maxBytes === null ? {} : { maxBytes }),
         ...(maxWeight === null ? {} : { maxWeight }),

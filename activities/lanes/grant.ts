@@ -20,9 +20,10 @@ import { standingOf } from '../grouping/reserve';
 import { writePlan } from './grantPlan';
 
 /**
- * One turn of a queuer: takes back what dead submitters held, grants free slots, publishes what it
- * waits for; one transaction guarded by `(run, epoch, turn)` as a leader's. Then, in a new
- * snapshot, the ring's half of the handshake: is there something that it did not see?
+ * Takes one turn of a queuer: takes back what dead submitters held, grants free slots, publishes
+ * what it waits for; in one transaction guarded by `(run, epoch, turn)` as a leader's. After it, in
+ * a new snapshot, the queuer's half of the handshake with the ring: is there something that it did
+ * not see?
  */
 export const grantLanes = async (
   deps: { pool: Pool; leaseMs: number; nodes: Pick<NodeSettings, 'leaseMs'>; log: Pick<Logger, 'error'> },
@@ -32,7 +33,7 @@ export const grantLanes = async (
   const turn = (): Promise<GrantAnswer> =>
     inTransaction(deps.pool, (client) => takeTurn(client, deps, input), BEGIN_SHORT);
   const answer = await withRetries(turn).catch((error: unknown) => {
-    // The workflow tries again without end: nobody else would say so.
+    // The workflow tries again without end, and reports nothing: so log it here.
     deps.log.error({ err: error, queuer: input.queuerId, turn: input.turn }, 'a turn of the queuer failed');
     throw error;
   });
@@ -87,8 +88,8 @@ const takeTurn = async (
 };
 
 /**
- * Of a quarter of the slots each: their processes share the calls, and one that dies takes no more
- * with it.
+ * Starts submitters of a quarter of the slots each, to spread calls over processes and to limit
+ * what one crash takes down.
  */
 const startSubmitters = async (
   client: Client,
@@ -121,8 +122,8 @@ const startSubmitters = async (
 };
 
 /**
- * Until its activity has begun: a worker may be busy. The workflow's schedule-to-start timeout is
- * shorter.
+ * Lease until its activity has begun: a worker may be busy. The workflow's schedule-to-start
+ * timeout is shorter.
  */
 const START_LEASE_MS = 30_000;
 
@@ -142,8 +143,8 @@ const NOTHING: Omit<GrantAnswer, 'epoch'> = {
 };
 
 /**
- * As a leader's repeated turn: nothing is written; what an earlier turn granted and the workflow
- * never started is recovered by the next.
+ * Handles a repeated turn, as a leader's: writes nothing; what an earlier turn granted and the
+ * workflow never started is recovered by the next.
  */
 const repeated = (queuer: LockedQueuer, input: GrantInput): GrantAnswer => {
   if (input.turn < queuer.turn) return { ...NOTHING, epoch: queuer.epoch, again: true, heldBy: 'a repeated turn' };

@@ -5,7 +5,10 @@ import { writePaces } from '../../postgres/lanes/tokens';
 import type { DependencyFailure, Grant } from '../../workflows/planning/lanes/types';
 import type { Look } from './look';
 
-/** What the plan changes besides the grants themselves. `grants`: those of it that are made. */
+/**
+ * Writes what the plan changes besides the grants themselves. `grants`: those of the plan that are
+ * made.
+ */
 export const writePlan = async (
   client: Client,
   queuerId: number,
@@ -36,9 +39,9 @@ export const writePlan = async (
             : haltOf(plan.failures, lane.haltedBy),
       })),
     );
-  // After the lanes: those of their dependents are worth a look now.
+  // After the lanes: their dependents are marked ready now.
   if (plan.failures.length > 0) await failAll(client, plan.failures);
-  // Of what is granted only: rates of batches that another process is to send are not taken here.
+  // Only for what is granted: rates of batches that another process is to send are not taken here.
   const granting = (kind: 'handlerId' | 'targetId'): Set<number> =>
     new Set(grants.map(({ batchId }) => look.batches.get(batchId)![kind]));
   await writePaces(client, 'handler', only(plan.paced.handlers, granting('handlerId')));
@@ -51,9 +54,8 @@ const only = <T>(all: ReadonlyMap<number, T>, ids: ReadonlySet<number>): Map<num
 
 const haltOf = (failures: readonly DependencyFailure[], batchId: number): string => {
   const on = failures.find((failure) => failure.batchId === batchId)?.on;
-  // Parked while another one halted the lane: now it is its turn.
-  if (on === undefined)
-    return `unknown: nobody knows whether batch ${batchId} was applied; \`lane fix\` or \`lane skip\` it`;
+  // Parked while another batch halted the lane: now it halts the lane.
+  if (on === undefined) return `unknown: batch ${batchId} may have been applied; \`lane fix\` or \`lane skip\` it`;
   return `batch ${batchId} was not sent: batch ${on}, on which it depends, was not applied`;
 };
 

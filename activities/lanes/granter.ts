@@ -8,8 +8,8 @@ import { grantNext } from './nextGrants';
 import { wakeQueuersOf } from './ring';
 
 /**
- * A free slot looks this often for something that became ready, and gives up after so long: cheaper
- * than a turn of the workflow and an activity.
+ * How often a free slot looks for something that became ready, and when it gives up: cheaper than a
+ * turn of the workflow and an activity.
  */
 const LOOK_EVERY_MS = 20;
 const LINGER_MS = 250;
@@ -23,9 +23,10 @@ interface Waiting extends FreeSlot {
 }
 
 /**
- * The free slots of all submitters of a process, of one queuer: they share its lock, so those that
- * come free while a grant is under way share the next one. A slot for which there is nothing waits
- * a little while batches are on their way: the next one of a serial lane may be ready in a moment.
+ * Grants for the free slots of all submitters of one queuer in this process: they share its lock,
+ * so slots that come free while a grant is being made share the next one. A slot for which there is
+ * nothing waits a little while batches are in flight: the next one of a serial lane may be ready in
+ * a moment.
  */
 class LaneGranter implements Granter {
   private waiting: Waiting[] = [];
@@ -63,7 +64,7 @@ class LaneGranter implements Granter {
     if (this.waiting.length > 0) this.timer = setTimeout(() => void this.look(), LOOK_EVERY_MS);
   }
 
-  /** True: look again at once. Never rejects. */
+  /** Grants a group; true: look again at once. Never rejects. */
   private async grant(group: readonly Waiting[]): Promise<boolean> {
     const [stopping, going] = split(group, ({ isStopping }) => isStopping());
     for (const { resolve } of stopping) resolve(null);
@@ -77,8 +78,8 @@ class LaneGranter implements Granter {
         return false;
       });
       this.waiting.unshift(...left);
-      // Beside the next grant: the Temporal server may take its time, and the sweeper stands
-      // behind.
+      // Not awaited before the next grant: the Temporal server may take its time, and the sweeper
+      // repeats a lost wake.
       if (more) void this.wakes.add([this.queuerId]).catch(() => undefined);
       return again && left.length > 0;
     } catch (error) {
@@ -103,12 +104,12 @@ class LaneGranter implements Granter {
     for (const { resolve } of tired) resolve(null);
   }
 }
-/** The grant will say what is wrong. */
+/** Assumed when the look fails: the grant will report the error. */
 const PERHAPS = { ready: true, soon: true };
 
 /**
- * Those that it holds for, and the others. Asked once each: where the answer depends on the time, a
- * second question might lose one.
+ * Splits a list into those for which it holds, and the others. Asks once for each: where the answer
+ * depends on the time, a second question might lose one.
  */
 export const split = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => {
   const sides: [T[], T[]] = [[], []];

@@ -11,8 +11,8 @@ import type { Call } from '../calls/call';
 import type { Decision, Half } from '../calls/door';
 
 /**
- * What was put off for the first is decided: sent again after all, or failed for good. Answers
- * lanes to look at, and whether somebody is to be told.
+ * Decides what was put off for the first half: sent again after all, or failed permanently. Returns
+ * lanes to look at, and whether there are notices to deliver.
  */
 export const concludePair = async (
   client: Client,

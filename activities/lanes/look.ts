@@ -13,18 +13,18 @@ import { statusName } from '../../workflows/planning/lanes/statuses';
 import type { GrantPlan, HandlerTokens, Lane, QueuedBatch } from '../../workflows/planning/lanes/types';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../../workflows/planning/lanes/types';
 
-/** A resume rings the lane; this is only the net. */
+/** A safety net only: a resume rings the lane. */
 const PAUSED_LOOK_MS = 3_600_000;
 /**
- * No live node serves the batch: the node that joins, the balancer and the sweeper mark the lane,
- * this is only the net. At the same moment for all such lanes, so that any number of them costs the
- * queuer a turn a minute.
+ * A safety net only, for a batch that no live node serves: the node that joins, the balancer and
+ * the sweeper mark the lane. All such lanes are looked at together, so that any number of them
+ * costs the queuer one turn per minute.
  */
 const UNSERVED_LOOK_MS = 60_000;
 const nextUnservedLookInMs = (nowMs: number): number => UNSERVED_LOOK_MS - (nowMs % UNSERVED_LOOK_MS);
-/** A lane whose next batch must wait until more batches were cut before it. */
+/** For a lane whose next batch must wait until more batches were cut before it. */
 const BLOCKED_LOOK_MS = 1_000;
-/** Lanes looked at for one grant, beyond one a slot. */
+/** Lanes looked at per grant, beyond one per slot. */
 const MORE_LANES = 8;
 
 export interface Look {
@@ -32,14 +32,14 @@ export interface Look {
   lanes: ReadonlyMap<number, Lane>;
   batches: ReadonlyMap<number, OpenBatch>;
   /**
-   * The node that serves a lane, by its id: those in partitions only. Their leases are locked until
-   * the transaction ends.
+   * The id of the node that serves a lane, for lanes in partitions only. Their leases are locked
+   * until the transaction ends.
    */
   nodes: ReadonlyMap<number, string | null>;
 }
 
 /**
- * Reads the lanes that may have something to send, and plans who is next: under the queuer's lock
+ * Reads the lanes that may have something to send, and plans what is next: under the queuer's lock
  * and those lanes'.
  */
 export const lookAtLanes = async (
@@ -59,7 +59,7 @@ export const lookAtLanes = async (
   const queues = await cutLanes(client, found);
   const served = found.length === 0 ? [] : await servedHandlers(client, NODE_LIVE_MS);
   const nodes = await nodesOf(client, found);
-  // Held for a moment: tasks that go before its next batch are in none yet.
+  // Held for a moment: tasks that go before its next batch are in no batch yet.
   const bases = found
     .map(baseOf)
     .map((lane) => (queues.get(lane.id)?.blocks === true ? { ...lane, holdInMs: BLOCKED_LOOK_MS } : lane));
@@ -99,7 +99,7 @@ export const lookAtLanes = async (
   };
 };
 
-/** Which node serves those that are in partitions. */
+/** Returns the nodes that serve the lanes that are in partitions. */
 const nodesOf = async (client: Client, lanes: readonly LaneFacts[]): Promise<Map<number, string | null>> => {
   const placed = lanes.flatMap(({ id, partition }) => (partition === null ? [] : [{ id, partition }]));
   if (placed.length === 0) return new Map();
@@ -107,7 +107,7 @@ const nodesOf = async (client: Client, lanes: readonly LaneFacts[]): Promise<Map
   return new Map(placed.map(({ id, partition }) => [id, serving.get(partition)?.node ?? null]));
 };
 
-/** Of the handlers with limits that have a batch among these. */
+/** Returns the tokens of the handlers with limits that have a batch among these. */
 const tokensOf = async (client: Client, open: readonly OpenBatch[]): Promise<HandlerTokens[]> => {
   const limited = open.filter((batch) => batch.limited);
   if (limited.length === 0) return [];
@@ -120,7 +120,7 @@ const baseOf = (facts: LaneFacts): Omit<Lane, 'open' | 'openMore'> => ({
   kind: nameOf(LANE_KINDS, facts.kind),
   approach: nameOf(APPROACHES, facts.approach),
   onInvalid: nameOf(ON_INVALID, facts.onInvalid),
-  paused: false, // nor halted: such lanes are not among the ready ones
+  paused: false, // neither paused nor halted lanes are among the ready ones
   haltedBy: null,
   pendingLimit: pendingLimitOf(facts.pendingLimit),
 });

@@ -12,9 +12,9 @@ import { lookAtLanes } from './look';
 import { writePlan } from './grantPlan';
 
 /**
- * A submitter that gives no sign of life for this long is dead: a few ticks of a busy process.
- * Sooner than its heartbeat ends: signs of life in the store cost no action. One that only was slow
- * loses nothing but its claim: what it had marked waits for its true answer.
+ * A submitter without a sign of life for this long is dead: a few ticks of a busy process. Shorter
+ * than its heartbeat timeout: signs of life in the store cost no Temporal action. A submitter that
+ * was only slow loses nothing but its claim: batches that it had marked wait for their true answer.
  */
 export const SUBMITTER_LEASE_MS = 4_000;
 
@@ -26,24 +26,24 @@ export interface Ask {
 }
 
 export interface NextGrants {
-  /** By submitter. */
+  /** Granted batches by submitter. */
   batches: Map<number, CarriedBatch[]>;
   /**
-   * Submitters that must give up what they got nothing for: taken for dead, everything is paused,
-   * or another's turn.
+   * Submitters that must give up slots without a grant: taken for dead, everything is paused, or it
+   * is another's turn.
    */
   over: Set<number>;
-  /** There may be something else for those who got nothing. */
+  /** There may be something else for the submitters that got nothing. */
   again: boolean;
-  /** Others are free, and there may be something for them. */
+  /** Other slots are free, and there may be something for them. */
   more: boolean;
 }
 
 /**
- * The next batches of some submitters of one process, for the slots that they have free: under the
- * same lock, by the same plan, in one transaction. Only what this process can send; where the next
- * in turn is of another one's handlers, or of a lane that another one serves, slots are given up,
- * and the queuer starts a submitter for it.
+ * Grants the next batches to some submitters of one process, for their free slots: under the same
+ * lock, by the same plan, in one transaction. Only what this process can send; where the next in
+ * turn belongs to a handler or a lane that another process serves, slots are given up, and the
+ * queuer starts a submitter for it.
  */
 export const grantNext = async (
   deps: { pool: Pool; handlers: ReadonlyMap<string, unknown>; node: string },
@@ -82,7 +82,7 @@ export const grantNext = async (
 
 const distinct = (asks: readonly Ask[]): Ask[] => [...new Map(asks.map((ask) => [ask.no, ask])).values()];
 
-/** Each grant to the next seat. */
+/** Hands each grant to the next slot. */
 const handOut = async (
   client: Client,
   grants: readonly Grant[],

@@ -5,8 +5,8 @@ import type { RingDeps } from '../grouping/ring';
 import { awaitBriefly } from '../grouping/ring';
 
 /**
- * R2 for lanes that a committed transaction has marked as ready (a settlement does): their queuers
- * look, if a submitter is free.
+ * Wakes the queuers of lanes that a committed transaction has marked as ready (a settlement does),
+ * if a submitter is free: step 2 of the ring.
  */
 export const ringLanes = async (deps: RingDeps, laneIds: readonly number[]): Promise<void> => {
   if (laneIds.length > 0) await wakeQueuersOf(deps, await queuersOf(deps.pool, laneIds));

@@ -8,7 +8,7 @@ import type { Call, StandingRules } from '../calls/call';
 import { isPlainSuccess, settlementContext } from '../calls/decide';
 import type { Decision, Door, Half, LookUps, PlainOutcome } from '../calls/door';
 
-/** What a settlement means to a batch in a lane. */
+/** What a settlement means for a lane batch. */
 export const LANE_RULES: StandingRules = {
   holdsTarget: false,
 
@@ -20,11 +20,12 @@ export const LANE_RULES: StandingRules = {
   },
 
   /**
-   * "Both halves of the first split are refused: it is not a poison task" (H4), in a lane. There a
-   * half must not be asked before all of the one before it was applied, so its first two tasks are
-   * the halves that tell: the first one refused alone waits (status refused, which blocks nothing,
-   * since it was not applied); is the second refused alone too, the handler is paused and both are
-   * as if they had not been sent. In a lane that halts on an invalid batch the halt does that.
+   * Says when two refused halves of a first split are not a poison task, in a lane. There a half
+   * must not be sent before all of the one before it was applied, so its first two tasks are the
+   * halves that decide: the first one that is refused alone waits (status refused, which blocks
+   * nothing, since it was not applied); if the second is refused alone too, the handler is paused
+   * and both are as if they had not been sent. In a lane that halts on an invalid batch the halt
+   * does that.
    */
   siblingOf({ depth }: CarriedBatch, half: Half | null): SettlementContext['sibling'] {
     if (depth < 1) return null;
@@ -33,9 +34,9 @@ export const LANE_RULES: StandingRules = {
   },
 
   /**
-   * A lane waits otherwise than a target: its own short waits, since everything behind its head
-   * waits too; as long as asked, where asked. Nothing of it waits in its submission, and it keeps
-   * its place.
+   * Adjusts a settlement to a lane, which waits otherwise than a target: by its own short waits,
+   * since everything behind its head waits too; as long as the downstream asked, if it did. No
+   * batch of it waits in its dispatch, and the batch keeps its place.
    */
   adjust(settlement: Settlement, { batch }: Call, outcome: CallOutcome): Decision {
     switch (settlement.kind) {
@@ -55,9 +56,10 @@ export const LANE_RULES: StandingRules = {
   },
 };
 
-/** Applied or accepted, and nothing else to say. */
+/** Returns the outcome if it is applied or accepted, and nothing else is to be written. */
 const plainOf = (call: Call, outcome: CallOutcome): PlainOutcome | null => {
-  // A deadline is counted, a completion noted, a refused half decided with it: not in passing.
+  // A deadline is counted, a completion noted, a refused half decided: those need the full
+  // settlement.
   if (call.overdue === true || call.completion !== undefined) return null;
   if (outcome.kind === 'accepted') return outcome;
   if (!isPlainSuccess(call, outcome)) return null;
@@ -65,8 +67,8 @@ const plainOf = (call: Call, outcome: CallOutcome): PlainOutcome | null => {
 };
 
 /**
- * C28 for a batch of unknown outcome, after its look-up: sent again where that is safe, looked up
- * some more times while the downstream is unsure (`lane.lookUps`), then parked with its reason,
+ * Decides about a batch of unknown outcome after its look-up: sent again where that is safe, looked
+ * up some more times while the downstream is unsure (`lane.lookUps`), then parked with its reason,
  * which halts the lane. Never sent blindly.
  */
 const doorOfUnknown = (call: Call, outcome: Extract<CallOutcome, { kind: 'unknown' }>, known: LookUps): Door => {
@@ -74,10 +76,10 @@ const doorOfUnknown = (call: Call, outcome: Extract<CallOutcome, { kind: 'unknow
   if (call.park !== undefined) return { ...conclude, park: call.park };
   const { lane, reconcile } = call.handler;
   const canReconcile = reconcile !== undefined;
-  // What made it unknown says more than that it still is.
+  // Keep the original error; "still unknown" adds nothing.
   const reason = known.lookUps > 0 ? (known.error ?? outcome.error) : outcome.error;
   const decision = decideUnknown({
-    // What its handler's policy makes of it; the key's window and the attempts left are in it.
+    // As its handler's policy decides, including the key's window and the attempts left.
     idempotent: decideSettlement(outcome, settlementContext(call, null)).kind !== 'park',
     canReconcile,
     found: call.absent ? 'absent' : canReconcile ? 'unsure' : null,

@@ -13,11 +13,11 @@ import type { Call } from '../calls/call';
 import type { Decision, LookAgain, Part } from '../calls/door';
 
 /**
- * What an answer means for the lane that the batch stands in: what `conclude` writes
- * beyond the batch, in its transaction.
+ * What an answer means for the batch's lane: what `conclude` writes beyond the batch, in its
+ * transaction.
  */
 
-/** What a part is in its lane. */
+/** Status of a part in its lane. */
 const STATUS_OF = {
   half: 'unsubmitted',
   retry: 'delayed',
@@ -26,8 +26,8 @@ const STATUS_OF = {
 } as const satisfies Record<Part['as'], SubmissionStatus>;
 
 /**
- * Members that are tried again keep their place: a batch of their own in place of tasks in the
- * queue (G2).
+ * Makes a batch of members that are tried again, so that they keep their place, in place of tasks
+ * in the queue.
  */
 export const insertRetry = async (client: Client, call: Call, back: readonly MemberEnd[]): Promise<Part> => {
   const inMs = back.reduce((most, end) => Math.max(most, end.to === 'retry' ? end.inMs : 0), 0);
@@ -42,7 +42,10 @@ export const insertRetry = async (client: Client, call: Call, back: readonly Mem
   return { batchId, as: 'retry', inMs };
 };
 
-/** Answers the lanes that are worth a look: its own, and those of batches that depend on it. */
+/**
+ * Settles the batch in its lane. Returns the lanes that are ready: its own, and those of batches
+ * that depend on it.
+ */
 export const settleInLane = async (
   client: Client,
   call: Call,
@@ -61,7 +64,7 @@ export const settleInLane = async (
     await lane.insertPart(client, { batchId, inMs, parentId: id, status: STATUSES[STATUS_OF[as]] });
   if (settlement.kind === 'wait') {
     await lane.holdLane(client, laneId, settlement.inMs);
-    // Fewer at once when it goes on (H5); a handler that is held as a whole was reduced with that.
+    // Fewer at once when it goes on; a handler that is held as a whole was reduced with that.
     if (settlement.hold === 'lane') await reduceTargetInLane(client, call.batch);
   }
   const parked = parts.find((part) => part.as === 'parked');
@@ -74,7 +77,7 @@ export const settleInLane = async (
   return [laneId, ...others];
 };
 
-/** Every member went into a part, so the parts stand for it. */
+/** Says whether every member went into a part, so that the parts replace the batch. */
 const movedOn = (call: Call, settlement: Decision): boolean =>
   settlement.kind === 'split' ||
   (settlement.kind === 'finish' &&
@@ -93,14 +96,14 @@ const nextStatus = (call: Call, settlement: Decision): { status: SubmissionStatu
     case 'wait':
       return again(settlement.inMs, 'delayed');
     case 'resend':
-      // C28: decided, with the same key: unsubmitted again, and first in its lane.
+      // Decided, with the same key: unsubmitted again, and first in its lane.
       return at('unsubmitted', settlement.inMs);
     case 'halt':
       return again(0, 'unsubmitted');
     case 'park':
       return at('parked');
     case 'split':
-      return at('skipped'); // for the moment: it is deleted as soon as its parts stand in its place
+      return at('skipped'); // for the moment: it is deleted as soon as its parts are in its place
     case 'await-sibling':
       return at('refused');
     case 'finish': {
@@ -122,9 +125,9 @@ const errorOf = (settlement: Decision): string =>
 const asUnknown = (error: string): string => (error.startsWith('unknown: ') ? error : `unknown: ${error}`);
 
 /**
- * It stays unknown, and first in its lane, until it is looked up again: looked up too early to be
- * believed, or (`counts`) without a clear answer. One transaction: a process that dies in between
- * leaves it as it was, to be taken back from its submitter.
+ * Keeps a batch unknown, and first in its lane, until it is looked up again: looked up too early to
+ * be believed, or (`counts`) without a clear answer. One transaction: a process that dies in
+ * between leaves it as it was, to be taken back from its submitter.
  */
 export const lookAgainInLane = (pool: Pool, call: Call, look: LookAgain): Promise<number[] | null> =>
   withRetries(() =>

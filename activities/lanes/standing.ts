@@ -18,7 +18,7 @@ import { insertRetry, lookAgainInLane, settleInLane } from './settle';
 import type { Applied, LaneWritten } from './writer';
 import { acceptedWriter, appliedWriter } from './writer';
 
-/** A batch in a lane. */
+/** A lane batch. */
 export class LaneStanding implements Standing {
   readonly rules = LANE_RULES;
   private readonly applied: GroupWriter<Applied, LaneWritten>;
@@ -66,7 +66,7 @@ export class LaneStanding implements Standing {
     return conclude(call, door);
   }
 
-  /** Of a batch that was halved down to one task. */
+  /** Locks the other half of a batch that was halved down to one task. */
   async lockHalf(client: Client, { id, n, depth, parentId }: CarriedBatch): Promise<Half | null> {
     return n === 1 && depth >= 1 && parentId !== null ? lockPair(client, parentId, id) : null;
   }

@@ -26,8 +26,8 @@ import type { Call } from '../calls/call';
 
 const TICK_MS = 1_000;
 /**
- * Between a mark and its call nothing is waited for: a process that was stopped there takes the
- * mark back, and its call is not made.
+ * Longest time between a mark and its call: a process that was stopped there takes the mark back,
+ * and its call is not made.
  */
 const MARK_LATE_MS = 2_000;
 
@@ -38,9 +38,9 @@ interface Unsent {
 const UNMARKED: Unsent = { attempt: null };
 
 /**
- * The submission of a queuer's grants: each of its slots carries one batch at a time (C2), settles
- * it, and grants itself the next one in turn. It ends when nothing more may go, at the soft
- * deadline, or when it was taken for dead.
+ * Carries a queuer's grants: each slot carries one batch at a time, settles it, and grants itself
+ * the next one in turn. It ends when nothing more may go, at the soft deadline, or when it was
+ * taken for dead.
  */
 export class LaneSubmission {
   private readonly running = new Set<Promise<void>>();
@@ -61,7 +61,7 @@ export class LaneSubmission {
     private readonly deps: ActivityDeps,
     private readonly input: DispatchInput & { queuerId: number },
     private readonly signal: AbortSignal,
-    /** Nothing more is begun. */
+    /** Aborted: no further batch is begun. */
     private readonly gone: AbortSignal,
   ) {
     this.slots = input.slots;
@@ -90,9 +90,7 @@ export class LaneSubmission {
     return this.end();
   }
 
-  /**
-   * A slot at work: one batch from its grant to its settlement, then the next, while there is one.
-   */
+  /** Runs one slot: a batch from its grant to its settlement, then the next, while there is one. */
   private async carry(first: CarriedBatch): Promise<void> {
     const { no, epoch } = this.input;
     const isStopping = (): boolean => this.stopping;
@@ -105,8 +103,9 @@ export class LaneSubmission {
   }
 
   /**
-   * What is not sent goes back at once, whatever the reason: the other slots may have calls for as
-   * long as the submission lives, and while it lives nobody else takes the batch.
+   * Carries one batch. A batch that is not sent goes back at once, whatever the reason: the other
+   * slots may have calls for as long as the submitter lives, and while it lives no other takes the
+   * batch.
    */
   private async carryOne(batch: CarriedBatch): Promise<void> {
     const handler = this.deps.handlers.get(batch.handler);
@@ -128,7 +127,7 @@ export class LaneSubmission {
     await wakeQueuersOf(this.deps, [this.input.queuerId]);
   }
 
-  /** Null: its call was made, or an earlier one concluded. */
+  /** Returns null if its call was made, or an earlier one concluded. */
   private async carryUnder(batch: CarriedBatch, handler: Handler, use: PartitionUse | null): Promise<Unsent | null> {
     const callers: CallerDeps = {
       ...this.deps,
@@ -146,14 +145,14 @@ export class LaneSubmission {
     return null;
   }
 
-  /** Its handler's rate lets it start then (G1); granted ahead, within a second. */
+  /** Waits until its handler's rate lets it start; it was granted ahead, by less than a second. */
   private async untilStart(inMs: number): Promise<void> {
     const until = performance.now() + inMs;
     while (!this.stopping && performance.now() < until)
       await new Promise((resolve) => setTimeout(resolve, Math.min(50, until - performance.now())));
   }
 
-  /** Unsent: it must not be sent (C29), or not by us. */
+  /** Sends a batch; unsent: it must not be sent, or not by this submitter. */
   private async send(callers: CallerDeps, batch: CarriedBatch): Promise<{ call: Call; outcome: CallEnd } | Unsent> {
     const { timeoutMs } = callers.handler;
     const fence = fenceOf(callers.use);
@@ -166,8 +165,8 @@ export class LaneSubmission {
     };
     const { members, marked, markedAtMs } = await this.deps.laneMarks.prepare([mark]);
     if (!marked.has(batch.id)) return UNMARKED;
-    // Stopped since the claim was looked at: whoever took over counts on a call that ends before
-    // the mark does.
+    // Stopped since the claim was checked: the next holder relies on a call ending before the mark
+    // does.
     const isLate = (): boolean => performance.now() - markedAtMs > MARK_LATE_MS || callers.use?.isHeld() === false;
     const attempt = batch.attempt + 1;
     if (isLate() || !(await mayStart(callers, batch, isLate))) return { attempt };
@@ -187,16 +186,16 @@ export class LaneSubmission {
     this.batches++;
     this.tasks += call.members.length;
     this.notices ||= settled.notices;
-    // The first of those that the downstream has: the monitor may have ended. Where there is an
-    // older one, it goes on. Beside the slot's next batch: the Temporal server may take its time,
-    // and the sweeper stands behind.
+    // The first one that the downstream has: the monitor may have ended. Where there is an older
+    // one, the monitor runs. Not awaited before the slot's next batch: the Temporal server may take
+    // its time, and the sweeper repeats a lost wake.
     if (settled.accepted && (await isFirstAccepted(this.deps.pool, batch.handler, batch.id)))
       this.launch(wakeMonitor(this.deps.temporal, this.deps.prefix, batch.handler));
   }
 
   /**
-   * Slots that come free together are given up together, then, after the commit, in a new snapshot:
-   * something that came since is for whoever is free (store.md section 1).
+   * Gives up slots: those that come free together are given up together, then, after the commit, in
+   * a new snapshot, work that came meanwhile is offered to any free submitter.
    */
   private async giveUpSlot(): Promise<void> {
     this.idle++;
@@ -214,7 +213,9 @@ export class LaneSubmission {
     }
   }
 
-  /** One at a time: where the store takes longer than a tick, the submission could not end. */
+  /**
+   * Runs one tick at a time: where the store takes longer than a tick, the submitter could not end.
+   */
   private async tick(): Promise<void> {
     Context.current().heartbeat();
     if (this.ticking) return;

@@ -6,7 +6,7 @@ import { inTransaction } from '../../postgres/pool';
 import type { Notice, ResultPage } from '../../postgres/calls/records';
 import { GroupWriter } from '../sharing/groupWriter';
 
-/** Of a batch in a lane: written, and the lanes that are worth a look now. */
+/** Result for a lane batch: written, and the lanes that are ready now. */
 export interface LaneWritten {
   written: boolean;
   lanes: number[];
@@ -20,7 +20,7 @@ export interface Applied {
   notices: Notice[];
 }
 
-/** Writes many batches, every member of which succeeded, in one transaction. */
+/** Writes many batches whose members all succeeded, in one transaction. */
 export const appliedWriter = (pool: Pool): GroupWriter<Applied, LaneWritten> =>
   new GroupWriter((group) =>
     withRetries(() =>
@@ -45,7 +45,7 @@ export const appliedWriter = (pool: Pool): GroupWriter<Applied, LaneWritten> =>
 
 const MISSED: LaneWritten = { written: false, lanes: [] };
 
-/** Writes many batches that the downstream accepted: it will say later what became of them. */
+/** Writes many batches that the downstream accepted and whose outcome it will report later. */
 export const acceptedWriter = (pool: Pool): GroupWriter<AcceptedInLane, LaneWritten> =>
   new GroupWriter(async (group) => {
     const done = await withRetries(() => acceptInLanes(pool, group));

@@ -26,26 +26,26 @@ import { wake } from '../grouping/ring';
 import { wakeQueuersOf } from '../lanes/ring';
 import { BEGIN_SHORT } from '../../postgres/shortTransaction';
 
-/** Loads of nodes may differ by this part of their mean (B17). */
+/** Loads of nodes may differ by this part of their mean. */
 const DEAD_BAND = 0.1;
 const LOAD_OVER_MS = 60_000;
-/** A process that holds nothing and gave no sign of life for so long gets nothing. */
+/** A process that holds nothing and gave no sign of life for so many leases gets nothing. */
 const SILENT_LEASES = 1;
-/** Moves told to people: they stand in a workflow's history. */
+/** Most moves shown to operators: they are kept in a workflow's history. */
 const TOLD = 20;
 
 export type BalanceDeps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'nodes'>;
 
 /**
- * One round of the balancer (B1): reads who is there and who holds what, plans, asks back and gives
- * out; in one transaction under the assignor's lease, each write guarded by the epoch that the plan
- * saw. A round that runs again finds its own writes, and has nothing to do.
+ * Runs one round of the balancer: reads which nodes are live and which hold what, plans, asks back
+ * and gives out; in one transaction under the assignor's lease, each write guarded by the epoch
+ * that the plan saw. A round that runs again finds its own writes, and has nothing to do.
  */
 export const balancePartitions = async (deps: BalanceDeps, input: BalanceInput): Promise<BalanceAnswer> => {
   const round = await withRetries(() =>
     inTransaction(deps.pool, (client) => takeRound(client, deps.nodes, input), BEGIN_SHORT),
   );
-  // After the commit: what waited for a holder goes to the new one.
+  // After the commit: work that waited for a holder goes to the new one.
   if (round.given.length > 0) await tellOf(deps, round.given);
   for (const move of round.moves) deps.log.info({ ...move }, 'balancer');
   return { ...round.answer, moved: round.moves.length, last: await readLastMoves(deps.pool, TOLD) };
@@ -91,7 +91,7 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   return { moves: made, given, answer };
 };
 
-/** Partitions on their way from a node that is still to give them up. */
+/** Counts partitions whose nodes are still to give them up. */
 const waitingOf = (rows: readonly PartitionRow[], asked: readonly string[]): number =>
   rows.filter(({ holder, expired, revokedMs }) => holder !== null && !expired && revokedMs !== null).length +
   asked.length;
@@ -100,15 +100,14 @@ const limitsOf = ({ movesPerRound, minimumHoldMs, by }: NodeSettings): Parameter
   movesPerRound,
   minimumHoldMs,
   deadBand: DEAD_BAND,
-  // Those that keep something for a restart say so themselves: everyone else that is missing is
-  // dead (B16).
+  // Nodes that keep partitions for a restart say so themselves: any other missing node is dead.
   restartGraceMs: 1,
   by: by === 'count' ? 'count' : 'weight',
 });
 
 /**
- * The planner's facts. One that was given up for a restart stands as held by its absent node, under
- * the name that it will come back with.
+ * Builds the planner's facts. A partition that was given up for a restart counts as held by its
+ * absent node, under the name that it will come back with.
  */
 const factsOf = (
   rows: readonly PartitionRow[],
@@ -149,17 +148,17 @@ const factsOf = (
   return { partitions, nodes: [...facts, ...away] };
 };
 
-/** Of the process that was and is to come again, which has no id now. */
+/** Id of a process that stopped and is to restart, and has no id now. */
 const restarting = (name: string): string => `${name} (restarting)`;
 
 /**
  * A lease of this node passed, and its last sign of life is from well before that: it died or was
- * stopped, though a lease has not gone by since that sign. To it nothing that it had is given back.
+ * stopped, though less than a lease has gone by since that sign. Such a node gets nothing back.
  */
 const hasMissed = (holder: NodeFactsRow | undefined, { expired, leftMs }: PartitionRow, leaseMs: number): boolean =>
   expired && holder !== undefined && holder.seenMs + leftMs > leaseMs / 2;
 
-/** It had what it gave up, so it is able to have it: all of it. */
+/** Describes an absent node by what it gave up: it is able to serve all of that. */
 const absentNode = (id: string, name: string, kept: readonly PartitionRow[]): NodeFacts => ({
   id,
   alive: false,
@@ -185,8 +184,8 @@ const nodeFacts = (node: NodeFactsRow): NodeFacts => ({
 });
 
 /**
- * Their leaders and lanes may have waited for a holder. A leader's wake that is lost is repeated by
- * the sweeper.
+ * Rings leaders and lanes that may have waited for a holder. The sweeper repeats a leader's wake
+ * that is lost.
  */
 const tellOf = async (deps: BalanceDeps, given: readonly string[]): Promise<void> => {
   try {

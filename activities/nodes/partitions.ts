@@ -9,52 +9,56 @@ export interface PartitionsOptions {
   pool: Pool;
   /** Id of this process: the holder. */
   node: string;
-  /** Its partitions wait so long for a node of this name, when it stops. Null: they do not. */
+  /**
+   * When this process stops, its partitions are kept so long for a node of this name. Null: they
+   * are not.
+   */
   kept: { name: string; forMs: number } | null;
-  /** Something was given up: somebody else may have it. Never throws. */
+  /** Called when a partition was given up, so that another node may have it. Never throws. */
   onReleased: () => void;
   log: Logger;
 }
 
 interface Use {
   epoch: number;
-  /** It is to be given up, or is lost: nothing new is begun under it. */
+  /** Called when it is to be given up, or is lost: no further call is begun under it. */
   onStop: () => void;
 }
 
 /**
- * Somebody's work in a partition, under one epoch. While any is under way, the partition is not
- * given up (B10).
+ * A use of a partition lease under one epoch. While any use is active, the partition is not given
+ * up, so that its calls end before the next holder's start.
  */
 export interface PartitionUse {
   readonly id: string;
   readonly epoch: number;
   /**
-   * By this process's own monotonic clock: the lease holds for certain, and nobody asked for it.
+   * Says, by this process's monotonic clock, whether the lease holds for certain and was not asked
+   * back.
    */
   isHeld(): boolean;
   end(): void;
 }
 
 /**
- * The partitions that this process holds, as its heartbeat thread last saw them. The process takes
- * itself for out when its own monotonic clock passes the expiry, counted from before the lease was
- * read: one that was stopped and wakes begins nothing before it has looked (B11). That saves work
- * only. What makes it safe is the epoch, which every mark names and the store compares.
+ * The partitions that this process holds, as its heartbeat thread last saw them. The process stops
+ * counting on one when its own monotonic clock passes the expiry, measured from before the lease
+ * was read: a process that was stopped and wakes begins nothing before it has looked. That only
+ * saves work. What makes it safe is the epoch, which every mark names and the store compares.
  */
 export class Partitions {
   private readonly held = new Map<string, SeenPartition>();
   private readonly uses = new Map<string, Set<Use>>();
   private draining = false;
   private heardNs = 0n;
-  /** What is being given up. */
+  /** Partitions that are being given up. */
   private readonly underWay = new Set<Promise<void>>();
 
   constructor(private readonly options: PartitionsOptions) {}
 
   /**
-   * What the heartbeat thread saw; a main thread that was busy hears it late, perhaps after a look
-   * of its own.
+   * Takes what the heartbeat thread saw; a busy main thread gets it late, perhaps after a look of
+   * its own.
    */
   heard(seen: readonly SeenPartition[], atNs: bigint): void {
     if (atNs < this.heardNs) return;
@@ -65,14 +69,14 @@ export class Partitions {
     this.giveUpIdle();
   }
 
-  /** How many it holds. */
+  /** Returns how many it holds. */
   get size(): number {
     return this.held.size;
   }
 
   /**
-   * Null: this process does not hold it, under that epoch if one is named, or is to give it up.
-   * Looks into the store where it does not know.
+   * Begins a use of a partition. Null: this process does not hold it, under that epoch if one is
+   * named, or is to give it up. Reads the store where it does not know.
    */
   async use(id: string, epoch: number | null, onStop: () => void): Promise<PartitionUse | null> {
     if (!this.isOpen(id, epoch)) await this.look();
@@ -94,14 +98,14 @@ export class Partitions {
     };
   }
 
-  /** This process is about to stop: each is given up when its last call has ended. */
+  /** Prepares a stop: each partition is given up when its last call has ended. */
   drain(): void {
     this.draining = true;
     for (const uses of this.uses.values()) for (const { onStop } of uses) onStop();
     this.giveUpIdle();
   }
 
-  /** The process stops now: whatever is left is given up. True: there was something. */
+  /** Stops: whatever is left is given up now. True: there was something. */
   async stop(): Promise<boolean> {
     this.draining = true;
     await this.look().catch(() => undefined);
@@ -118,7 +122,7 @@ export class Partitions {
     return (epoch === null || seen.epoch === epoch) && nowNs() < seen.untilNs;
   }
 
-  /** Work came for a partition that was given to this node a moment ago. */
+  /** Reads the store, when work came for a partition that was given to this node a moment ago. */
   private async look(): Promise<void> {
     const { pool, node } = this.options;
     const asked = nowNs();
@@ -136,7 +140,10 @@ export class Partitions {
     this.underWay.add(work);
   }
 
-  /** Never throws: a lease that could not be given up passes, and its revocation has a limit. */
+  /**
+   * Gives partitions up. Never throws: a lease that could not be given up passes, and its
+   * revocation has a limit.
+   */
   private async giveUp(partitions: readonly SeenPartition[]): Promise<void> {
     const { pool, node, kept, log, onReleased } = this.options;
     for (const { id } of partitions) this.held.delete(id);

@@ -6,11 +6,11 @@ import type { RingDeps } from '../grouping/ring';
 import { wake } from '../grouping/ring';
 import { wakeQueuersOf } from '../lanes/ring';
 
-/** Lanes of one statement; of more, the sweeper's next rounds mark the others. */
+/** Most lanes per statement; the sweeper's next rounds mark the others. */
 const MOST_LANES = 1_000;
 
 /**
- * Rings what waited for a node that is there now: by a node that has just joined, and by the
+ * Rings what waited for a node that is live now: called by a node that has just joined, and by the
  * sweeper in each round.
  */
 export const ringServed = async (deps: RingDeps): Promise<void> => {

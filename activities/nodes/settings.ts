@@ -1,29 +1,29 @@
 /**
- * What an operator says of the nodes and of how partitions are spread over them (B4); the same on
- * all nodes. Times in milliseconds.
+ * An operator's settings of the nodes and of how partitions are spread over them; the same on all
+ * nodes. Times in milliseconds.
  */
 export interface NodeSettings {
   /**
-   * The same after a restart, one process each: who stops cleanly keeps its partitions for
-   * `restartGraceMs`. Null: has none.
+   * The node's name, the same after a restart, one process each: a node that stops cleanly keeps
+   * its partitions for `restartGraceMs`. Null: it has none.
    */
   name: string | null;
   attributes: Readonly<Record<string, string>>;
-  /** A partition's lease, renewed at a third of it. */
+  /** Length of a partition's lease, renewed at a third of it. */
   leaseMs: number;
-  /** The main thread may be silent for so long before its partitions are left to pass. */
+  /** How long the main thread may be silent before its partitions are left to pass. */
   maxLeaseMs: number;
   /**
-   * From a revocation on, a node may take so long to end its calls; then another one gets the
+   * How long a node may take, from a revocation on, to end its calls; then another node gets the
    * partition all the same.
    */
   shutdownLimitMs: number;
-  /** A partition that has just moved stays for so long, unless its node goes (B13). */
+  /** How long a partition that has just moved stays, unless its node goes. */
   minimumHoldMs: number;
   restartGraceMs: number;
-  /** Partitions asked back in one round, at most. */
+  /** Most partitions asked back per round. */
   movesPerRound: number;
-  /** What is spread evenly: partitions, or the batches that they sent in the last minute (B17). */
+  /** What is spread evenly: partitions, or the batches that they sent in the last minute. */
   by: 'count' | 'load';
 }
 

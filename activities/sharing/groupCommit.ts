@@ -1,14 +1,14 @@
 import { briefly } from '../../workflows/behind';
 
-/** A statement that waits for a lock longer than this no longer holds the others up (A18). */
+/** A group whose statement waits longer than this for a lock no longer holds up the others. */
 const SLOW_MS = 250;
 
 /**
- * Work of many batches that shares statements: while a group is on its way the next ones gather,
- * and go together, at most `most` batches of them. The first waits for nobody; a slow group is not
- * waited for. No group names a batch twice: two submissions of one process may hold the same one
- * (one was taken over and does not know it yet), and in one statement neither could tell whose mark
- * or answer was taken. `run` never rejects.
+ * Shares statements among many batches: while a group is being written the next batches gather, and
+ * go together, at most `most` of them. The first waits for no other; a slow group is not waited
+ * for. No group names a batch twice: two dispatches of one process may hold the same one (one was
+ * taken over and does not know it yet), and in one statement neither could tell whose mark or
+ * answer was taken. `run` never rejects.
  */
 export class Gatherer<T> {
   private readonly waiting: T[] = [];
@@ -31,7 +31,7 @@ export class Gatherer<T> {
     this.working = false;
   }
 
-  /** One at least, in the order in which they came. */
+  /** Takes at least one, in order of arrival. */
   private take(): T[] {
     const ids = new Set<number>();
     let count = 0;

@@ -10,9 +10,9 @@ interface Waiting<T, R> {
 const MOST_BATCHES = 200;
 
 /**
- * Writes plain answers of many batches together, as `write` does: while some are on their way the
- * next ones gather and share the following group. A lone batch waits for nobody. `write` returns
- * what came of each, by its batch.
+ * Writes plain answers of many batches together, as `write` does: while some are being written the
+ * next ones gather and share the following group. A lone batch waits for no other. `write` returns
+ * the result of each, by its batch.
  */
 export class GroupWriter<T extends { id: number }, R> {
   private readonly gatherer = new Gatherer<Waiting<T, R>>(
@@ -22,7 +22,7 @@ export class GroupWriter<T extends { id: number }, R> {
       try {
         await this.run(group);
       } catch (error) {
-        // Whatever is wrong with one of them is not the others' fault.
+        // An error of one of them is not the others' fault.
         if (group.length === 1) group[0]!.reject(error);
         else for (const waiting of group) await this.run([waiting]).catch(waiting.reject);
       }

@@ -16,7 +16,7 @@ const main = async (argv: readonly string[]): Promise<number> => {
     await createProgram().parseAsync([...argv], { from: 'user' });
     return exitCode();
   } catch (error) {
-    // Commander has said what is wrong, or shown its help.
+    // Commander has reported the error, or shown its help.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT.ok;
       if (argv.includes('--json')) writeError(error);
@@ -38,7 +38,7 @@ const stackOf = (error: unknown): string => {
   return `${error.stack ?? error.message}${cause}`;
 };
 
-/** With --json the error is the answer: a program that reads stdout finds it there. */
+/** Writes an error. With --json it is a document on stdout, where a program reads. */
 const writeError = (error: unknown): void => {
   const { problems, problemCount } = error as { problems?: unknown; problemCount?: unknown };
   const document = {
@@ -52,8 +52,8 @@ const writeError = (error: unknown): void => {
   process.stdout.write(`${JSON.stringify(document)}\n`);
 };
 
-// Should everything end while a command still waits for something, that is a failure and not a
-// quiet 0.
+// If everything ends while a command still waits for something, that is a failure and not a quiet
+// 0.
 process.exitCode = EXIT.failed;
 process.on('exit', () => {
   if (!decided) process.stderr.write('Error: ended without an answer: what it waited for is gone.\n');

@@ -63,7 +63,7 @@ Examples:
   $ muster status
   $ muster explain order-17`;
 
-/** The whole command line. */
+/** Builds the whole command line. */
 export const createProgram = (): Command => {
   const program = new Command('muster')
     .description('Collects single tasks into the batches that downstream APIs want, and accounts for every one.')

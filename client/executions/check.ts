@@ -2,16 +2,18 @@ import { didYouMean } from '../../handlers/suggest';
 import type { ExecuteBatch } from '../../workflows/messages';
 import { InvalidArgumentError, MusterError } from '../errors';
 
-/** What a request may hold; an argument list is one work item. */
+/** Options of a request; an argument list is one work item. */
 export interface ExecuteOptions {
   /** Shown with the execution; 1-256 bytes. */
   topic?: string;
   /**
-   * Runs of an item at most; the operator's limit where it is lower, or where this is left out or 0
-   * (E10).
+   * Most runs of an item; the operator's limit where it is lower, or where this is left out or 0.
    */
   maxAttempts?: number;
-  /** Your own uuid: repeated with the same one, a request is accepted once. Default: a new one. */
+  /**
+   * A uuid of the caller: repeated with the same one, a request is accepted once. Default: a new
+   * one.
+   */
   requestId?: string;
 }
 export type ExecutionConfig = ExecuteBatch['config'];
@@ -21,10 +23,10 @@ export interface Template {
   config?: ExecutionConfig;
 }
 
-/** Of one argument list, as JSON. */
+/** Most bytes of one argument list, as JSON. */
 const MAX_ARGUMENT_BYTES = 262_144;
 const MAX_ARGUMENTS = 10_000;
-/** Items of one execution. */
+/** Most items per execution. */
 export const MAX_ITEMS = 10_000_000;
 const MAX_NAME_BYTES = 512;
 const MAX_NODES = 10_000;
@@ -45,8 +47,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 /**
- * Throws `InvalidArgumentError` on the first thing wrong; answers the template with its config in
- * one spelling.
+ * Checks a template; throws `InvalidArgumentError` on the first problem. Returns it with its config
+ * in one spelling.
  */
 export const checkTemplate = (template: Template, options: ExecuteOptions): Required<Template> => {
   const { functionId, method, config = {} } = template ?? {};
@@ -92,7 +94,7 @@ const checkMap = (map: unknown, field: string): Record<string, unknown> => {
   return map as Record<string, unknown>;
 };
 
-/** One argument list, by its place; answers it as JSON. */
+/** Checks one argument list, by its place; returns it as JSON. */
 export const checkArguments = (args: unknown, position: number): string => {
   const at = `arguments[${position}]`;
   if (!Array.isArray(args)) return refuse(at, 'a list of texts', args);
@@ -109,7 +111,7 @@ export const checkArguments = (args: unknown, position: number): string => {
   return json;
 };
 
-/** An execution without work: nothing could ever complete it (E9). */
+/** An execution without work: nothing could ever complete it. */
 export class EmptyExecutionError extends MusterError {
   constructor() {
     super('INVALID_ARGUMENT', 'arguments: expected at least one argument list, got none. Nothing was accepted.');

@@ -13,7 +13,7 @@ import { InvalidArgumentError, MusterError } from '../errors';
 export type ArgumentLists =
   readonly (readonly string[])[] | Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
 
-/** Items of one statement, and bytes of their arguments. */
+/** Items per statement, and bytes of their arguments. */
 const PART = 10_000;
 const PART_BYTES = 8_000_000;
 
@@ -26,8 +26,8 @@ const newPart = (): Part => ({ contentIds: [], argumentLists: [], bytes: 0 });
 
 /**
  * Stores an execution with its list, in parts. With one part it is one transaction; with more the
- * execution is staged until its list is complete, so that nothing of a list that breaks off is ever
- * run. Resolves when it is accepted: committed. Answers its id, and whether it is new: the same
+ * execution is staged until its list is complete, so that no part of a list that breaks off is ever
+ * run. Resolves when it is accepted: committed. Returns its id, and whether it is new: the same
  * request id again, with as many items, is the same request.
  */
 export const storeExecution = async (
@@ -89,8 +89,8 @@ class StoredParts {
   }
 
   /**
-   * The first part comes with the execution, the last with the acceptance: a list of one part is
-   * all or nothing in one commit.
+   * Writes a part. The first part comes with the execution, the last with the acceptance: a list of
+   * one part is all or nothing in one commit.
    */
   private async write(part: Part, last: boolean): Promise<void> {
     const { id } = this.execution;
@@ -112,14 +112,14 @@ class StoredParts {
   }
 
   /**
-   * The same request again, whose first sender did not come to the end of its list: it goes on
-   * where that one stopped.
+   * Says whether this is the same request again, whose first sender did not come to the end of its
+   * list: it goes on where that one stopped.
    */
   private async isStaging(): Promise<boolean> {
     return (await readExecution(this.pool, this.execution.id))?.state === EXECUTION.staging;
   }
 
-  /** A part whose answer was lost, or that another sender stored. */
+  /** Says whether a part is stored already: its answer was lost, or another sender stored it. */
   private async isThere(items: number): Promise<boolean> {
     const found = await readExecution(this.pool, this.execution.id);
     return found !== null && found.state !== EXECUTION.cancelled && found.items >= items;

@@ -33,18 +33,19 @@ const viewOf = (row: ExecutionRow, message: string | null): views.ExecutionView 
   finishedAt: row.finishedAt?.toISOString() ?? null,
 });
 
-/** Chunks looked at for the message of an execution, newest first. */
+/** Chunks read for the message of an execution, newest first. */
 const RECENT_CHUNKS = 1_000;
 const NAMED = 10;
 
-/** Null: a turn has answered the last wake, or may still. */
+/** Says since when it stands still; null: a turn has answered the last wake, or may still. */
 const standsStill = ({ id, wokenMs }: ExecutionRow, prefix: string): string | null =>
   wokenMs === null || wokenMs < STANDING_MS
     ? null
     : `stands still: it was woken ${Math.round(wokenMs / 1_000)} s ago and has taken no turn since (workflow ${executionWorkflowId(prefix, id)}); the sweeper of a worker begins its run anew, and if no worker is left, start one`;
 
 /**
- * What it waits for, and the nodes by name that lost, or never took, what the last round gave them.
+ * Returns what it waits for, and the names of nodes that lost, or never took, their chunk of the
+ * last round.
  */
 const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: string): string | null => {
   const lost = chunks.filter(({ round, state }) => round === row.round && state === CHUNK.closed);
@@ -70,7 +71,7 @@ const messageOf = (row: ExecutionRow, chunks: readonly ChunkRow[], prefix: strin
   return parts.length === 0 ? null : parts.join('; ');
 };
 
-/** A handle on one execution: made without a look at the store, each method looks (E2). */
+/** A handle on one execution: made without reading the store; each method reads it. */
 export class Execution {
   constructor(
     private readonly client: ClientContext,
@@ -103,7 +104,7 @@ export class Execution {
     }));
   }
 
-  /** Work items by position, a page at a time, whatever their state. */
+  /** Yields work items by position, a page at a time, whatever their state. */
   async *items(pageSize = 1_000): AsyncGenerator<views.WorkItemView> {
     await this.row();
     for (let after = -1; ;) {
@@ -114,7 +115,7 @@ export class Execution {
     }
   }
 
-  /** At most `limit` work items after a position, whatever their state. */
+  /** Returns at most `limit` work items after a position, whatever their state. */
   async itemPage({ limit, after = -1 }: { limit: number; after?: number }): Promise<views.WorkItemView[]> {
     await this.row();
     const page = await readItems(this.client.pool, this.id, after, limit);
@@ -122,7 +123,7 @@ export class Execution {
   }
 
   /**
-   * Results so far, at most `limit` of them, in the document's form (E13), and `next` to go on
+   * Returns results so far, at most `limit` of them, in the document's form, and `next` to continue
    * with.
    */
   async resultPage(page: { limit: number; after?: string }): Promise<views.ResultDocumentPage> {
@@ -130,26 +131,29 @@ export class Execution {
   }
 
   /**
-   * Results so far, in pages of the document's form (E13): a chunk of many items comes in several.
+   * Yields results so far, in pages of the document's form: a chunk of many items comes in several.
    */
   async *resultPages(pageSize = 1_000): AsyncGenerator<ResultPage> {
     const row = await this.row();
     yield* resultPages(this.client.pool, row, pageSize);
   }
 
-  /** The whole document at once: for executions that fit in memory; `resultText` streams. */
+  /**
+   * Returns the whole document at once: for executions that fit in memory; `resultText` streams.
+   */
   async results(): Promise<views.ResultDocument> {
     return resultDocument(this.client.pool, await this.row());
   }
 
-  /** The document as pieces of one JSON text. */
+  /** Yields the document as pieces of one JSON text. */
   async *resultText(): AsyncGenerator<string> {
     yield* resultText(this.client.pool, await this.row());
   }
 
   /**
-   * Nothing more of it is begun; what runs is interrupted, and results that still come are refused.
-   * What was done stays done. Answers its state: one that is over stays what it is.
+   * Cancels the execution: nothing more of it is begun, what runs is interrupted, and results that
+   * still come are refused. What was done stays done. Returns its state: an ended execution keeps
+   * its state.
    */
   async cancel(): Promise<views.ExecutionView> {
     const { pool, prefix } = this.client;
@@ -161,7 +165,7 @@ export class Execution {
     return this.status();
   }
 
-  /** Resolves when it is done or cancelled; the execution goes on if the time is up first. */
+  /** Resolves when it is done or cancelled; after a timeout the execution goes on. */
   async wait(options: { timeoutMs?: number; onProgress?: (progress: views.ExecutionProgress) => void } = {}) {
     const until = performance.now() + (options.timeoutMs ?? Infinity);
     for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {
@@ -194,10 +198,11 @@ const CHUNK_NAMES: Readonly<Record<number, views.ChunkView['state']>> = {
   [CHUNK.closed]: 'closed',
 };
 
-const RETENTION = 'One that is over is deleted after its retention: 7 days, or executions.retentionMs of the workers.';
+const RETENTION =
+  'An ended execution is deleted after its retention period: 7 days, or executions.retentionMs of the workers.';
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
-/** Newest first. */
+/** Returns executions, newest first. */
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
   await client.ready();
   return (await listExecutions(client.pool, limit)).map((row) =>

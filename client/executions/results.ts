@@ -9,8 +9,8 @@ import { InvalidArgumentError } from '../errors';
 import type { ResultDocument, ResultDocumentPage, ResultEntry } from './views';
 
 /**
- * The results of an execution in the form of E13, chunk by chunk in the order of the rounds, items
- * by position.
+ * Builds the result document of an execution, chunk by chunk in the order of the rounds, items by
+ * position.
  */
 
 /** Some results of one chunk. */
@@ -47,7 +47,7 @@ const entriesOf = ({ functionId, method }: ExecutionRow, items: readonly ItemRow
     ]),
   );
 
-/** What stands in the document beside the chunks. */
+/** Returns the document without its chunks. */
 const frameOf = (row: ExecutionRow): Omit<ResultDocument, 'chunks'> => {
   const { done, permanentlyFailed } = row.counts;
   const isWhole = row.state === EXECUTION.done && permanentlyFailed === 0;
@@ -65,8 +65,8 @@ export const resultDocument = async (pool: Pool, row: ExecutionRow): Promise<Res
 };
 
 /**
- * Of at most `limit` results after a place, `<chunk>:<position>` as `next` had it; over all chunks
- * in the order of the rounds.
+ * Returns at most `limit` results after a place, `<chunk>:<position>` from the previous `next`;
+ * over all chunks in the order of the rounds.
  */
 export const resultPageOf = async (
   pool: Pool,
@@ -96,7 +96,7 @@ const placeOf = (chunks: readonly { id: string }[], after: string | undefined): 
   return { chunk, position: Number(position) };
 };
 
-/** The same document as pieces of one JSON text, in bounded memory. */
+/** Yields the same document as pieces of one JSON text, in bounded memory. */
 export async function* resultText(pool: Pool, row: ExecutionRow): AsyncGenerator<string> {
   let open: string | null = null;
   yield '{"chunks":{';

@@ -1,4 +1,4 @@
-/** An execution as it is now (E2), its items and its results (E13). One source: the contracts. */
+/** An execution as it is now, its items and its results. One source: the contracts. */
 export type {
   ChunkView,
   ExecutionProgress,

@@ -17,33 +17,33 @@ import { InvalidItemError } from './errors';
 export type ItemSource = string | Iterable<string> | AsyncIterable<string>;
 export interface AckOptions {
   /**
-   * Most ids of one statement, 1-10,000; default 100. A statement is whole or not at all; many in
-   * one are much cheaper.
+   * Most ids per statement, 1-10,000; default 100. A statement is applied as a whole or not at all;
+   * many ids in one are much cheaper.
    */
   idsPerCall?: number;
 }
 export interface Acked {
   /** Different items of the call. */
   items: number;
-  /** Those that were not acked before. */
+  /** Items that were not acked before. */
   acked: number;
   completed: CompletedRow[];
 }
 
 /**
- * Read from a stream at a time, and then sorted by segment: a segment is written once for all of
- * its ids.
+ * Ids read from a stream at a time, and then sorted by segment: a segment is written once for all
+ * of its ids.
  */
 const GATHER = 10_000;
 
 /**
- * Acks in any order, of any fan-outs, again and again (D4, D5, D10). Ids that are none are told
+ * Acks items in any order, of any fan-outs, as often as the caller likes. Invalid ids are rejected
  * before anything is written.
  */
 export const ackItems = (pool: Pool, ids: ItemSource, options: AckOptions = {}): Promise<Acked> =>
   change(ids, options, (wants) => store.ackItems(pool, wants));
 
-/** Takes acks back, as long as the fan-out is not complete (D12). */
+/** Takes acks back, as long as the fan-out is not complete. */
 export const reopenItems = (pool: Pool, ids: ItemSource, options: AckOptions = {}): Promise<Acked> =>
   change(ids, options, (wants) => store.reopenItems(pool, wants));
 
@@ -58,7 +58,7 @@ const change = async (
     const { wants, malformed } = groupItems(group);
     if (malformed.length > 0) throw new InvalidItemError(malformed.map(malformedId), sum.acked);
     for (const portion of splitWants(wants, perCall)) {
-      // Acks are idempotent: also after a lost connection the same portion may be sent again.
+      // Acks are idempotent: even after a lost connection the same portion may be sent again.
       const answer = await withRetries(() => onceMore(() => apply(portion)));
       if (answer.bad.length > 0)
         throw new InvalidItemError(
@@ -74,8 +74,8 @@ const change = async (
 };
 
 /**
- * A fan-out that ended in between refuses the statement; asked again it says which one, or that it
- * is whole.
+ * Runs it once more when a fan-out that ended in between refuses the statement: the second run
+ * reports which one, or that it is complete.
  */
 const onceMore = async (work: () => Promise<AckAnswer>): Promise<AckAnswer> => {
   try {
@@ -119,7 +119,7 @@ const WORDS: Readonly<
   index: ({ segment }, size) => ['INDEX_PAST_END', `segment ${segment} has ${size} items, 0 to ${size! - 1}`],
 };
 
-/** The ids of a want that is wrong; of an index past the end, only those that are. */
+/** Returns the ids of an invalid want; for an index past the end, only those ids. */
 const problemsOf = ({ why, size }: BadWant, want: SegmentWant): ItemProblem[] => {
   const [code, message] = WORDS[why](want, size);
   const wrong = why === 'index' ? want.indexes.filter((index) => index >= size!) : want.indexes;
@@ -127,8 +127,8 @@ const problemsOf = ({ why, size }: BadWant, want: SegmentWant): ItemProblem[] =>
 };
 
 /**
- * Whether each of the items is acked, in their order (D12). At most 10,000; one that cannot be is
- * an error.
+ * Returns for each of the items whether it is acked, in their order. At most 10,000; an invalid id
+ * is an error.
  */
 export const readItems = async (pool: Pool, ids: readonly string[]): Promise<boolean[]> => {
   checkWhole('ids.length', ids.length, 1, MAX_ACK_IDS);

@@ -5,23 +5,23 @@ import type { Callback } from '../tasks/checkTasks';
 import { checkCallback } from '../tasks/checkTasks';
 import { InvalidArgumentError } from '../errors';
 
-/** What a caller hands to the verbs of fan-outs, checked. */
+/** Checks the arguments of the verbs of fan-outs. */
 
 export interface OpenFanoutOptions {
-  /** The caller's own name for it, 1-1,024 bytes; comes back with its completion. */
+  /** The caller's name for it, 1-1,024 bytes; returned with its completion. */
   userKey?: string;
   /**
-   * Items a segment holds, 1-8,000; default 512. Large: fewer bytes an item; small: cheaper single
+   * Items per segment, 1-8,000; default 512. Large: fewer bytes per item; small: cheaper single
    * acks.
    */
   segmentSize?: number;
   /**
-   * Who is told once when it is complete or has expired: a workflow's signal, or a signed webhook.
-   * Default: nobody; wait or look.
+   * Receiver of its one message, when it is complete or has expired: a workflow's signal, or a
+   * signed webhook. Default: none; wait or poll.
    */
   notify?: Callback;
   /**
-   * A UUID of the caller's choice: opening again with the same is the same fan-out. Default: a new
+   * A UUID chosen by the caller: opening again with the same is the same fan-out. Default: a new
    * one.
    */
   id?: string;
@@ -29,11 +29,11 @@ export interface OpenFanoutOptions {
 
 export interface AddItemsOptions {
   /**
-   * 1-200 bytes: an add that is repeated with the same key and number adds nothing more and answers
+   * 1-200 bytes: an add that is repeated with the same key and number adds nothing more and returns
    * the same.
    */
   key?: string;
-  /** Most items of one statement, 1-1,000,000; default 10,000. */
+  /** Most items per statement, 1-1,000,000; default 10,000. */
   itemsPerCall?: number;
 }
 

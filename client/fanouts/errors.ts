@@ -1,6 +1,6 @@
 import { MusterError } from '../errors';
 
-/** One id of an ack that cannot be. */
+/** One invalid id of an ack. */
 export interface ItemProblem {
   id: string;
   code: 'MALFORMED_ID' | 'UNKNOWN_FANOUT' | 'FANOUT_EXPIRED' | 'FANOUT_COMPLETE' | 'UNKNOWN_SEGMENT' | 'INDEX_PAST_END';
@@ -14,7 +14,10 @@ export interface ItemProblem {
 export class InvalidItemError extends MusterError {
   constructor(
     readonly problems: readonly ItemProblem[],
-    /** Changed by earlier portions of the same call: they stand, and repeating them is harmless. */
+    /**
+     * Items changed by earlier portions of the same call: they stay changed, and repeating them is
+     * harmless.
+     */
     readonly applied = 0,
   ) {
     const shown = problems.slice(0, 5).map(({ id, message }) => `item ${JSON.stringify(id.slice(0, 80))}: ${message}`);
@@ -29,9 +32,7 @@ export class InvalidItemError extends MusterError {
 
 const STATE_CODES = { sealed: 'FANOUT_SEALED', complete: 'FANOUT_COMPLETE', expired: 'FANOUT_EXPIRED' } as const;
 
-/**
- * The verb does not fit the fan-out's state: an add after the seal (D1), a seal of an expired one.
- */
+/** The verb does not fit the fan-out's state: an add after the seal, a seal of an expired one. */
 export class FanoutStateError extends MusterError {
   constructor(
     readonly fanout: string,
@@ -43,7 +44,7 @@ export class FanoutStateError extends MusterError {
   }
 }
 
-/** `waitForFanout` gave up; the fan-out goes on. */
+/** `waitForFanout` timed out; the fan-out goes on. */
 export class FanoutTimeoutError extends MusterError {
   constructor(
     readonly fanout: string,

@@ -13,30 +13,27 @@ import { FanoutStateError } from './errors';
 
 export type { CompletedFanout, FanoutView } from '../../workflows/contracts/fanout';
 
-/**
- * What an add made; the ids are expanded here, one after the other, however many they are (D7,
- * D13).
- */
+/** The result of an add; the ids are expanded here, one after the other, however many they are. */
 export class AddedItems implements Iterable<string> {
   constructor(
     readonly fanout: string,
-    /** Numbers of segments and of items: the answer of the store, of constant size a call. */
+    /** Numbers of segments and of items: the store's answer, of constant size per call. */
     readonly ranges: readonly SegmentRange[],
   ) {}
   get items(): number {
     return this.ranges.reduce((sum, range) => sum + range.items, 0);
   }
-  /** The ids, `fanoutId:segment:index`, in order. */
+  /** Yields the ids, `fanoutId:segment:index`, in order. */
   [Symbol.iterator](): Iterator<string> {
     return itemIds(this.fanout, this.ranges);
   }
 }
 
-/** A count of the bits reads so much at most, unless asked for. */
+/** Most bits that a count reads by default. */
 const COUNTED_BITS = 80_000_000;
 
 const REMEDY = {
-  unknown: 'It was never opened, or its time after its end is over.',
+  unknown: 'It was never opened, or was deleted after its retention period.',
   add: 'Nothing was added; open another fan-out for what comes later.',
   seal: 'It was idle for too long and was given up; nothing was changed.',
 } as const;
@@ -61,8 +58,9 @@ export const openFanout = async (pool: Pool, options: OpenFanoutOptions): Promis
 };
 
 /**
- * Adds in portions of at most 10,000 items, each whole and committed when it is yielded: what a
- * billion takes in memory is one portion. Whoever stops half way has added what he was given.
+ * Adds in portions of at most 10,000 items, each whole and committed when it is yielded: memory
+ * holds one portion, even for a billion. A caller that stops half way has added the portions that
+ * it was given.
  */
 export async function* addItemsInParts(
   pool: Pool,
@@ -90,7 +88,7 @@ export const addItems = async (
 };
 
 /**
- * One statement. With a key it may be repeated; without one, an error of the connection leaves open
+ * Adds in one statement. With a key it may be repeated; without one, a connection error leaves open
  * whether the items were added.
  */
 const addOnce = async (pool: Pool, id: string, items: number, key: string | null): Promise<SegmentRange> => {
@@ -117,8 +115,8 @@ const addOnce = async (pool: Pool, id: string, items: number, key: string | null
 };
 
 /**
- * `completed`: nothing was left, and this seal is the one call that says so. Repeating a seal is
- * harmless.
+ * Seals a fan-out. `completed`: nothing was left, and exactly this call reports the completion.
+ * Repeating a seal is harmless.
  */
 export const sealFanout = async (
   pool: Pool,
@@ -132,7 +130,10 @@ export const sealFanout = async (
   throw new FanoutStateError(id, 'expired', 'an open one', REMEDY.seal);
 };
 
-/** As it is now; null: there is none. `exact`: count the open items however large it is. */
+/**
+ * Returns a fan-out as it is now; null: there is none. `exact`: count the open items however large
+ * it is.
+ */
 export const getFanout = async (
   pool: Pool,
   fanout: string,
@@ -144,7 +145,7 @@ export const getFanout = async (
   return viewOf(row, isCounted ? await store.countOpenItems(pool, row.id) : null);
 };
 
-/** Its row alone: without a look at the bits. */
+/** Returns its row alone, without reading the bits. */
 export const requireFanout = async (pool: Pool, fanout: string): Promise<FanoutView> => {
   const row = await store.readFanout(pool, checkFanoutId(fanout));
   if (row === null) throw new NotFoundError('fan-out', fanout, REMEDY.unknown);

@@ -4,9 +4,9 @@ import type { ReapCounts } from '../../workflows/contracts/fanout';
 import { checkWhole } from '../arguments';
 
 export interface ReapOptions {
-  /** Open (unsealed) ones without activity for so many ms expire; absent: none does. */
+  /** Open (unsealed) fan-outs without activity for so many ms expire; absent: none does. */
   openIdleMs?: number;
-  /** Sealed, unfinished ones likewise. */
+  /** Sealed, unfinished fan-outs likewise. */
   sealedIdleMs?: number;
   /**
    * Complete and expired ones are deleted so many ms after their end, once their event is
@@ -18,7 +18,7 @@ export type { ReapCounts } from '../../workflows/contracts/fanout';
 
 const LONGEST_MS = 100 * 365 * 86_400_000;
 
-/** To the end: as many rounds as it takes. */
+/** Reaps to the end, in as many rounds as it takes. */
 export const reapFanouts = async (pool: Pool, options: ReapOptions): Promise<ReapCounts> => {
   const check = (field: keyof ReapOptions): number | null =>
     options[field] === undefined ? null : checkWhole(field, options[field], 0, LONGEST_MS);

@@ -17,7 +17,7 @@ import { waitForFanout } from './waitFor';
 
 export type AckResult = AckAnswer;
 
-/** What a client can do with fan-outs. */
+/** A client's verbs for fan-outs. */
 export abstract class FanoutVerbs {
   abstract readonly pool: Pool;
   abstract readonly prefix: string;
@@ -26,22 +26,22 @@ export abstract class FanoutVerbs {
   abstract wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
   abstract temporal(): Promise<TemporalClient>;
 
-  /** A new, empty fan-out (D1). With an `id` of your own it may be repeated. */
+  /** Opens a new, empty fan-out. With an `id` of the caller it may be repeated. */
   async openFanout(options: OpenFanoutOptions = {}): Promise<FanoutView> {
     return this.write(tellings.OPEN_FANOUT, () => fanouts.openFanout(this.pool, options));
   }
 
   /**
-   * `n` more items, 1 to 10^10, in statements of at most 10,000. `FanoutStateError` after the seal
-   * (D1); give a `key` to be able to repeat it.
+   * Adds `n` items, 1 to 10^10, in statements of at most 10,000. `FanoutStateError` after the seal;
+   * give a `key` to be able to repeat it.
    */
   async addItems(fanout: string, n: number, options?: AddItemsOptions): Promise<AddedItems> {
     return this.write(tellings.ADD_ITEMS, () => fanouts.addItems(this.pool, fanout, n, options));
   }
 
   /**
-   * The same as a stream: each part is committed when it comes, so that sending begins while adding
-   * goes on.
+   * Adds items as a stream: each part is committed when it comes, so that sending begins while
+   * adding goes on.
    */
   async *addItemsInParts(fanout: string, n: number, options?: AddItemsOptions): AsyncGenerator<AddedItems> {
     try {
@@ -53,8 +53,8 @@ export abstract class FanoutVerbs {
   }
 
   /**
-   * Nothing can be added after this. `completed`: all was acked before, or nothing added: this call
-   * reports the completion (D3).
+   * Seals the fan-out: nothing can be added after this. `completed`: all was acked before, or
+   * nothing added: this call reports the completion.
    */
   async sealFanout(
     fanout: string,
@@ -64,8 +64,8 @@ export abstract class FanoutVerbs {
   }
 
   /**
-   * Acks items: one id, many, or a stream of any length; in any order, of any fan-outs, as often as
-   * you like. `InvalidItemError` names ids that cannot be; nothing of their portion (100 ids,
+   * Acks items: one id, many, or a stream of any length; in any order, of any fan-outs, any number
+   * of times. `InvalidItemError` names invalid ids; nothing of their portion (100 ids,
    * `idsPerCall`) is applied.
    */
   async ackItems(ids: ItemSource, options?: AckOptions): Promise<AckResult> {
@@ -74,20 +74,20 @@ export abstract class FanoutVerbs {
     return { ...acked, completed: await this.tell(completed) };
   }
 
-  /** Takes acks back that were a mistake, as long as their fan-out is not complete (D12). */
+  /** Takes back mistaken acks, as long as their fan-out is not complete. */
   async reopenItems(ids: ItemSource, options?: AckOptions): Promise<{ items: number; reopened: number }> {
     const work = (): ReturnType<typeof acks.reopenItems> => acks.reopenItems(this.pool, ids, options);
     const { items, acked } = await this.write(tellings.ACK_ITEMS, work);
     return { items, reopened: acked };
   }
 
-  /** Whether each of at most 10,000 items is acked, in their order. */
+  /** Returns for each of at most 10,000 items whether it is acked, in their order. */
   async readItems(ids: readonly string[]): Promise<boolean[]> {
     await this.ready();
     return acks.readItems(this.pool, ids);
   }
 
-  /** Null: there is none, or it ended and its time is over. */
+  /** Returns a fan-out; null: there is none, or it was deleted after its retention period. */
   async getFanout(fanout: string, options?: { exact?: boolean }): Promise<FanoutView | null> {
     await this.ready();
     return fanouts.getFanout(this.pool, fanout, options);
@@ -99,7 +99,7 @@ export abstract class FanoutVerbs {
     return waitForFanout(this.pool, fanout, options);
   }
 
-  /** What the sweeper does by itself, now, with these intervals (D14). */
+  /** Expires and deletes fan-outs now, with these intervals, as the sweeper does by itself. */
   async reapFanouts(options: ReapOptions): Promise<ReapCounts> {
     const counts = await this.write(tellings.CHANGE_IN_STEPS, () => reapFanouts(this.pool, options));
     if (counts.told > 0) await this.wakeTheNotifier();
@@ -114,8 +114,8 @@ export abstract class FanoutVerbs {
   }
 
   /**
-   * The messages are in the store, of the same transaction as the completion; this only makes them
-   * leave at once.
+   * Wakes the notifier. The messages are in the store, from the transaction of the completion; this
+   * only makes them leave at once.
    */
   private async tell(completed: readonly CompletedRow[]): Promise<CompletedFanout[]> {
     if (completed.some(({ told }) => told)) await this.wakeTheNotifier();

@@ -6,14 +6,14 @@ import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
 export interface WaitForFanoutOptions extends WaitLimits {
-  /** After every look. */
+  /** Called after every look. */
   onProgress?: (fanout: FanoutView) => void;
 }
 
 /**
- * Resolves when the fan-out is complete (D2). Rejects with `NotFoundError` where there is none,
- * `FanoutStateError` (FANOUT_EXPIRED) when it was given up, `FanoutTimeoutError` (TIMEOUT) after
- * `timeoutMs`.
+ * Resolves when the fan-out is sealed and every item acked. Rejects with `NotFoundError` if there
+ * is none, `FanoutStateError` (FANOUT_EXPIRED) when it was given up, `FanoutTimeoutError` (TIMEOUT)
+ * after `timeoutMs`.
  */
 export const waitForFanout = async (
   pool: Pool,
@@ -31,8 +31,7 @@ export const waitForFanout = async (
     if (found.state === 'complete') return found;
     if (found.state === 'expired')
       throw new FanoutStateError(found.id, 'expired', 'one that completes', 'It was idle for too long; open another.');
-    // It pauses as long as the look took at least: counting the bits of a very large one takes its
-    // time.
+    // It pauses at least as long as the look took: counting the bits of a very large one is slow.
     if (!(await waiting.again())) throw new FanoutTimeoutError(found.id, timeoutMs!, found.state, found.openSegments);
   }
 };

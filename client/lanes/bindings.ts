@@ -21,20 +21,24 @@ interface Wanted {
   targetId: number;
 }
 
-/** A lane's partition is computed as a target's leader is: from its name, for good. */
+/**
+ * Computes a lane's partition as that of a target's leader: from its name, so that it never
+ * changes.
+ */
 const partitionsOf = ({ name, affinity }: Handler, services: readonly string[]): string[] | null =>
   affinity === null
     ? null
     : services.map((service) => partitionResource(name, leaderIndex(service, affinity.partitions)));
 
 /**
- * Which lane a target feeds, as this client knows it: a binding never changes, so it is remembered.
+ * Which lane each target feeds, as far as this client knows: a binding never changes, so it is
+ * remembered.
  */
 export class LaneBindings {
   private readonly lanes = new Map<string, number>();
   private readonly bound = new Map<number, number>();
 
-  /** Registers what is new, in commits of their own; answers the lanes in order. */
+  /** Registers what is new, in separate commits; returns the lanes in order. */
   async bind(pool: Pool, handler: Handler, handlerId: number, wanted: readonly Wanted[]): Promise<number[]> {
     const keyOf = (service: string): string => `${handler.name}\n${service}`;
     const missing = [...new Set(wanted.map(({ service }) => service))].filter((one) => !this.lanes.has(keyOf(one)));
@@ -71,20 +75,20 @@ export class LaneBindings {
     if (bound === undefined)
       throw new MusterError(
         'TARGET_BUSY',
-        `service: expected a target without work outside of lanes, but tasks of target "${target}" of handler "${name}" are under way that were submitted while it kept no order; the lane "${service}" could overtake them (C7). Nothing was accepted; wait until they have ended, or cancel them, and submit again.`,
+        `service: expected a target without work outside of lanes, but tasks of target "${target}" of handler "${name}" are in flight that were submitted while it kept no order; the lane "${service}" could overtake them. Nothing was accepted; wait until they have ended, or cancel them, and submit again.`,
       );
     if (bound !== laneId)
       throw new InvalidArgumentError(
         'service',
         `the one that target "${target}" of handler "${name}" feeds already`,
         service,
-        'A target feeds one service, for good (C4).',
+        'A target feeds one service, permanently.',
       );
   }
 
   /**
-   * The lanes that targets feed already, of a handler that keeps order and names no service: in the
-   * order given.
+   * Returns the lanes that targets feed already, for a handler that keeps order and names no
+   * service: in the order given.
    */
   async find(pool: Pool, handler: Handler, wanted: readonly Omit<Wanted, 'service'>[]): Promise<number[]> {
     const unknown = [...new Set(wanted.map(({ targetId }) => targetId))].filter((id) => !this.bound.has(id));
@@ -106,8 +110,8 @@ export class LaneBindings {
 }
 
 /**
- * The lanes' own handler may change their rules, while nothing is in flight under the old ones
- * (C7).
+ * Lets the lanes' own handler change their rules, while nothing is in flight under the old ones,
+ * which the new ones may contradict.
  */
 const takeRules = async (
   pool: Pool,

@@ -16,13 +16,13 @@ import { noticesOfEnds } from '../operations/notices';
 
 export interface CancelledBatch {
   batch: number;
-  /** Null: it stands in no lane. */
+  /** Null: it is in no lane. */
   service: string | null;
   /** Ids that ended with it, in member order; none when it was cancelled before, or is accepted. */
   tasks: string[];
   /**
-   * Of a batch that the downstream has accepted and is asked to stop: its tasks end by what the
-   * downstream says of it then.
+   * State of the cancellation of a batch that the downstream has accepted: its tasks end by the
+   * downstream's report.
    */
   cancellation?: CancellationState;
 }
@@ -32,12 +32,12 @@ const LOOK_AGAIN_MS = 20;
 const LOOKS = 100;
 
 /**
- * Cancels a batch of a lane that the downstream does not have: never sent, or refused for now, also
+ * Cancels a lane batch that has not reached the downstream: never sent, or refused for now, also
  * while it waits for its next try. All of its tasks end `cancelled`, the lane goes on without it,
- * and what depends on it fails without being sent (C18). Calling it again is safe. One that the
- * downstream has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing
- * of it is sent again, what was applied stays so, and the rest ends `cancelled`. `NotFoundError`
- * where there is none; `NotCancellableError` says why not, and nothing was changed (G9).
+ * and its dependents fail without being sent. Calling it again is safe. A batch that the downstream
+ * has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing of it is
+ * sent again, what was applied stays so, and the rest ends `cancelled`. `NotFoundError` if there is
+ * none; `NotCancellableError` says why not, and nothing was changed.
  */
 export const cancelBatch = async (client: ClientContext, batch: number): Promise<CancelledBatch> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
@@ -50,7 +50,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
         throw new NotFoundError(
           'batch',
           String(batch),
-          'It never was, or it was split, or its retention is over: see `muster batch`.',
+          'It does not exist, or it was split, or it was deleted after its retention period: see `muster batch`.',
         );
       return { batch, service: null, tasks: [], cancellation };
     }
@@ -58,7 +58,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
     if (found.status === STATUSES.pending || found.status === STATUSES.valid) {
       const cancellation = await cancelInLane(client, batch);
       if (cancellation !== null) return { batch, service, tasks: [], cancellation };
-      continue; // its answer was being written
+      continue; // its answer is being written
     }
     if (found.status === STATUSES.cancelled) return { batch, service, tasks: [] };
     refuse(batch, found);
@@ -73,7 +73,7 @@ export const cancelBatch = async (client: ClientContext, batch: number): Promise
   throw new NotCancellableError(batch, 'held', 'another transaction holds it; try again');
 };
 
-/** Null: it is pending no more. */
+/** Cancels it in the downstream; null: it is pending no more. */
 const cancelInLane = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
   try {
     return await cancelAccepted(client, batch);
@@ -97,7 +97,7 @@ interface Ended {
   dependents: number[];
 }
 
-/** Null: it is in other hands at this moment. */
+/** Tries to cancel it here; null: another transaction holds it at this moment. */
 const tryCancel = (client: ClientContext, batch: number, laneId: number): Promise<Ended | null> =>
   inTransaction(client.pool, async (tx) => {
     await lockLaneStates(tx, [laneId]);

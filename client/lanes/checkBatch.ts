@@ -12,10 +12,10 @@ import { checkTask, describe } from '../tasks/checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 
-/** A batch for a lane, as a user gives it. */
+/** A batch for a lane, as a user submits it. */
 export interface BatchInput<P = unknown> {
   /**
-   * What is ordered: its batches are applied in the order in which they were submitted (C1). 1-512
+   * What is ordered: its batches are applied in the order in which they were submitted. 1-512
    * bytes.
    */
   service: string;
@@ -25,14 +25,14 @@ export interface BatchInput<P = unknown> {
    */
   items: readonly TaskInput<P>[];
   /**
-   * State keys for approach `parallel` (C25), besides what the handler says of the items; at most
-   * 1,000 of each (`STATE_KEYS_MAX`), 1-256 bytes.
+   * State keys for approach `parallel`, besides those that the handler computes from the items; at
+   * most 1,000 of each (`STATE_KEYS_MAX`), 1-256 bytes.
    */
   reads?: readonly string[];
   writes?: readonly string[];
   /**
-   * Batches that must be committed before this one is sent, of any lane (C18): their ids, or keys
-   * of the same call. At most 1,000 (`DEPENDENCIES_MAX`).
+   * Batches that must be committed before this one is sent, of any lane: their ids, or keys of the
+   * same call. At most 1,000 (`DEPENDENCIES_MAX`).
    */
   dependsOn?: readonly (number | string)[];
   /** Name of this batch within the call, for `dependsOn` of others. */
@@ -50,7 +50,7 @@ export interface CheckedBatch {
 }
 
 /**
- * Every item by the handler's schema and limits, then the batch as a whole. `at`: where it stands
+ * Checks every item by the handler's schema and limits, then the batch as a whole. `at`: its place
  * in the call, for messages.
  */
 export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): CheckedBatch => {
@@ -60,7 +60,7 @@ export const checkBatch = (handler: Handler, input: BatchInput, at = 'batch'): C
       'handler',
       'one that keeps order: with `lane` (also an empty one) or `service`',
       handler.name,
-      'Otherwise its single tasks could overtake the batch (C7).',
+      'Otherwise its single tasks could overtake the batch.',
     );
   checkText(`${at}.service`, service, SERVICE_BYTES_MAX);
   if (key !== undefined) checkText(`${at}.key`, key, BATCH_KEY_BYTES_MAX);
@@ -118,8 +118,8 @@ const checkTwins = (tasks: readonly CheckedTask[], problems: TaskProblem[]): voi
 };
 
 /**
- * H6: equal keys never share a batch. Nor two in flight: they are among its writes
- * (`withDistinctKeys`).
+ * Checks that equal keys never share a batch. Nor may two be in flight: keys are among a batch's
+ * writes (`withDistinctKeys`).
  */
 const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): void => {
   const seen = new Map<string, number>();
@@ -131,7 +131,7 @@ const checkDistinct = (tasks: readonly CheckedTask[], problems: TaskProblem[]): 
         id,
         field: 'distinctBy',
         code: 'KEY_CONFLICT',
-        message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a batch of its own, after this one`,
+        message: `expected keys that differ within a batch, but item ${twin} has ${describe(key)} too; submit it in a separate batch, after this one`,
       });
     if (key !== null) seen.set(key, index);
   }
@@ -178,9 +178,9 @@ const checkLimits = (handler: Handler, tasks: readonly CheckedTask[], at: string
 };
 
 /**
- * What was declared for the batch and what the handler says of its items. Where nothing was
- * declared for the batch and one of its items has no keys, nothing is declared at all: that item
- * may touch anything (C25).
+ * Returns the sets declared for the batch and those that the handler computes from its items. If
+ * none were declared for the batch and one of its items has no keys, nothing is declared at all:
+ * that item may touch anything.
  */
 const setsOf = (
   handler: Handler,
@@ -210,8 +210,8 @@ const declared = (field: string, keys: readonly string[] | undefined): Set<strin
 };
 
 /**
- * Two batches of one `distinctBy` key are never in flight together (H6): each writes its keys.
- * Where nothing was declared, a batch conflicts with every other as it is.
+ * Adds the batch's `distinctBy` keys to its writes, so that two batches of one key are never in
+ * flight together. If nothing was declared, a batch conflicts with every other anyway.
  */
 export const withDistinctKeys = (
   { reads, writes }: { reads: string[]; writes: string[] },

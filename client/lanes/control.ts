@@ -22,7 +22,7 @@ import { noticesOfEnds } from '../operations/notices';
 import type { Submitter } from '../tasks/accept';
 
 /**
- * What an operator does about lanes: a row first, the ring after its commit (`LaneVerbs`). Answers
+ * An operator's verbs for lanes: a row first, the ring after its commit (`LaneVerbs`). Each returns
  * the lanes to ring.
  */
 
@@ -51,7 +51,7 @@ export const setLaneWeight = async (pool: Pool, service: string, weight: number)
 };
 
 export interface QueuerSettings {
-  /** Submitters: batches that are sent at once, of all lanes; 1 to 1,000. */
+  /** Number of submitters: batches that are sent at once, over all lanes; 1 to 1,000. */
   slots?: number;
   strategy?: StrategyName;
   /** Rounds at a time of `multi-round`, 1 to 1,000. */
@@ -72,20 +72,22 @@ export const setQueuer = async (pool: Pool, settings: QueuerSettings): Promise<n
   });
 };
 
-/** What becomes of the batch that halts a lane. */
+/** What to do with the batch that halts a lane. */
 export type Fix =
-  /** Of unknown outcome: it was applied. */
+  /** For an unknown outcome: it was applied. */
   | { as: 'applied' }
-  /** Of unknown outcome: send it again, with the same key. It may be applied twice: look first. */
+  /**
+   * For an unknown outcome: send it again, with the same key. It may be applied twice: look first.
+   */
   | { as: 'again' }
-  /** Of an invalid one: these items in its place, before everything that waits. */
+  /** For an invalid batch: these items in its place, before everything that waits. */
   | { items: readonly TaskInput[] };
 
 type Halted = store.HaltedLane & { haltedBy: number };
 
 /**
- * Goes on without the batch that halts the lane: an unknown one counts as not applied, and so fails
- * those that depend on it.
+ * Lets the lane go on without the batch that halts it: an unknown one counts as not applied, and so
+ * its dependents fail.
  */
 export const skipHead = (
   pool: Pool,
@@ -121,12 +123,12 @@ export const fixHead = async (
       throw new NotFoundError(
         'batch',
         String(halted.haltedBy),
-        'Its retention is over: `lane skip`, then submit a new one.',
+        'It was deleted after its retention period: `lane skip`, then submit a new one.',
       );
     if (status === STATUSES.parked)
       throw new InvalidArgumentError(
         'items',
-        `"applied" or "again" for batch ${halted.haltedBy}, of which nobody knows whether it was applied`,
+        `"applied" or "again" for batch ${halted.haltedBy}, whose outcome is unknown`,
         'items',
       );
     const handler = client.handler(name);
@@ -189,11 +191,11 @@ const endHalt = async (
 };
 
 /**
- * The verdict on a batch of unknown outcome: its tasks end, their initiators are told, and whoever
- * depends on it goes on or fails.
+ * Ends a batch of unknown outcome by an operator's verdict: its tasks end, their initiators are
+ * notified, and its dependents go on or fail.
  */
 const endParked = async (tx: Transaction, batchId: number, applied: boolean): Promise<void> => {
-  const error = applied ? null : 'skipped by an operator: nobody knows whether it was applied';
+  const error = applied ? null : 'skipped by an operator: it may have been applied';
   const members = await readParkedMembers(tx, batchId);
   await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
   await moveSubmission(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);

@@ -8,7 +8,7 @@ import { checkWhole } from '../arguments';
 import { chunksOf, IDS_PER_STATEMENT } from '../context';
 import { NotFoundError } from '../errors';
 
-/** What the downstream said of one item of a batch. */
+/** The downstream's report on one item of a batch. */
 export interface Receipt {
   id: string;
   /** Applied, refused for good, or (null) not known yet. */
@@ -16,7 +16,7 @@ export interface Receipt {
   state: TaskState;
   /** Why it was refused, or what is wrong so far. */
   message: string | null;
-  /** What the downstream gave with it, if anything. */
+  /** The downstream's value for it, if any. */
   data?: unknown;
 }
 
@@ -24,13 +24,13 @@ const MEMBERS_MAX = 100_000;
 const DATA_BYTES_MAX = 16_000_000;
 
 /**
- * Of every item, in the order of the batch as it was formed, wherever retries and halves have taken
- * it. Data of at most 16 MB in all. @throws NotFoundError
+ * Returns the receipt of every item, in the order of the batch as it was formed, wherever retries
+ * and halves have taken it. Data of at most 16 MB in all. @throws NotFoundError
  */
 export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
   if ((await readBatch(pool, batch)) === null)
-    throw new NotFoundError('batch', String(batch), 'It never was, or it ended and its retention is over.');
+    throw new NotFoundError('batch', String(batch), 'It does not exist, or it was deleted after its retention period.');
   const members = await readBatchMembers(pool, batch, MEMBERS_MAX);
   const all: Receipt[] = [];
   for (const chunk of chunksOf(members, IDS_PER_STATEMENT)) {

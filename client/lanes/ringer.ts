@@ -7,8 +7,8 @@ import { wakeQueuerWorkflows } from '../../workflows/wake';
 import type { Behind } from '../../workflows/behind';
 
 /**
- * `Ringer` for lanes, after commits: R1, then R2, each a statement of its own, then the wake. Never
- * throws: the sweeper repeats it.
+ * Rings lanes after commits, as `Ringer` rings targets: marks them, elects queuers, each in a
+ * separate statement, then wakes. Never throws: the sweeper repeats it.
  */
 export class LaneRinger {
   private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
@@ -20,15 +20,18 @@ export class LaneRinger {
   ) {}
 
   /**
-   * Resolves when a ring that began after this call has ended, or when waiting for it has become
-   * too long.
+   * Resolves when a ring that began after this call has ended, or when waiting for it has taken too
+   * long.
    */
   ring(laneIds: Iterable<number>): Promise<void> {
     const ids = [...laneIds];
     return ids.length === 0 ? Promise.resolve() : this.behind.follow(() => this.gather.add(ids));
   }
 
-  /** R2 alone: what became eligible is marked already, or it is the submitters that changed. */
+  /**
+   * Elects and wakes queuers only: the lanes are marked already, or it is the submitters that
+   * changed.
+   */
   wake(queuerIds: readonly number[]): Promise<void> {
     return this.behind.follow(() => this.wakeNow(queuerIds));
   }

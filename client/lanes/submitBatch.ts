@@ -18,7 +18,7 @@ import { sameJson } from '../tasks/repeats';
 export interface SubmitBatchOptions {
   /**
    * The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until
-   * then: other submits to them wait (C27).
+   * then: other submits to them wait.
    */
   tx?: Queryable;
 }
@@ -39,8 +39,8 @@ export interface BatchSubmitContext {
 export const MAX_BATCHES = 1_000;
 
 /**
- * Stores batches for lanes in one transaction, in the order given. Rings nothing: that is for after
- * the commit.
+ * Stores batches for lanes in one transaction, in the order given. Rings nothing: the caller does,
+ * after the commit.
  */
 export const storeBatches = async (
   { submitter, schema }: BatchSubmitContext,
@@ -116,8 +116,8 @@ const storeAll = async (
 };
 
 /**
- * What each batch of the call needs: stored batches by id, others by their place in it. Refuses
- * whatever could never be sent (C18).
+ * Returns what each batch of the call depends on: stored batches by id, others by their place in
+ * it. Refuses batches that could never be sent.
  */
 const checkNeeds = async (
   db: Queryable,
@@ -153,7 +153,10 @@ const checkNeeds = async (
   });
 };
 
-/** Some of its ids exist. The very same items, as one batch: that batch (A1); else a conflict. */
+/**
+ * Handles a batch some of whose ids exist: if they are the very same items, as one batch, it is
+ * that batch; otherwise a conflict.
+ */
 const findRepeated = async (db: Queryable, handler: Handler, batch: CheckedBatch): Promise<number> => {
   const ids = batch.tasks.map((task) => task.id);
   const [given, stored] = [await store.findGiven(db, ids), await findTasks(db, ids)];

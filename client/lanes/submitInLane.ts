@@ -12,7 +12,7 @@ import type { CheckedTask } from '../tasks/checkTasks';
 import type { TaskProblem } from '../errors';
 import { knownIds } from '../tasks/repeats';
 
-/** Single tasks of an ordered handler: into the queues of their lanes. */
+/** Puts single tasks of an ordered handler into the queues of their lanes. */
 
 export const serviceOf = (handler: Handler, target: string, payload: string): string => {
   const service = handler.service!(target, JSON.parse(payload));
@@ -23,17 +23,20 @@ export const serviceOf = (handler: Handler, target: string, payload: string): st
 export interface LaneSubmit {
   handler: Handler;
   handlerId: number;
-  /** By key. */
+  /** Target ids by key. */
   targetIds: ReadonlyMap<string, number>;
   tasks: readonly CheckedTask[];
   rows: readonly NewTask[];
-  /** Of each task. */
+  /** The lane of each task. */
   lanes: readonly number[];
   laneIds: readonly number[];
   partial: boolean;
 }
 
-/** In one transaction that holds the lanes' rows to its commit, or to the caller's (C27). */
+/**
+ * Stores the tasks in one transaction that holds the lanes' rows to its commit, or to the caller's,
+ * so that their order is that of the commits.
+ */
 export const storeInLanes = async (
   pool: Pool,
   schema: string,

@@ -16,7 +16,7 @@ import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
 import { CHANGE, SUBMIT, telling } from '../tasks/telling';
 
-/** What a client can do with lanes. */
+/** A client's verbs for lanes. */
 export abstract class LaneVerbs extends FanoutVerbs {
   abstract override readonly pool: Pool;
   abstract override readonly prefix: string;
@@ -27,8 +27,8 @@ export abstract class LaneVerbs extends FanoutVerbs {
   abstract override ready(): Promise<void>;
 
   /**
-   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before
-   * (C1). Resolves when accepted: committed. After a submit with `tx`: `ringLanes([service])` once
+   * Submits one batch to a lane: sent as it is, after all that was submitted to its service before.
+   * Resolves when accepted: committed. After a submit with `tx`: call `ringLanes([service])` once
    * it has committed, or wait for the sweeper (5 s at most).
    */
   async submitBatch(
@@ -42,7 +42,10 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return batch!;
   }
 
-  /** Several batches in one transaction, in this order: all are accepted or none. At most 1,000. */
+  /**
+   * Submits several batches in one transaction, in this order: all are accepted or none. At most
+   * 1,000.
+   */
   async submitBatches(
     handlerName: string,
     batches: readonly BatchInput[],
@@ -62,14 +65,15 @@ export abstract class LaneVerbs extends FanoutVerbs {
   }
 
   /**
-   * Tells the queuer to look at these services; never throws. For after a `submitBatch` with `tx`.
+   * Tells the queuer to look at these services; never throws. For use after a `submitBatch` with
+   * `tx`.
    */
   async ringLanes(services: readonly string[]): Promise<void> {
     const lanes = await findLanes(this.pool, services).catch(() => []);
     await this.laneRinger.ring(lanes.map(({ id }) => id));
   }
 
-  /** A page of lanes, by service: depth, age, state and why, share of the submitters (C12). */
+  /** Returns a page of lanes, by service: depth, age, state and why, share of the submitters. */
   async lanes(options?: views.LanesOptions): Promise<views.LaneView[]> {
     await this.ready();
     return views.lanes(this.pool, options);
@@ -83,13 +87,16 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return views.lane(this.pool, service, options);
   }
 
-  /** Null: no batch of this id stands or stood in a lane. */
+  /** Returns a lane batch; null: no batch of this id is or was in a lane. */
   async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
     await this.ready();
     return views.batchStatus(this.pool, batch);
   }
 
-  /** What the downstream said of each item of a batch: valid, or invalid with message and data. */
+  /**
+   * Returns the downstream's report on each item of a batch: valid, or invalid with message and
+   * data.
+   */
   async receipts(batch: number): Promise<Receipt[]> {
     await this.ready();
     return receipts(this.pool, batch);
@@ -100,7 +107,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return views.queuers(this.pool);
   }
 
-  /** Nothing more of this service is sent, until it is resumed; what is in flight ends. */
+  /** Pauses a service: nothing more of it is sent until it is resumed; what is in flight ends. */
   async pauseLane(service: string, reason = 'paused by hand'): Promise<void> {
     await this.change(() => control.pauseLane(this.pool, service, reason));
   }
@@ -109,7 +116,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
     await this.laneRinger.ring(await this.change(() => control.resumeLane(this.pool, service)));
   }
 
-  /** Everything: no lane is granted a submitter. */
+  /** Pauses everything: no lane is granted a submitter. */
   async pauseQueuer(reason = 'paused by hand'): Promise<void> {
     await this.change(() => setQueuersPaused(this.pool, control.checkReason(reason)));
   }
@@ -119,7 +126,8 @@ export abstract class LaneVerbs extends FanoutVerbs {
   }
 
   /**
-   * Share in `per-service`, a whole number from 1 to 10,000; counts from the next grant on (C22).
+   * Sets a lane's share in `per-service`, a whole number from 1 to 10,000; counts from the next
+   * grant on.
    */
   async setLaneWeight(service: string, weight: number): Promise<void> {
     await this.change(() => control.setLaneWeight(this.pool, service, weight));
@@ -129,7 +137,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
     await this.laneRinger.wake(await this.change(() => control.setQueuer(this.pool, settings)));
   }
 
-  /** A halted lane goes on without the batch that halts it (C19). */
+  /** Lets a halted lane go on without the batch that halts it. */
   async skipHead(service: string): Promise<{ batch: number }> {
     const { batch, laneIds, targetIds } = await this.change(() => control.skipHead(this.pool, service));
     await this.laneRinger.ring(laneIds);
@@ -138,8 +146,8 @@ export abstract class LaneVerbs extends FanoutVerbs {
   }
 
   /**
-   * A halted lane goes on after a verdict on its batch of unknown outcome, or with other items in
-   * place of the invalid ones.
+   * Lets a halted lane go on after a verdict on its batch of unknown outcome, or with other items
+   * in place of the invalid ones.
    */
   async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
     const { pool, submitter } = this;

@@ -16,10 +16,7 @@ import { checkWhole } from '../arguments';
 import { NODE_LIVE_MS } from '../context';
 import { NotFoundError } from '../errors';
 
-/**
- * Lanes as people look at them (C12): plain JSON, durations in milliseconds of the database's
- * clock.
- */
+/** Shows lanes to operators: plain JSON, durations in milliseconds of the database's clock. */
 
 export type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
 
@@ -40,7 +37,7 @@ export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<Lan
   return rows.map((row, i) => viewOf(row, all[i]!, granted));
 };
 
-/** One lane with its first open batches; `NotFoundError` where there is none. */
+/** Returns one lane with its first open batches; `NotFoundError` if there is none. */
 export const lane = async (
   pool: Pool,
   service: string,
@@ -59,8 +56,7 @@ export const lane = async (
 };
 
 /**
- * A batch of a lane; null: no batch of this id stands or stood in one (or it was split, and its
- * parts stand for it).
+ * Returns a lane batch; null: no batch of this id is or was in a lane (or it was split into parts).
  */
 export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatchView | null> => {
   checkWhole('batch', batchId, 1, Number.MAX_SAFE_INTEGER);
@@ -94,7 +90,7 @@ export const requireLane = async (pool: Pool, service: string): Promise<store.La
   return row;
 };
 
-/** As the queuer would read them, at this moment and without locks. */
+/** Reads the open batches as the queuer would, at this moment and without locks. */
 const withOpen = async (pool: Pool, rows: readonly store.LaneRowView[], atLeast = 1): Promise<Lane[]> => {
   const bases = rows.map((row) => ({
     ...row,
@@ -193,7 +189,7 @@ const batchViewOf = (
   };
 };
 
-/** The tighter one of what back pressure left its target and its handler. */
+/** Returns the tighter one of the limits that back pressure left its target and its handler. */
 const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.SubmissionRow): Reduced | null => {
   if (targetAllowed !== null && targetAllowed <= (handlerAllowed ?? Infinity))
     return { calls: targetAllowed, of: `target "${target}"` };

@@ -1,8 +1,8 @@
 import { MusterError } from '../errors';
 
 /**
- * What the verbs on nodes and partitions throw: each names the field, what was expected, what came,
- * and the remedy.
+ * The errors of the verbs on nodes and partitions: each names the field, what was expected, what
+ * came, and the remedy.
  */
 
 const listed = (names: readonly string[], none: string): string =>
@@ -14,7 +14,7 @@ const listed = (names: readonly string[], none: string): string =>
 export class UnknownNodeError extends MusterError {
   constructor(
     got: string,
-    /** Ids of those there are, with their names. */
+    /** Ids of the existing nodes, with their names. */
     readonly known: readonly string[],
   ) {
     super(
@@ -24,7 +24,7 @@ export class UnknownNodeError extends MusterError {
   }
 }
 
-/** The node could not serve the partition: it would never get it. */
+/** The node lacks the handler or attributes that this partition requires. */
 export class NodeNotAbleError extends MusterError {
   constructor(partition: string, node: string, why: string, remedy: string) {
     super(

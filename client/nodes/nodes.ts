@@ -17,15 +17,15 @@ import type { NodeView, PartitionState, PartitionView } from './views';
 import { findScope } from '../operations/scope';
 
 /**
- * Nodes and their partitions: how they stand, and what an operator does about them (B5, B10).
- * Postgres alone answers; Temporal is only told.
+ * Shows nodes and their partitions, and carries out an operator's decisions about them. Reads only
+ * Postgres; Temporal is only woken.
  */
 
 const LOAD_OVER_MS = 60_000;
 
 /**
- * All worker processes that the store knows: the live ones, and those that fell silent within the
- * last minutes.
+ * Returns all worker processes that the store knows: the live ones, and those that fell silent
+ * within the last minutes.
  */
 export const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   await client.ready();
@@ -44,8 +44,8 @@ export interface PartitionsOptions {
 }
 
 /**
- * By handler and number, in one snapshot. `NotFoundError`: unknown handler; `NoAffinityError`: any
- * node serves it.
+ * Returns partitions by handler and number, in one snapshot. `NotFoundError`: unknown handler;
+ * `NoAffinityError`: any node serves it.
  */
 export const partitions = async (
   client: ClientContext,
@@ -103,7 +103,7 @@ function whole(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms);
 }
 
-/** In one word; pure. */
+/** Returns a partition's state in one word; pure. */
 const partitionStateOf = (
   row: Pick<PartitionViewRow, 'holder' | 'leftMs' | 'revokedMs' | 'keptFor' | 'keptLeftMs'>,
 ): PartitionState => {
@@ -113,9 +113,10 @@ const partitionStateOf = (
 };
 
 /**
- * A node gives up its partitions and gets no others, and answers no roll call; `undo`: it may have
- * some again. By id (this process), or by name (whatever process has it, also after a restart). It
- * goes on with everything else; calls under way end. `UnknownNodeError` lists those there.
+ * Drains a node: it gives up its partitions and gets no others, and answers no roll call; `undo`
+ * makes it eligible again. By id (this process), or by name (any process that has it, also after a
+ * restart). It goes on with everything else; calls in progress end. `UnknownNodeError` lists the
+ * existing nodes.
  */
 export const drainNode = async (
   client: ClientContext,
@@ -128,7 +129,7 @@ export const drainNode = async (
   const { ids, wasDrained } = undo
     ? await withRetries(() => undrainNode(client.pool, node))
     : { ids: await withRetries(() => writeDrain(client.pool, node)), wasDrained: false };
-  // One that is not there now may have been drained, and come again.
+  // A node that is missing now may have been drained, and come back.
   if (ids.length === 0 && !wasDrained)
     throw new UnknownNodeError(node, knownOf(await readNodeFacts(client.pool, NODE_LIVE_MS)));
   await tellBalancer(client);
@@ -136,9 +137,9 @@ export const drainNode = async (
 };
 
 /**
- * The partition goes to this node, and stays there while it lives and is able: a node's name counts
- * for whatever process has it, an id for that process. Null: wherever the balancer puts it.
- * Resolves when that is written; the holder gives it up first, within the shutdown limit.
+ * Pins a partition to this node, where it stays while the node lives and is able: a name counts for
+ * any process that has it, an id for that process. Null removes the pin. Resolves when that is
+ * written; the holder gives the partition up first, within the shutdown limit.
  */
 export const movePartition = async (
   client: ClientContext,
@@ -174,8 +175,8 @@ const findPartitionId = async (client: ClientContext, given: string): Promise<{ 
 };
 
 /**
- * Of several processes of a name one that is able is enough: a new one has come and the old one is
- * going.
+ * Checks that one of the processes of a name is able: a new one may have come while the old one is
+ * stopping.
  */
 const checkAble = async (client: ClientContext, id: string, shown: string, node: string): Promise<void> => {
   const { handler, needs } = (await findPartition(client.pool, id))!;
@@ -214,8 +215,8 @@ const knownOf = (all: readonly NodeFactsRow[]): string[] =>
   all.map(({ id, name }) => (name === null ? id : `${id} (${name})`));
 
 /**
- * What was decided is written: a wake that does not get through fails nothing, the sweeper of any
- * worker repeats it.
+ * Wakes the balancer. The decision is written: a wake that does not arrive fails nothing, and the
+ * sweeper of any worker repeats it.
  */
 const tellBalancer = (client: ClientContext): Promise<void> =>
   client.wake((temporal) => wakeBalancer(temporal, client.prefix));

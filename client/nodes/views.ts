@@ -1,2 +1,2 @@
-/** Nodes and partitions as people look at them. One source: the contracts. */
+/** Nodes and partitions as operators see them. One source: the contracts. */
 export type { NodeView, PartitionState, PartitionView } from '../../workflows/contracts/node';

@@ -8,8 +8,8 @@ import type { BatchView } from '../views';
 const MEMBERS_MAX = 100_000;
 
 /**
- * A batch with the first `members` (default 100) of its tasks; null: there is none with this id (or
- * its retention is over).
+ * Returns a batch with the first `members` (default 100) of its tasks; null: there is none with
+ * this id, or it was deleted after its retention period.
  */
 export const batch = async (
   client: ClientContext,

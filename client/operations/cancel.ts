@@ -18,11 +18,11 @@ import type { Cancellation } from '../views';
 import { wakeNotices } from './wakeNotices';
 
 /**
- * Cancels tasks that are still created (G9): in no batch yet. Whatever a claim took first goes on
- * and is answered with its state, as is an id that is not there. A transaction for every 1,000 ids;
- * calling it again is safe. A batch of a lane that was not sent ends with its tasks where all of
- * them are named (`cancelBatch`), one that the downstream has accepted is cancelled there; the
- * answer says of the others why not.
+ * Cancels tasks that are still created: in no batch yet. A task that a claim took first goes on and
+ * is returned with its state, as is an unknown id. One transaction for every 1,000 ids; calling it
+ * again is safe. A lane batch that has not been sent ends with its tasks if all of them are named
+ * (`cancelBatch`), and a batch that the downstream has accepted is cancelled there; the answer says
+ * why the others cannot be cancelled.
  */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
   const wanted = checkIds('ids', ids);
@@ -37,8 +37,7 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
       else answer.notCancelled.push({ id, state: row === undefined ? 'unknown id' : taskStateName(row.state) });
     }
     const gone = rows.filter((row) => row.cancelled);
-    // A freed distinctBy key may let another task go; and what stands behind in a lane is its head
-    // now.
+    // A freed distinctBy key may let another task go; and in a lane the next task is the head now.
     await client.ring(new Set(gone.map((row) => row.targetId)));
     await client.ringLaneIds(new Set(gone.flatMap((row) => row.laneId ?? [])));
     if (gone.some((row) => row.initiatorId !== null)) await wakeNotices(client);
@@ -47,8 +46,8 @@ export const cancel = async (client: ClientContext, ids: string | readonly strin
 };
 
 /**
- * Those in batches of lanes, or accepted by the downstream: whole batches, since a batch is sent as
- * it is.
+ * Cancels tasks in lane batches, or accepted by the downstream: whole batches, since a batch is
+ * sent as it is.
  */
 const cancelInBatches = async (client: ClientContext, answer: Cancellation): Promise<Cancellation> => {
   const open = answer.notCancelled.flatMap(({ id, state }) =>
@@ -78,7 +77,7 @@ const cancelInBatches = async (client: ClientContext, answer: Cancellation): Pro
   return answer;
 };
 
-/** Its tasks end by what the downstream says of them. */
+/** The texts for tasks that end by the downstream's report. */
 const ASKED: Record<CancellationState, string> = {
   requested: 'the downstream is asked to cancel it',
   confirmed: 'the downstream agreed to cancel it, and has not said yet what was done before',
@@ -94,7 +93,7 @@ const whyNot = async (client: ClientContext, batch: number): Promise<string | nu
     return cancellation === undefined ? null : `${ASKED[cancellation]} (batch ${batch})`;
   } catch (error) {
     if (error instanceof NotCancellableError) return `batch ${batch} (${error.status}): ${error.why}`;
-    // What others came to is not lost over it.
+    // One failure does not lose the results of the others.
     if (error instanceof NotFoundError) return `batch ${batch} was split meanwhile; cancel again`;
     throw error;
   }

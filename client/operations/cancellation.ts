@@ -38,8 +38,8 @@ export const cancellationView = (
 };
 
 /**
- * Asks for the cancellation of a batch that the downstream has accepted: committed first, then told
- * to the handler's monitor. Null: there is no such batch. `NotCancellableError` where the
+ * Requests the cancellation of a batch that the downstream has accepted: committed first, then
+ * passed to the handler's monitor. Null: there is no such batch. `NotCancellableError` if the
  * downstream does not have it, has ended it, or cannot be asked; nothing was changed then.
  */
 export const cancelAccepted = async (client: ClientContext, batch: number): Promise<CancellationState | null> => {
@@ -54,7 +54,7 @@ const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted):
   if (accepted)
     return `the downstream accepted it, and handler "${handler}" has no cancel; wait until it says what became of it`;
   if (calling) return 'the downstream is being called with it; wait for the answer';
-  if (state === BATCH_STATES.unknown) return 'nobody knows whether it was applied: resolve it';
+  if (state === BATCH_STATES.unknown) return 'it may have been applied: resolve it';
   if (state !== BATCH_STATES.open) return 'it has ended';
   return 'it is no batch of a lane, and the downstream has not accepted it';
 };
@@ -62,16 +62,16 @@ const whyNot = ({ state, accepted, calling, handler }: store.CancelledAccepted):
 type WakingClient = Pick<ClientContext, 'pool' | 'prefix' | 'wake'>;
 
 /**
- * Wakes the monitors that send the cancellations. The rows are committed: a wake that fails is
- * repeated by the sweeper.
+ * Wakes the monitors that send the cancellations. The rows are committed: the sweeper repeats a
+ * wake that fails.
  */
 const wakeMonitors = async (client: WakingClient, handlers: readonly string[]): Promise<void> => {
   for (const handler of handlers) await client.wake((temporal) => wakeMonitor(temporal, client.prefix, handler));
 };
 
 /**
- * After a decision by hand on batches of these targets: what they gave up downstream is cancelled
- * there at once.
+ * Wakes monitors after an operator's decision on batches of these targets: batches given up are
+ * cancelled downstream at once.
  */
 export const wakeGivenUp = async (client: WakingClient, targetIds: readonly number[]): Promise<void> => {
   if (targetIds.length > 0) await wakeMonitors(client, await store.handlersToCancel(client.pool, targetIds));

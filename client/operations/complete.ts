@@ -6,17 +6,17 @@ import type { BatchState } from '../../workflows/planning/states';
 import type { ClientContext } from '../context';
 import { CompletionStaleError, CompletionTooEarlyError, InvalidCompletionError, NotFoundError } from '../errors';
 
-/** What a completion came to. The same told again is answered the same, with `repeated`. */
+/** The result of a completion. A repeat returns the same, with `repeated`. */
 export interface CompletionAnswer {
   batch: number;
   reference: string | null;
   /**
-   * Of the batch: `dissolved` when every member went on in batches of its own (tried again, or
+   * State of the batch: `dissolved` when every member went on in other batches (tried again, or
    * halves of a split).
    */
   state: BatchState;
   /**
-   * Members by what was told of them, missing ones as what they count for; null with status
+   * Members by their reported status, missing ones under the status they count as; null with status
    * `failed`.
    */
   results: { ok: number; retry: number; failed: number; unknown: number } | null;
@@ -24,14 +24,14 @@ export interface CompletionAnswer {
 }
 
 /**
- * Tells what became of a batch that the downstream accepted, in place of being asked (H7); with and
- * without a lane. Results are read one by one, stored in pages, at most 1 MB each; an async
+ * Reports the outcome of a batch that the downstream accepted, so that it need not be polled; with
+ * and without a lane. Results are read one by one, stored in pages, at most 1 MB each; an async
  * iterable of any length up to the batch's members takes bounded memory.
  *
  * @throws `NotFoundError` (no batch has this reference or number), `CompletionTooEarlyError` (its
- * acceptance is not written yet: tell again), `CompletionStaleError` (it is over otherwise, or not
- * with the downstream; says its state), `InvalidCompletionError` (by field). Nothing was changed
- * then.
+ * acceptance is not written yet: send it again), `CompletionStaleError` (it ended otherwise, or the
+ * downstream does not have it; says its state), `InvalidCompletionError` (by field). Nothing was
+ * changed then.
  */
 export const complete = async (
   client: ClientContext,
@@ -46,7 +46,7 @@ export const complete = async (
   return { batch, reference, state, results, repeated };
 };
 
-/** It is committed: a wake that fails is repeated by the sweeper, and fails nothing. */
+/** It is committed: a wake that fails fails nothing, and the sweeper repeats it. */
 const ring = (client: ClientContext, rings: Extract<CompletionEnd, { kind: 'completed' }>['rings']): Promise<void> =>
   client.wake(async (temporal) => {
     const log = { warn: ({ err }: { err: Error }) => client.wakeFailed(err) };
@@ -59,7 +59,11 @@ const errorOf = (end: Exclude<CompletionEnd, { kind: 'completed' }>, { reference
   const [what, name] = reference === undefined ? ['batch', String(batchId)] : ['reference', reference];
   switch (end.kind) {
     case 'unknown-batch':
-      return new NotFoundError(what, name, 'No batch of this handler was accepted under it, or its retention is over.');
+      return new NotFoundError(
+        what,
+        name,
+        'No batch of this handler was accepted under it, or it was deleted after its retention period.',
+      );
     case 'several':
       return new InvalidCompletionError(
         'reference',

@@ -15,13 +15,13 @@ import { findScope } from './scope';
 import type { TargetOverrides } from '../views';
 
 /**
- * What an operator sets going, stops and tunes. Each is a row first and a wake after its commit:
- * one that is lost is repeated by the sweeper.
+ * An operator's verbs that pause, resume, flush and tune. Each writes a row first and wakes after
+ * its commit: the sweeper repeats a wake that is lost.
  */
 
 /**
- * Makes everything that is ready now due at once (G6); nothing there is no error. Tasks that wait
- * for their time go on waiting, and in a lane those behind a batch that is under way: they go
+ * Makes everything that is ready now due at once; nothing to flush is not an error. Tasks that wait
+ * for their time go on waiting, and in a lane so do those behind a batch that is in flight: they go
  * without a linger when it is their turn, never before it.
  */
 export const flush = async (
@@ -50,7 +50,7 @@ export interface PauseOptions {
 const REASON_MAX = 1_000;
 
 /**
- * No new calls of the handler, or of one target of it; those in flight end. Pausing again keeps the
+ * Pauses a handler, or one target of it: no new calls; those in flight end. Pausing again keeps the
  * first time and takes the new reason.
  */
 export const pause = async (
@@ -68,8 +68,8 @@ export const pause = async (
 };
 
 /**
- * Lets it go on, whoever paused it (also a `HaltError` or a 401), and ends its hold. A paused
- * handler's paused targets stay paused.
+ * Resumes a handler or target, also one paused by a `HaltError` or a 401, and ends its hold. A
+ * paused handler's paused targets stay paused.
  */
 export const resume = async (
   client: ClientContext,
@@ -80,8 +80,8 @@ export const resume = async (
   await findScope(client, handler, target);
   if (target === undefined) await resumeHandler(client.pool, handler);
   else await setTargetPaused(client.pool, handler, target, null);
-  // Each a statement of its own, after the commit (store.md R): what became eligible is due now,
-  // and every leader with work looks again.
+  // Separate statements, after the commit: what became eligible is due now, and every leader with
+  // work looks again.
   for (const ids of chunksOf(await findTargetsWithWork(client.pool, handler, target ?? null), IDS_PER_STATEMENT))
     await lowerDue(client.pool, ids);
   await client.ringLaneIds(await lanesOfHandler(client.pool, handler, target ?? null));
@@ -98,7 +98,7 @@ const overridesSchema = settings({
 });
 
 /**
- * Settings of one target in place of the handler's (G5), all at once: what is left out is the
+ * Sets one target's settings in place of the handler's, all at once: a setting left out is the
  * handler's again, `null` removes all.
  */
 export const setTarget = async (

@@ -2,14 +2,14 @@ import type { Client as TemporalClient } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { RunPart } from '../../workflows/planning/explain/facts';
 
-/** `explain` answers also while Temporal is away: it is not waited for longer. */
+/** Longest wait for Temporal: `explain` answers also while Temporal is unreachable. */
 const MOST_MS = 2_000;
-/** The newest events of a history, in which the last failure of a workflow task stands. */
+/** The newest events of a history, which include the last failure of a workflow task. */
 const NEWEST = 20;
 
 /**
- * What runs under this workflow id: its pending workflow task and the last failure. Null: Temporal
- * did not say in time.
+ * Describes what runs under this workflow id: its pending workflow task and the last failure. Null:
+ * Temporal did not answer in time.
  */
 export const describeRun = async (
   temporal: () => Promise<TemporalClient>,

@@ -25,9 +25,9 @@ import { batchStatus } from '../lanes/views';
 import { readStanding, standingOf } from './standing';
 
 /**
- * Where a task is, what it waits for and when something happens next at the earliest (G13): from
- * Postgres, and where a leader or queuer stands still also what Temporal says of its run, if it
- * answers in time.
+ * Explains where a task is, what it waits for and its earliest next step: from Postgres, and where
+ * a leader or queuer stands still also from what Temporal says about its run, if it answers in
+ * time.
  */
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
   checkName('id', id);
@@ -40,8 +40,9 @@ export const explain = async (client: ClientContext, id: string): Promise<Explan
 };
 
 /**
- * Whoever else has its next step, and stands still: the balancer of a partition without a node, its
- * monitor, the notifier of its callback, a submission that does not call it or what goes before it.
+ * Describes other workflows that have its next step, and stand still: the balancer of a partition
+ * without a node, its monitor, the notifier of its callback, a dispatch that does not call it or
+ * what goes before it.
  */
 const standingBeside = async (client: ClientContext, told: Explanation): Promise<string> => {
   const { waitsFor, servedBy: served, facts } = told;
@@ -70,7 +71,7 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
 const explainWaiting = async (client: ClientContext, id: string): Promise<Explanation> => {
   const row = await readExplainFacts(client.pool, id, NODE_LIVE_MS);
   if (row === null)
-    throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+    throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
   const facts = {
     ...row,
     batch: withCancellation(row.batch),
@@ -99,13 +100,13 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
       };
 };
 
-/** What the lane itself does not say: its target or handler is paused. */
+/** Says whether its target or handler is paused, which the lane itself does not tell. */
 const pauseOf = (facts: ExplainFacts): string => {
   const reason = stopped(facts);
   return reason?.waitsFor === 'pause' ? ` ${reason.text}` : '';
 };
 
-/** The numbers of the store as names. */
+/** Turns the store's numbers into names. */
 const withCancellation = (batch: Record<string, unknown> | null): BatchPart | null => {
   if (batch === null) return null;
   const row = batch['cancellation'] as CancellationRow | null;
@@ -115,7 +116,7 @@ const withCancellation = (batch: Record<string, unknown> | null): BatchPart | nu
   return { ...(batch as unknown as BatchPart), cancellation: { ...names, tries, error, nextInMs } };
 };
 
-/** Of a leader that stands still. */
+/** Describes the run of a leader that stands still. */
 const runOf = async (client: ClientContext, { handler, leader }: ExplainRow): Promise<Partial<LeaderPart>> => {
   if (!standsStill(leader)) return {};
   const workflowId = leaderWorkflowId(client.prefix, handler.name, leader.name, leader.id);

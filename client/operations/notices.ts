@@ -1,7 +1,7 @@
 import type { Notice } from '../../postgres/calls/records';
 import type { TaskEnd, TasksEnded } from '../../workflows/definitions';
 
-/** A task that came to its end by hand, and who is to be told (A17). */
+/** A task that an operator ended, and its initiator. */
 export interface EndedByHand {
   id: string;
   handler: string;
@@ -11,9 +11,9 @@ export interface EndedByHand {
 }
 
 /**
- * One message for each initiator and batch (or target, where there was no batch). No attempt
- * number: no call made this end, and a batch may be resolved in parts, each with a message of its
- * own.
+ * Returns one message for each initiator and batch (or target, if there was no batch). No attempt
+ * number: no call made this end, and a batch may be resolved in parts, each with a separate
+ * message.
  */
 export const noticesOfEnds = (ends: readonly EndedByHand[], end: Omit<TaskEnd, 'id'>): Notice[] => {
   const messages = new Map<string, Notice & { body: TasksEnded }>();

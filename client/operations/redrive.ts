@@ -15,7 +15,7 @@ export interface RedriveOptions {
   /** Which of them: `unknown` are the parked ones; sent again, they may be done twice. */
   only: 'failed' | 'unknown' | 'dead';
   target?: string;
-  /** These alone, as far as they are in that state. */
+  /** Only these tasks, as far as they are in that state. */
   ids?: readonly string[];
   /** Most tasks in all; default: no limit. */
   limit?: number;
@@ -23,15 +23,13 @@ export interface RedriveOptions {
 
 const ONLY = ['failed', 'unknown', 'dead'] as const;
 
-/**
- * Moves at most `limit` tasks in a transaction of its own; answers their targets, one entry a task.
- */
+/** Moves at most `limit` tasks in one transaction; returns their targets, one entry per task. */
 type Step = (limit: number) => Promise<number[]>;
 
 /**
- * Failed, dead or parked tasks are created again, with fresh attempts (G9), in transactions of at
- * most 1,000, each followed by its ring. What comes to the same end again while this runs is not
- * redriven twice. Unknown handler, target or id: `NotFoundError`.
+ * Creates failed, dead or parked tasks again, with fresh attempts, in transactions of at most
+ * 1,000, each followed by its ring. A task that ends the same way again meanwhile is not redriven
+ * twice. Unknown handler, target or id: `NotFoundError`.
  */
 export const redrive = async (
   client: ClientContext,
@@ -62,7 +60,7 @@ export const redrive = async (
   return { redriven };
 };
 
-/** Each is to be repeated until it finds nothing more. */
+/** Each step is repeated until it finds nothing more. */
 const stepsOfScope = (client: ClientContext, scope: RedriveScope): Step[] => [
   (limit) => store.redriveOutcomes(client.pool, scope, limit),
   (limit) =>

@@ -26,7 +26,7 @@ export interface Verdict {
   as: 'succeeded' | 'failed' | 'created';
   /** With `succeeded`: the value of each task. */
   result?: unknown;
-  /** With `failed`: why. */
+  /** With `failed`: the reason. */
   error?: string;
 }
 
@@ -37,9 +37,10 @@ const PAGE_BYTES = 1_000_000;
 const NO_REASON = 'resolved as failed by hand';
 
 /**
- * Ends an unknown outcome by hand (H3), in one transaction: the initiators of the tasks are told,
- * keys and the target are free again. `NotFoundError` for what is not there, `NotUnknownError` for
- * what is not parked; then nothing was changed. At most 10,000 tasks; a batch of any size.
+ * Ends an unknown outcome by an operator's decision, in one transaction: the initiators of the
+ * tasks are notified, keys and the target are free again. `NotFoundError` for an unknown id,
+ * `NotUnknownError` for what is not parked; then nothing was changed. At most 10,000 tasks; a batch
+ * of any size.
  */
 export const resolve = async (
   client: ClientContext,
@@ -66,7 +67,7 @@ export const resolve = async (
   return { resolved: parked.length };
 };
 
-/** In a lane the order hangs on the verdict: it is given there. */
+/** In a lane the order depends on the verdict: it is given there. */
 const refuseLanes = async (tx: Transaction, ids: readonly string[] | null, batch: number): Promise<void> => {
   const service = await laneOfParked(tx, ids, ids === null ? batch : null);
   if (service !== null)
@@ -96,7 +97,7 @@ const checkVerdict = (verdict: Verdict): CheckedVerdict => {
     throw new InvalidArgumentError('error', 'a text without U+0000 and half surrogate pairs', error);
   const stored = result === undefined ? null : toStorable(result);
   if (result !== undefined && stored === null) throw new InvalidArgumentError('result', 'a JSON value', typeof result);
-  // Whoever gives it is here to be told, so it is not changed to fit.
+  // The operator is here to read an error, so the value is not changed to fit.
   if (stored !== null && stored.note !== null)
     throw new InvalidArgumentError(
       'result',

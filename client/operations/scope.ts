@@ -12,8 +12,8 @@ export interface Scope {
 }
 
 /**
- * The handler, and one of its targets if named, as they are in the store; `NotFoundError` names
- * what is not there.
+ * Returns the handler, and one of its targets if named, as they are in the store; `NotFoundError`
+ * names what is missing.
  */
 export const findScope = async (client: ClientContext, handler: string, target?: string): Promise<Scope> => {
   checkName('handler', handler);

@@ -14,7 +14,7 @@ import {
 } from '../../workflows/naming';
 import { UNANSWERED_MS } from '../../workflows/planning/liveness';
 
-/** Names whose wake goes unanswered, and which run that is. */
+/** Names a leader or queuer whose wake goes unanswered, and its run. */
 export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId }: Unanswered): Standing => ({
   kind,
   name: name ?? String(id),
@@ -23,7 +23,7 @@ export const standingOf = (prefix: string, { kind, id, handler, name, ms, runId 
   runId,
 });
 
-/** Names whose due work is left alone, and which run that is. */
+/** Names a workflow whose due work is left alone, and its run. */
 const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }: OverdueWork): Standing => {
   const ids = {
     monitor: () => monitorWorkflowId(prefix, name),
@@ -38,7 +38,7 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
   return { kind, name: name === '' ? kind : name, ms: Math.round(ms), workflowId: ids[kind](), runId };
 };
 
-/** So many of the oldest are named. */
+/** Most of the oldest that are named. */
 const MOST = 100;
 
 /** Reads all that stands still; `of` says which of it concerns a handler. */
@@ -59,7 +59,7 @@ export const readStanding = async (
 };
 
 /**
- * There is one notifier for all handlers; what an execution runs is no handler's, and is told with
+ * There is one notifier for all handlers; an execution belongs to no handler, and is reported with
  * each.
  */
 const concerns = ({ kind, name, handlers }: OverdueWork, handler: string): boolean => {

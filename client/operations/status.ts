@@ -16,11 +16,11 @@ import { readStanding } from './standing';
 import type { HandlerStatus, TargetStatus } from '../views';
 
 /**
- * How the handlers stand (or one of them), in one snapshot. By default tables of more than 50,000
- * rows are not counted but projected from a sample (`estimated`), so that the answer takes about as
- * long at any size. `exact: true` counts everything (seconds per million); the accepted tasks are
- * compared with the sum of the states where all was counted, unless `exact` is false. Unknown
- * handler: `NotFoundError`.
+ * Returns how the handlers stand (or one of them), in one snapshot. By default tables of more than
+ * 50,000 rows are not counted but projected from a sample (`estimated`), so that the answer takes
+ * about as long at any size. `exact: true` counts everything (seconds per million); the accepted
+ * tasks are compared with the sum of the states if all was counted, unless `exact` is false.
+ * Unknown handler: `NotFoundError`.
  */
 export const status = async (
   client: ClientContext,
@@ -88,11 +88,11 @@ export interface TargetsOptions {
   limit?: number;
   /** The key after which the page starts: the last one of the page before. */
   after?: string;
-  /** Only those that the leader should be looking at now. */
+  /** Only targets that the leader should be looking at now. */
   dueOnly?: boolean;
 }
 
-/** A page of a handler's targets, in the order of their keys. */
+/** Returns a page of a handler's targets, in the order of their keys. */
 export const targets = async (
   client: ClientContext,
   handler: string,

@@ -5,11 +5,11 @@ import { InvalidArgumentError } from '../errors';
 import type { Verification } from '../views';
 
 export interface VerifyOptions {
-  /** Reads the whole store: minutes, where it holds many millions. */
+  /** Reads the whole store: minutes, if it holds many millions. */
   full?: boolean;
   /**
-   * About how many rows of each table are looked at otherwise: half the newest, half in places at
-   * random. Default 5,000.
+   * Number of rows of each table to check otherwise, roughly: half the newest, half in random
+   * places. Default 5,000.
    */
   rows?: number;
 }
@@ -17,11 +17,11 @@ export interface VerifyOptions {
 const ROWS = 5_000;
 
 /**
- * Every invariant of the store, each as one statement that answers the rows that break it (at most
- * 20), all of one instant. What a running system passes through (a commit whose ring is on its way)
- * is looked at twice before it counts. Of a table with more than `rows` rows a part is looked at,
- * another one each time, and each check says how much (`looked`); so it takes about as long at any
- * size.
+ * Checks every invariant of the store, each as one statement that returns the rows that break it
+ * (at most 20), all of one instant. What a running system passes through (a commit whose ring is
+ * still to come) is checked twice before it counts. Of a table with more than `rows` rows a part is
+ * checked, another one each time, and each check says how much (`looked`); so it takes about as
+ * long at any size.
  */
 export const verify = async (client: ClientContext, options: VerifyOptions = {}): Promise<Verification> => {
   const { full = false } = options;

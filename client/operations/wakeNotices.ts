@@ -1,6 +1,6 @@
 import { wakeNotifier } from '../../workflows/wake';
 import type { ClientContext } from '../context';
 
-/** The notices are committed: a wake that fails is repeated by the sweeper. */
+/** Wakes the notifier. The notices are committed: the sweeper repeats a wake that fails. */
 export const wakeNotices = (client: ClientContext): Promise<void> =>
   client.wake((temporal) => wakeNotifier(temporal, client.prefix));

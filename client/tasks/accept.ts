@@ -16,18 +16,18 @@ import type { Callback, CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
-/** From this many on COPY is faster than one insert statement. */
+/** From this many tasks on COPY is faster than one insert statement. */
 const COPY_FROM = 50;
 
 export interface Accepted {
   /** Newly stored. */
   accepted: number;
-  /** Were there already with the same content: the same tasks (A1). */
+  /** Tasks that existed already with the same content: they are the same tasks. */
   repeated: number;
-  /** Refused, with partial acceptance only. */
+  /** Refused tasks, with partial acceptance only. */
   refused: TaskProblem[];
   targetIds: number[];
-  /** Of an ordered handler: to be rung in place of its targets. */
+  /** Lanes of an ordered handler: to be rung instead of its targets. */
   laneIds: number[];
 }
 
@@ -102,7 +102,7 @@ export class Submitter {
     return { accepted: stored.accepted, repeated: stored.repeated + twins, refused, targetIds, laneIds };
   }
 
-  /** The same id twice in one call: one task, or an error where the contents differ. */
+  /** Handles the same id twice in one call: one task, or an error if the contents differ. */
   private dropTwins(tasks: readonly CheckedTask[], refused: TaskProblem[], partial: boolean): CheckedTask[] {
     const byId = new Map<string, CheckedTask>();
     for (const task of tasks) {
@@ -122,8 +122,8 @@ export class Submitter {
   }
 
   /**
-   * Registered in a commit of its own, before the tasks (store.md R), and cached: a known target
-   * costs nothing.
+   * Returns the targets' ids. They are registered in a separate commit before the tasks, or wakes
+   * would be lost, and cached: a known target costs nothing.
    */
   private async targetIds(
     handler: Handler,
@@ -144,7 +144,7 @@ export class Submitter {
   }
 
   /**
-   * Lanes and targets of some batches, registered and bound, each in a commit of its own before the
+   * Registers and binds the lanes and targets of some batches, each in a separate commit before the
    * batches.
    */
   async bindLanes(
@@ -166,7 +166,7 @@ export class Submitter {
     return bound.map((laneId, i) => ({ laneId, targetId: targets.get(batches[i]!.target)!, handlerId: row.id }));
   }
 
-  /** The lane of each task. */
+  /** Returns the lane of each task. */
   private async lanesOf(
     handler: Handler,
     row: HandlerRow,
@@ -229,7 +229,7 @@ export class Submitter {
         return { accepted: fresh.length, repeated };
       } catch (error) {
         if (!isUniqueViolation(error) || attempt >= 5) throw error;
-        this.expectRepeats = true; // after the first repeat in a stream, check first (store.md section 4)
+        this.expectRepeats = true; // after the first repeat in a stream, check first: it is cheaper then
         refused.length = refusedBefore;
       }
     }
@@ -242,8 +242,8 @@ interface Stored {
 }
 
 /**
- * One statement that leaves repeats out, then the contents of those compared. In the caller's
- * transaction, or in one of our own.
+ * Inserts in one statement that leaves repeats out, then compares the contents of those. In the
+ * caller's transaction, or in a separate one.
  */
 const storeFew = async (
   tx: Queryable,
@@ -261,7 +261,7 @@ const storeFew = async (
   return { inserted: inserted.size, repeated: known.repeated, problems };
 };
 
-/** Inside a caller's transaction (G14): accepted iff it commits; a refusal leaves it as it was. */
+/** Stores inside a caller's transaction: accepted iff it commits; a refusal leaves it as it was. */
 const storeInTheirs = async (
   tx: Queryable,
   schema: string,

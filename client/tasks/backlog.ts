@@ -11,14 +11,14 @@ interface Waiting {
 }
 export const inQueues: Waiting = { ofHandler: countQueued, ofTargets: countQueuedOfTargets };
 /**
- * In a lane given batches wait as well: what is in its queue, and in batches that are not with the
- * downstream.
+ * In a lane submitted batches wait as well: counts the lane's queue, and batches that the
+ * downstream does not have.
  */
 export const inLanes: Waiting = { ofHandler: countQueuedInLanes, ofTargets: countQueuedInLanesOfTargets };
 
 /**
- * Back pressure upstream (`maxQueued`). In a caller's transaction: with what it has written itself.
- * @throws BackloggedError
+ * Applies back pressure upstream (`maxQueued`). In a caller's transaction: including what that has
+ * written. @throws BackloggedError
  */
 export const checkBacklog = async (
   db: Queryable,

@@ -7,16 +7,16 @@ import { depthOf, MAX_JSON_DEPTH } from '../../workflows/planning/jsonText';
 import { AsyncSchemaError } from '../errors';
 import type { TaskProblem } from '../errors';
 
-/** A task as a user gives it. */
+/** A task as a user submits it. */
 export interface TaskInput<P = unknown> {
-  /** Globally unique, 1-256 bytes: the same id with the same content is the same task (A1). */
+  /** Globally unique, 1-256 bytes: the same id with the same content is the same task. */
   id: string;
   payload: P;
-  /** Joins no batch before; ISO text, Date or Unix ms. */
+  /** The task joins no batch before this; ISO text, Date or Unix ms. */
   notBefore?: string | number | Date;
   /** Lower goes first within a target, -32768..32767; default 0. */
   priority?: number;
-  /** Who is told about its end. */
+  /** Receiver of a message about its end. */
   callback?: Callback;
 }
 
@@ -25,7 +25,7 @@ export type Callback = { url: string } | { workflowId: string; runId?: string; s
 /** The fields of a task; any other is refused, wherever it comes from. */
 export const TASK_FIELDS: readonly string[] = ['id', 'payload', 'notBefore', 'priority', 'callback'];
 
-/** A task that passed every check, its target computed from its content (A5). */
+/** A task that passed every check, with its target, which is computed from its content. */
 export interface CheckedTask {
   index: number;
   id: string;
@@ -81,7 +81,7 @@ export const checkTask = (
       'PAYLOAD_TOO_LARGE',
       `expected at most ${handler.maxPayloadBytes} bytes of JSON, got ${size}. Store it elsewhere and submit its address, or raise maxPayloadBytes.`,
     );
-  // What the handler's functions see is what is stored: the parsed JSON.
+  // The handler's functions see what is stored: the parsed JSON.
   const content: unknown = JSON.parse(payload);
   const target = compute(() => handler.target(content), 'target', reject);
   if (target !== FAILED)
@@ -129,7 +129,7 @@ const refuseStrangers = (given: object, reject: Reject): void => {
       );
 };
 
-/** By the handler's schema; null: it could not even be read, and why was said. */
+/** Parses by the handler's schema; null: it could not even be read, and the reason was reported. */
 const parse = (
   handler: Handler,
   payload: unknown,
@@ -148,7 +148,7 @@ const parse = (
 
 const TOO_DEEP = `expected at most ${MAX_JSON_DEPTH} levels of arrays and objects. Flatten it, or submit the deep part as text.`;
 
-/** The payload as JSON text; null: there is none that can be stored, and why was said. */
+/** Returns the payload as JSON text; null: it cannot be stored, and the reason was reported. */
 const jsonOf = (payload: unknown, reject: Reject): string | null => {
   let text: string;
   try {
@@ -167,7 +167,7 @@ const jsonOf = (payload: unknown, reject: Reject): string | null => {
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : show(error));
 
-/** In a lane the order of submission is the only one. */
+/** Refuses other orders: in a lane the order of submission is the only one. */
 const refuseOrderings = ({ priority, notBefore }: Partial<TaskInput>, reject: Reject): void => {
   const refuse = (field: string, value: unknown): void =>
     reject(

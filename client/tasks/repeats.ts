@@ -5,7 +5,7 @@ import type { CheckedTask } from './checkTasks';
 import type { TaskProblem } from '../errors';
 import { InvalidTaskError } from '../errors';
 
-/** Which of the ids exist. With other content: a problem each (thrown unless partial). */
+/** Returns which of the ids exist. Other content is a problem for each (thrown unless partial). */
 export const knownIds = async (
   db: Queryable,
   handler: Handler,

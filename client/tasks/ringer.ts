@@ -6,10 +6,9 @@ import { wakeLeaderWorkflows } from '../../workflows/wake';
 import type { Behind } from '../../workflows/behind';
 
 /**
- * Rings after commits: the statements of one ring at a time per client, targets that come meanwhile
- * share the next (store.md section 1: 9,916 submits/s on one hot target against 635 without). A
- * wake on its way holds up no later ring. A ring that fails never fails a submit: the sweeper
- * repeats it.
+ * Rings after commits. One ring at a time per client; targets that come meanwhile share the next,
+ * which makes submits to a hot target many times faster. A wake in progress holds up no later ring.
+ * A ring that fails never fails a submit: the sweeper repeats it.
  */
 export class Ringer {
   private readonly gather = new Gather<number>((ids) => this.ringNow(ids));
@@ -22,8 +21,8 @@ export class Ringer {
   ) {}
 
   /**
-   * Resolves when a ring that began after this call has ended, or when waiting for it has become
-   * too long.
+   * Resolves when a ring that began after this call has ended, or when waiting for it has taken too
+   * long.
    */
   ring(targetIds: Iterable<number>): Promise<void> {
     const ids = [...targetIds];

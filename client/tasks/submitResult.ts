@@ -4,14 +4,11 @@ import type { TaskProblem } from '../errors';
 
 export interface SubmitOptions {
   /**
-   * Accept the valid ones and answer the problems of the others; without it nothing of a bad call
+   * Accept the valid tasks and return the problems of the others; without it nothing of a bad call
    * is accepted.
    */
   partial?: boolean;
-  /**
-   * The caller's own Postgres transaction (a `pg` client after BEGIN): accepted iff it commits
-   * (G14).
-   */
+  /** The caller's own Postgres transaction (a `pg` client after BEGIN): accepted iff it commits. */
   tx?: Queryable;
 }
 
@@ -20,8 +17,8 @@ export interface SubmitResult {
   repeated: number;
   refused: TaskProblem[];
   /**
-   * Whose leaders are told. After a submit with `tx`: pass them to `ring` once it has committed, or
-   * wait for the sweeper (5 s at most).
+   * Targets whose leaders are woken. After a submit with `tx`: pass them to `ring` once it has
+   * committed, or wait for the sweeper (5 s at most).
    */
   targetIds: number[];
 }

@@ -1,12 +1,12 @@
 import type { TaskInput } from './checkTasks';
 import type { SubmitResult } from './submitResult';
 
-/** Tasks of one transaction: from here on a bigger one is no faster. */
+/** Tasks per transaction: a bigger one is no faster. */
 const STREAM_CHUNK = 5_000;
-/** More problems than these are not kept: a stream may be of any length. */
+/** Keep at most this many problems; a stream can be of any length. */
 const MOST_PROBLEMS = 1_000;
 
-/** A stream of any length in chunks, each a call of its own, in bounded memory. */
+/** Submits a stream of any length in chunks, each a separate call, in bounded memory. */
 export const submitStream = async (
   tasks: AsyncIterable<TaskInput>,
   submit: (chunk: readonly TaskInput[]) => Promise<SubmitResult>,

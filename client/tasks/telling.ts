@@ -2,9 +2,9 @@ import { asDatabaseError } from '../../postgres/errors';
 
 /** What a caller learns about a write that the database failed. */
 export interface Telling {
-  /** Where nothing of it was done. */
+  /** When nothing of it was done. */
   none: string;
-  /** Where its commit may have happened, or some steps of it did. */
+  /** When its commit may have happened, or some steps of it did. */
   unknown: string;
 }
 
@@ -21,7 +21,7 @@ export const OPEN_FANOUT: Telling = {
     'It is unknown whether it was opened: with an `id` of your own, open it again; without one, open another, and the first expires.',
 };
 const added =
-  'Some items may have been added: with a `key`, add again with the same one; without it nobody knows their ids.';
+  'Some items may have been added: with a `key`, add again with the same one; without it their ids are unknown.';
 export const ADD_ITEMS: Telling = { none: added, unknown: added };
 const acked = 'A part of the items may have been changed: repeat the call, which changes nothing twice.';
 export const ACK_ITEMS: Telling = { none: acked, unknown: acked };
@@ -41,8 +41,8 @@ const inSteps = 'A part of it may have been done: look, or repeat it, which does
 export const CHANGE_IN_STEPS: Telling = { none: inSteps, unknown: inSteps };
 
 /**
- * Runs a write of a caller's: an error of the database says what became of it, and no driver's own
- * error gets out.
+ * Runs a caller's write: an error of the database says what became of it, and no driver's own error
+ * gets out.
  */
 export const telling = async <T>(told: Telling, work: () => Promise<T>): Promise<T> => {
   try {

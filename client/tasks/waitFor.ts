@@ -10,21 +10,21 @@ import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
 export interface WaitOptions extends WaitLimits {
-  /** After every look. */
+  /** Called after every look. */
   onProgress?: (progress: WaitProgress) => void;
 }
 
 const STATES_PER_STATEMENT = 5_000;
 /**
- * Of very many, each look takes the next ones in turn: what the store pays for waiting does not
- * grow with what is waited for.
+ * Tasks per look, the next ones in turn: the store's cost does not grow with the number of tasks
+ * waited for.
  */
 const STATES_PER_LOOK = 20_000;
 
 /**
  * Resolves when every task is terminal or unknown (parked), in the order of the ids. Rejects with
- * `NotFoundError` for an id that is not there, and with `WaitTimeoutError` (code TIMEOUT) after
- * `timeoutMs`; the tasks go on in any case.
+ * `NotFoundError` for an unknown id, and with `WaitTimeoutError` (code TIMEOUT) after `timeoutMs`;
+ * the tasks go on in any case.
  */
 export const waitFor = async (
   client: ClientContext,
@@ -39,7 +39,7 @@ export const waitFor = async (
   signal?.throwIfAborted();
   await client.ready();
   const waiting = new Waiting(options);
-  let most = Infinity; // the first look takes all: an id that is not there is told at once
+  let most = Infinity; // the first look takes all: an unknown id is reported at once
   for (let open = wanted; ; most = STATES_PER_LOOK) {
     waiting.look();
     open = (await look(client, open, most, signal)).open;
@@ -54,8 +54,8 @@ export const waitFor = async (
 };
 
 /**
- * Those that have not ended: the ones not looked at this time first. `states` counts the others of
- * them.
+ * Returns those that have not ended: the ones not looked at this time first. `states` counts the
+ * others of them.
  */
 const look = async (
   client: ClientContext,
@@ -71,7 +71,7 @@ const look = async (
     for (const id of chunk) {
       const state = found.get(id);
       if (state === undefined)
-        throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+        throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
       if (isTerminal(state) || state === 'unknown') continue;
       open.push(id);
       states[state] = (states[state] ?? 0) + 1;

@@ -71,7 +71,7 @@ export class CityStore {
     return rows[0] ?? { rows: 0, duplicateEffects: 0 };
   }
 
-  /** A statement of its own, so that it sees the row for which the insert has waited. */
+  /** A separate statement, so that it sees the row for which the insert has waited. */
   private async earlierAnswer(key: string, hash: string): Promise<IndexOutcome> {
     const { rows } = await this.pool.query<{ body: string; same: boolean }>(
       `select body, content_hash = $2 as same from ${this.schema}.answer where key = $1`,

@@ -12,7 +12,7 @@ import { startStack, type Stack } from './stack';
 import { endedIn, statesOf } from './states';
 
 /**
- * `npm run demo`: every city as a task of its own, through real servers, with a table at the end.
+ * `npm run demo`: every city as a separate task, through real servers, with a table at the end.
  * Exit code 1 if a figure is wrong.
  */
 const flags = processFlags(

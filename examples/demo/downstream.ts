@@ -10,7 +10,7 @@ import { CityStore, type IndexItem } from './cityStore';
 import { rejection } from './rejection';
 
 /**
- * A bulk index as a process of its own, with its own schema in Postgres: at most `--limit` items a
+ * A bulk index as a separate process, with its own schema in Postgres: at most `--limit` items a
  * call (413 above), an answer kept per `Idempotency-Key`, 429 with Retry-After now and then, and a
  * few records that it never accepts.
  */

@@ -4,7 +4,7 @@ import { HttpProblem, readBody, runMain, sendJson, serve } from '../support/serv
 import { Book } from './book';
 
 /**
- * The downstream, as a process of its own: it looks at epochs, and writes everything down.
+ * The downstream, as a separate process: it looks at epochs, and writes everything down.
  *
  *     POST /write {partition, epoch, node, key, tasks}   200 · 409: a higher epoch of that partition was here before
  *     GET  /epochs                                       the highest of each partition

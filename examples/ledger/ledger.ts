@@ -11,7 +11,7 @@ import { editSchema } from './edits';
 import { type Entry, Journal } from './journal';
 
 /**
- * A ledger as a process of its own. It accepts batches of edits and applies each, whole, some time
+ * A ledger as a separate process. It accepts batches of edits and applies each, whole, some time
  * later. What it accepted is in memory only and lost when it dies; what it applied or refused is in
  * `--file`, in order, on disk before anybody is told.
  *

@@ -7,8 +7,8 @@ const UNKNOWN = new Set([408, 409, 499]);
 
 /**
  * `fetch` for a handler's submit: answers a 2xx, and throws what Muster understands otherwise
- * (`spec/handlers.md`, table). Anything it cannot classify stays the plain error it is, which
- * Muster reads as an unknown outcome.
+ * (docs/handlers/http-json.md has the table). Anything it cannot classify stays the plain error it
+ * is, which Muster reads as an unknown outcome.
  * @throws RejectedError 400, 413, 422 · LaterError 425, 429, 503, connection refused · HaltError
  * redirects and every other 4xx
  */

@@ -4,15 +4,13 @@ import { didYouMean } from '../suggest';
 import { show } from '../text';
 import type { FunctionOptions, RegisteredFunction } from './types';
 
-/**
- * Names that mean something else: `http` calls a URL, and ids of modules are made from their bytes.
- */
+/** Reserved names: `http` calls a URL, and ids of modules are made from their bytes. */
 const RESERVED = ['http'];
 const NAME = /^[\w][\w./-]{0,127}$/;
 const FIELDS = ['name', 'run', 'kind'];
 
 /**
- * Checks a function and makes it known to nodes whose config lists it. Throws a `ConfigError` with
+ * Checks a function, which nodes whose config lists it can then run. Throws a `ConfigError` with
  * every problem.
  */
 export const defineFunction = (options: FunctionOptions): RegisteredFunction => {
@@ -35,8 +33,8 @@ export const defineFunction = (options: FunctionOptions): RegisteredFunction => 
 };
 
 /**
- * Of a WebAssembly module: sha256 of its bytes in hex, or the same digest as a CIDv1 (raw,
- * sha2-256, base32).
+ * Says whether an id is a WebAssembly module's: sha256 of its bytes in hex, or the same digest as a
+ * CIDv1 (raw, sha2-256, base32).
  */
 export const isContentId = (id: string): boolean => /^[0-9a-f]{64}$/.test(id) || /^bafkrei[a-z2-7]{52}$/.test(id);
 
@@ -44,7 +42,7 @@ const isFunction = (value: unknown): value is RegisteredFunction =>
   typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'muster-function';
 
 /**
- * The functions of a configuration: made by `defineFunction`, or still options. Throws one
+ * Returns the functions of a configuration: made by `defineFunction`, or still options. Throws one
  * `ConfigError` with the problems of all.
  */
 export const checkFunctions = (value: unknown): RegisteredFunction[] => {
@@ -58,7 +56,7 @@ export const checkFunctions = (value: unknown): RegisteredFunction[] => {
     try {
       const made = isFunction(entry) ? entry : defineFunction(entry as FunctionOptions);
       if (functions.has(made.name))
-        problems.push({ path: `functions.${place}.name`, message: `expected a name of its own, got "${made.name}"` });
+        problems.push({ path: `functions.${place}.name`, message: `expected a unique name, got "${made.name}"` });
       functions.set(made.name, made);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

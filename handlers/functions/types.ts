@@ -6,17 +6,17 @@ export interface FunctionCall {
   /** The template's variables. */
   env: Readonly<Record<string, string>>;
   /**
-   * Place of the argument list in the execution, from 0, and its id: an idempotency key for what
-   * the function does outside.
+   * Place of the argument list in the execution, from 0, and its id: an idempotency key for the
+   * function's effects outside.
    */
   position: number;
   executionId: string;
-  /** Aborted when the time is up or the process stops: pass it to every call. */
+  /** Aborted on timeout or when the process stops: pass it to every call. */
   signal: AbortSignal;
 }
 
 /**
- * A string is the standard output of a run that went well; nothing is an empty one. A throw is exit
+ * A string is the standard output of a successful run; nothing is an empty one. A throw is exit
  * code 1 with the error on stderr.
  */
 export type FunctionAnswer = string | void | { stdout?: string; stderr?: string; exitCode?: number };

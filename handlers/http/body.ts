@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { describeThrown } from '../text';
 
-/** Evidence of an answer that could not be used. */
+/** Most characters quoted of an unusable answer. */
 const EVIDENCE_CHARACTERS = 500;
 
 /** A body as far as it could be read, and why no further. */
@@ -36,8 +36,8 @@ export async function readBody(body: Readable, maxBytes: number): Promise<ReadBo
 }
 
 /**
- * Enough of an error's body to be read by a person, waited for briefly: what the status said must
- * not be lost to a slow body.
+ * Reads enough of an error's body for a person, and waits only briefly: the status must not be lost
+ * to a slow body.
  */
 export async function readEvidence(body: Readable): Promise<Buffer> {
   const timer = setTimeout(() => body.destroy(), 2_000);
@@ -48,7 +48,7 @@ export async function readEvidence(body: Readable): Promise<Buffer> {
   }
 }
 
-/** The first 500 characters, quoted, on one line. */
+/** Quotes the first 500 characters, on one line. */
 export const quote = (bytes: Buffer): string => {
   const text = bytes.toString('utf8', 0, EVIDENCE_CHARACTERS * 4);
   return text === ''
@@ -56,7 +56,10 @@ export const quote = (bytes: Buffer): string => {
     : `${JSON.stringify(text.slice(0, EVIDENCE_CHARACTERS))}${text.length > EVIDENCE_CHARACTERS ? '…' : ''}`;
 };
 
-/** Parses JSON, with a byte order mark or without; a message with the evidence where it is none. */
+/**
+ * Parses JSON, with or without a byte order mark; returns a message with the evidence if it is not
+ * JSON.
+ */
 export function parseJson(bytes: Buffer): { value: unknown } | { problem: string } {
   try {
     return { value: JSON.parse(bytes.toString().replace(/^\ufeff/, '')) as unknown };
@@ -68,8 +71,8 @@ export function parseJson(bytes: Buffer): { value: unknown } | { problem: string
 }
 
 /**
- * The values of an NDJSON body, line by line, in memory bounded by the longest line. Throws on what
- * `readBody` and `parseJson` report.
+ * Yields the values of an NDJSON body, line by line, in memory bounded by the longest line. Throws
+ * on what `readBody` and `parseJson` report.
  */
 export async function* readLines(body: Readable, maxBytes: number): AsyncGenerator<unknown> {
   let rest: Buffer[] = [];

@@ -12,11 +12,11 @@ export interface BodyPlan {
    * bisecting finds the task.
    */
   encode(batch: Batch, idempotencyKey: string, callbackUrl?: string): string;
-  /** Bytes of one encoded item, its separator included (H6). */
+  /** Returns the bytes of one encoded item, its separator included. */
   bytesOf(payload: unknown, id: string, target: string): number;
-  /** Bytes of everything around the items, less the separator that the last one has not. */
+  /** Bytes of everything around the items, minus the separator the last item does not need. */
   readonly overheadBytes: number;
-  /** What the templates of an item take. */
+  /** The references that the templates of an item use. */
   readonly references: readonly Reference[];
   /** It cannot be encoded without a callback URL. */
   readonly needsCallback: boolean;
@@ -31,8 +31,8 @@ export interface BodySettings {
 const ITEM_ROOTS = ['id', 'payload', 'target', 'index'];
 const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbackUrl', 'count'];
 /**
- * Counted for what is not known before the batch is. Whatever is longer is caught before the call,
- * which then is not made.
+ * Counted for values that are unknown before the batch is formed. Longer values are caught before
+ * the call, which then is not made.
  */
 const FILLERS = {
   batchId: 'x'.repeat(32),

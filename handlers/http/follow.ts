@@ -17,7 +17,7 @@ export interface Follower {
   readonly maxResponseBytes: number;
 }
 
-/** One status call per reference; so many at a time. */
+/** Status calls at once, one per reference. */
 const STATUS_CALLS_AT_ONCE = 8;
 
 type Values = Record<string, string>;
@@ -31,7 +31,8 @@ const send = async (follower: Follower, plan: FollowUp, values: Values, signal: 
   });
 
 /**
- * Credentials and redirects concern every call; what another status says of one reference does not.
+ * Returns the error of a failed follow-up. Credentials and redirects concern every call; any other
+ * status concerns one reference only.
  */
 async function failureOf(answer: IncomingAnswer, plan: FollowUp): Promise<Error> {
   const error = await errorOf(answer, plan.headers.secrets);
@@ -52,8 +53,8 @@ const lookUp = <N extends string>(table: StatusTable<N>, said: unknown): N | und
 type StatusPlan = NonNullable<FollowUps['status']>;
 
 /**
- * Statuses of many references (H7). One that cannot be asked for is still pending, with why; a
- * refused credential is thrown as `HaltError`.
+ * Returns the statuses of many references. One that cannot be polled is still pending, with the
+ * reason; a refused credential is thrown as `HaltError`.
  */
 export async function statuses(
   follower: Follower,
@@ -76,7 +77,7 @@ async function statusOf(
   reference: string,
   signal: AbortSignal,
 ): Promise<ReferenceStatus> {
-  // The round is over: what was not asked yet is asked in the next one.
+  // The time of this round is up: the next one polls the rest.
   if (signal.aborted) return { reference, status: 'pending', error: 'not asked: the round was over' };
   const linked = linkedSignal(signal, follower.timeoutMs);
   const { secrets } = plan.headers;
@@ -103,7 +104,7 @@ async function statusOf(
   }
 }
 
-/** The results of one accepted batch, streamed where they are NDJSON (H8). */
+/** Returns the results of one accepted batch, streamed if they are NDJSON. */
 export async function resultsOf(
   follower: Follower,
   plan: NonNullable<FollowUps['results']>,
@@ -117,7 +118,7 @@ export async function resultsOf(
 
 /** It had ended before, or is not known there (any more): there is nothing to stop. */
 const ENDED_BEFORE = new Set([404, 409, 410]);
-/** Says nothing of this batch: a credential, back pressure. */
+/** Says nothing about this batch: a credential, back pressure. */
 const ASK_AGAIN = new Set([401, 403, 408, 425, 429]);
 
 /** Asks the downstream to stop an accepted batch. */
@@ -150,10 +151,7 @@ const waitOf = ({ headers }: IncomingAnswer): { retryAfterMs?: number } => {
   return ms === undefined ? {} : { retryAfterMs: ms };
 };
 
-/**
- * What became of a call whose answer was lost (H3). Throws where the look-up itself fails, which is
- * unsure.
- */
+/** Looks up a call whose answer was lost. Throws if the look-up itself fails, which is unsure. */
 export async function reconcile(
   follower: Follower,
   plan: NonNullable<FollowUps['reconcile']>,

@@ -11,9 +11,7 @@ import { answerPath, compileResponse } from './response';
 import type { UrlTemplate } from './urlTemplate';
 import { compileUrl } from './urlTemplate';
 
-/**
- * The calls that come after a batch was accepted, or after its outcome was lost (H3, H7), compiled.
- */
+/** The compiled calls that follow when a batch was accepted, or its outcome was lost. */
 export interface FollowUp {
   readonly url: UrlTemplate;
   readonly headers: Headers;
@@ -36,9 +34,7 @@ export interface FollowUps {
   };
 }
 
-/**
- * Names in use by the batch APIs we know; a setting `statuses` adds to them and takes precedence.
- */
+/** Names used by known batch APIs; a setting `statuses` adds to them and takes precedence. */
 const POLL_NAMES: Record<PollStatus, string[]> = {
   pending: [
     'pending',
@@ -90,7 +86,7 @@ export function compileFollowUps(
     if (raw === undefined) return undefined;
     const own = compileHeaders(member(raw, 'headers'), env, `${name}.headers`, findings);
     const url = compileUrl(member(raw, 'url'), roots, `${name}.url`, findings);
-    // A target names no call: something else in the URL must.
+    // A target identifies no call: another part of the URL must.
     const needed = roots.filter((root) => root !== 'target');
     if (url.text !== '' && !needed.some((root) => url.roots.has(root))) {
       findings.add(`${name}.url`, `expected {{${needed.join('}} or {{')}}} in it, got ${show(url.text)}`);
@@ -153,7 +149,7 @@ function compileReconcile(raw: unknown, findings: Findings) {
   };
 }
 
-/** Settings that mean nothing without one another. */
+/** Checks settings that mean nothing without one another. */
 function crossFollowUps(config: unknown, findings: Findings): void {
   const has = (name: string): boolean => member(config, name) !== undefined;
   if (has('statusUrl') && !has('resultsUrl'))
@@ -163,7 +159,7 @@ function crossFollowUps(config: unknown, findings: Findings): void {
     );
   if (has('statusUrl') && !has('accepted') && !has('reconcileUrl'))
     findings.add('statusUrl', 'expected accepted beside it, got nothing: no answer is ever taken for an acceptance');
-  // A deadline alone bounds the wait for a completion that is told (H7).
+  // A deadline alone bounds the wait for a completion from outside.
   if (has('poll') && !has('statusUrl') && (!has('accepted') || member(member(config, 'poll'), 'everyMs') !== undefined))
     findings.add('poll', 'expected statusUrl beside it, got nothing: there is nothing to poll');
   if (has('cancelUrl') && !has('accepted'))

@@ -34,8 +34,8 @@ const RESERVED = new Set([
 ]);
 
 /**
- * Checks `{name: text | {env, prefix}}` and reads the secrets (H10). Messages never contain a
- * value: it may be a secret.
+ * Checks `{name: text | {env, prefix}}` and reads the secrets. Messages never contain a value: it
+ * may be a secret.
  */
 export function compileHeaders(raw: unknown, env: Env, at: string, findings: Findings): Headers {
   const sent: Record<string, string> = {};
@@ -110,6 +110,6 @@ function readSecret(
   return { name, prefix: typeof prefix === 'string' ? prefix : '', value: found ?? '' };
 }
 
-/** Text without the secrets: a downstream may echo what it was sent. */
+/** Returns text without the secrets: a downstream may echo what it was sent. */
 export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
   secrets.filter((secret) => secret.length >= 4).reduce((clean, secret) => clean.replaceAll(secret, '<secret>'), text);

@@ -25,8 +25,8 @@ import { Transport } from './transport';
 
 export interface HttpHandlerOptions {
   /**
-   * Where `{env: NAME}` is looked up; default: nothing is set. `process.env` is handed in by
-   * whoever reads the configuration.
+   * Where `{env: NAME}` is looked up; default: nothing is set. The reader of the configuration
+   * passes in `process.env`.
    */
   readonly env?: Env;
 }
@@ -38,8 +38,8 @@ interface Plan extends SubmitPlan {
 
 const DEFAULT_CONNECT_MS = 10_000;
 /**
- * Undici's own: shorter than the idle timeout of the servers we know, so that a call rarely meets a
- * connection that is just being closed.
+ * Undici's default: shorter than the idle timeout of the servers we know, so that a call rarely
+ * meets a connection that is just being closed.
  */
 const DEFAULT_KEEP_ALIVE_MS = 4_000;
 const DEFAULT_MAX_RESPONSE_BYTES = 16_777_216;
@@ -70,7 +70,7 @@ function compile(config: unknown, env: Env): { plan: Plan; problems: Problem[] }
   return { plan, problems: findings.problems };
 }
 
-/** One text may hold the same mistake twice; it is said once. */
+/** Removes duplicates: one text may hold the same mistake twice. */
 function distinct(problems: readonly Problem[]): Problem[] {
   const paths = new Set<string>();
   return problems.filter(({ path, message }) => {
@@ -82,7 +82,7 @@ function distinct(problems: readonly Problem[]): Problem[] {
 }
 
 /**
- * A handler from JSON alone (H10): templates for the request, paths for the answer, secrets from
+ * Makes a handler from JSON alone: templates for the request, paths for the answer, secrets from
  * `options.env`. Throws one `ConfigError` that lists every problem. docs/handlers/http-json.md
  * documents the settings; `HttpHandlerConfig` is their type.
  */
@@ -147,7 +147,7 @@ function build(config: HttpHandlerConfig, plan: Plan): Handler {
 
 const CALLBACK_PLACEHOLDER = '<callback URL>';
 
-/** The call as it would be made, without secrets and before there is a key (H11). */
+/** Returns the call as it would be made, without secrets and before there is a key. */
 function preview(plan: SubmitPlan, batch: Batch): ReturnType<NonNullable<Handler['preview']>> {
   const placeholder = '<idempotency key>';
   const { headers, keyHeader, callbackHeader } = plan.request;

@@ -1,6 +1,6 @@
 /**
- * Where a value stands in JSON: keys and array places, from the outside in. `*` is the only key of
- * an object, whatever its name.
+ * Where a value is in JSON: keys and array places, from the outside in. `*` is the only key of an
+ * object, whatever its name.
  */
 export type Path = readonly string[];
 
@@ -16,8 +16,8 @@ const pointerSegments = (pointer: string): string[] =>
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that has a
- * dot). '' is the whole value. `wildcard` allows `*`, for answers such as Elasticsearch's
+ * Parses `customer.id`, `items.0.id`, or a JSON pointer `/customer/id` (the way to write a key that
+ * has a dot). '' is the whole value. `wildcard` allows `*`, for answers such as Elasticsearch's
  * `{"index": {...}}`.
  */
 export function parsePath(text: string, wildcard = false): Path | BadPath {
@@ -42,8 +42,8 @@ export const isBad = (path: Path | BadPath): path is BadPath => 'bad' in path;
 const ARRAY_PLACE = /^(0|[1-9]\d*)$/;
 
 /**
- * The value at `path`, or undefined. Own properties only: `__proto__` and the like are never
- * followed.
+ * Returns the value at `path`, or undefined. Own properties only: `__proto__` and the like are
+ * never followed.
  */
 export function readPath(value: unknown, path: Path): unknown {
   let found = value;
@@ -61,7 +61,7 @@ export function readPath(value: unknown, path: Path): unknown {
   return found;
 }
 
-/** A setting of a configuration that was not checked yet. */
+/** Returns a setting of a configuration that was not checked yet. */
 export const member = (raw: unknown, key: string): unknown =>
   typeof raw === 'object' && raw !== null && Object.hasOwn(raw, key)
     ? (raw as Record<string, unknown>)[key]

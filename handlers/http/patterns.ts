@@ -1,6 +1,6 @@
 import type { Findings } from '../configError';
 
-/** Which name a status belongs to: exact text or number first, then classes such as `4xx`. */
+/** Tells which name a status belongs to: exact text or number first, then classes such as `4xx`. */
 export interface StatusTable<N extends string> {
   find(status: string): N | undefined;
 }

@@ -9,7 +9,7 @@ import { isBad, member, parsePath, readPath } from './path';
 import type { Reference } from './template';
 
 /**
- * What is taken from a payload: the batch key, weight, order key, and the schema that says that all
+ * What is read from a payload: the batch key, weight, order key, and the schema that says that all
  * of it is there.
  */
 export interface PayloadPlan {
@@ -65,7 +65,7 @@ function payloadPath(text: unknown, at: string, findings: Findings): Path | unde
   return undefined;
 }
 
-/** Text, or a number or boolean as text: what a key is made of. */
+/** Returns a key: text, or a number or boolean as text. */
 function readKey(payload: unknown, path: Path, setting: string, bytesMax: number): string {
   const value = readPath(payload, path);
   const key = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
@@ -84,8 +84,8 @@ function readWeight(payload: unknown, path: Path): number {
 }
 
 /**
- * The user's JSON Schema, if any, and then: everything that the settings take from a payload is
- * there.
+ * Compiles the user's JSON Schema, if any, and a check that everything the settings read from a
+ * payload is there.
  */
 function compileSchema(
   raw: unknown,
@@ -133,8 +133,8 @@ function compileSchema(
 const OPENS = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'not', '$dynamicRef'];
 
 /**
- * A path that a schema, read strictly, does not know: a slip of the pen rather than a property on
- * purpose undeclared.
+ * Returns a path that a schema, read strictly, does not know: rather a typo than a property left
+ * undeclared on purpose.
  */
 function undeclared(schema: unknown, path: Path): string | undefined {
   let node = schema;

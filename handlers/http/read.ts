@@ -13,7 +13,7 @@ import type { IncomingAnswer } from './transport';
 export interface Reader {
   readonly response: ResponsePlan;
   readonly maxResponseBytes: number;
-  /** Cut out of all evidence. */
+  /** Removed from all evidence. */
   readonly secrets: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const encodingOf = ({ headers }: IncomingAnswer): string => {
     : ` (content-encoding ${show(encoding)}, which was not asked for)`;
 };
 
-/** Why an answer is no success: `HTTP 401: "…"`, with where a redirect led. */
+/** Returns why an answer is not a success: `HTTP 401: "…"`, with where a redirect led. */
 export async function errorOf(answer: IncomingAnswer, secrets: readonly string[]): Promise<string> {
   const { statusCode, headers } = answer;
   const evidence = quote(await readEvidence(answer.body));
@@ -45,7 +45,7 @@ export async function errorOf(answer: IncomingAnswer, secrets: readonly string[]
   return cutText(withoutSecrets(`HTTP ${statusCode}${remedy}: ${evidence}`, secrets));
 }
 
-/** The whole body. A body that breaks off is no success, whatever its first line said. */
+/** Reads the whole body. A body that breaks off is not a success, whatever the status line said. */
 async function readWhole(
   { maxResponseBytes, secrets }: Omit<Reader, 'response'>,
   answer: IncomingAnswer,
@@ -55,7 +55,7 @@ async function readWhole(
   return bytes;
 }
 
-/** The whole body as JSON. */
+/** Reads the whole body as JSON. */
 export async function readJson(reader: Omit<Reader, 'response'>, answer: IncomingAnswer): Promise<unknown> {
   const parsed = parseJson(await readWhole(reader, answer));
   if ('problem' in parsed) throw unreadable(answer, parsed.problem, reader.secrets);
@@ -63,8 +63,8 @@ export async function readJson(reader: Omit<Reader, 'response'>, answer: Incomin
 }
 
 /**
- * The results of a 2xx answer. `members`: how many there must be if they are matched by position;
- * undefined where that is not known.
+ * Returns the results of a 2xx answer. `members`: how many there must be if they are matched by
+ * position; undefined where that is not known.
  */
 export async function readItems(reader: Reader, answer: IncomingAnswer, members: number | undefined): Promise<Results> {
   if (!reader.response.perItem) {
@@ -75,7 +75,7 @@ export async function readItems(reader: Reader, answer: IncomingAnswer, members:
   return itemsIn(reader, answer, await readJson(reader, answer), members);
 }
 
-/** The results in an answer that was parsed already. */
+/** Returns the results in an answer that was parsed already. */
 export function itemsIn(reader: Reader, answer: IncomingAnswer, value: unknown, members: number | undefined): Results {
   const { response, secrets } = reader;
   if (!response.perItem) return allOk(members ?? 0);
@@ -91,8 +91,8 @@ const allOk = (members: number): ItemResult[] =>
   Array.from({ length: members }, (_, index) => ({ index, status: 'ok' }));
 
 /**
- * By position, one result too few or too many puts all of them in doubt: nobody can tell whose is
- * missing.
+ * Checks the number of results matched by position: one too few or too many puts all of them in
+ * doubt, since it is unknown whose is missing.
  */
 function checkCount(got: number, members: number): void {
   if (got !== members) throw new Error(`expected ${members} results, one per position, got ${got}`);

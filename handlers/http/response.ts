@@ -21,7 +21,7 @@ export interface ResponsePlan {
   readonly result: Path | null;
 }
 
-/** A path of an answer, where `*` is allowed. Wrong types are reported by the schema. */
+/** Compiles a path of an answer, where `*` is allowed. The schema reports wrong types. */
 export function answerPath(raw: unknown, key: string, at: string, findings: Findings): Path | undefined {
   const text = member(raw, key);
   if (typeof text !== 'string') return undefined;
@@ -62,8 +62,8 @@ export function compileResponse(raw: unknown, at: string, findings: Findings): R
 }
 
 /**
- * Items by number that no table lists: as HTTP means them, but a whole call's 5xx may have done the
- * work while an item's says that it was not done.
+ * Classifies an item's number that no table lists, as HTTP means it; but after a whole call's 5xx
+ * the work may be done, while an item's 5xx says that it was not.
  */
 function byHttpStatus(status: string): ItemStatus {
   if (!/^[2-5]\d\d$/.test(status)) return 'unknown';
@@ -86,7 +86,7 @@ function verdictOf(plan: ResponsePlan, element: unknown): { status: ItemStatus; 
   return { status: table.find(text) ?? otherwise ?? byHttpStatus(text), said: `status ${text}` };
 }
 
-/** One element of an answer as a result (H1). `place` is where it stands among the results. */
+/** Returns one element of an answer as a result. `place` is its index among the results. */
 export function itemResult(plan: ResponsePlan, element: unknown, place: number): ItemResult {
   const { status, said } = verdictOf(plan, element);
   const item: ItemResult = { status };

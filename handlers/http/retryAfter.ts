@@ -5,7 +5,10 @@ const IMF = new RegExp(`^${DAYS}, \\d{2} [A-Z][a-z]{2} \\d{4} \\d{2}:\\d{2}:\\d{
 const RFC850 = new RegExp(`^${DAYS}, (\\d{2})-([A-Z][a-z]{2})-(\\d{2}) (\\d{2}:\\d{2}:\\d{2}) GMT$`);
 const ASCTIME = new RegExp(`^${DAYS} ([A-Z][a-z]{2}) ([ \\d]\\d) (\\d{2}:\\d{2}:\\d{2}) (\\d{4})$`);
 
-/** An HTTP date in any of its three forms (RFC 9110, 5.6.7) as Unix milliseconds, or undefined. */
+/**
+ * Parses an HTTP date in any of its three forms (RFC 9110, 5.6.7) as Unix milliseconds, or
+ * undefined.
+ */
 export function parseHttpDate(text: string, now: number): number | undefined {
   let standard = IMF.test(text) ? text : undefined;
   const rfc850 = RFC850.exec(text);
@@ -30,10 +33,10 @@ const single = (value: string | string[] | undefined): string | undefined =>
   (Array.isArray(value) ? value[0] : value)?.trim();
 
 /**
- * How long an answer asks to wait, in milliseconds (H5): `Retry-After` in seconds or as a date, or
- * `retry-after-ms`, which OpenAI and Azure send and which is the finer. A date counts from the
- * answer's own `Date`, so that the clocks need not agree. Undefined where there is none, or none
- * that can be read.
+ * Returns how long an answer asks to wait, in milliseconds: `Retry-After` in seconds or as a date,
+ * or `retry-after-ms`, which OpenAI and Azure send and which is the finer. A date counts from the
+ * answer's own `Date`, so that the clocks need not agree. Undefined if there is none, or none that
+ * can be read.
  */
 export function retryAfterMs(headers: ResponseHeaders, now: number): number | undefined {
   const fine = single(headers['retry-after-ms']);

@@ -4,8 +4,8 @@ import { commonShape } from '../settings';
 import { HOLD_SCOPES, ITEM_STATUSES } from '../contract';
 
 /**
- * The shape of an http handler's JSON (H10). What needs the environment, templates or two settings
- * at once is in the `compile` functions.
+ * The form of an http handler's JSON. The `compile` functions check what needs the environment,
+ * templates or two settings at once.
  */
 
 const path = () => text('a path such as customer.id or /customer/id', () => true);
@@ -29,7 +29,7 @@ const errorStatus = () =>
     { error: 'expected an array of HTTP statuses' },
   );
 
-/** Where results stand in an answer and how to read one. */
+/** Where results are in an answer and how to read one. */
 const response = settings({
   /** false: the answer says nothing of single items; 2xx means that all of them succeeded. */
   perItem: flag().optional(),
@@ -76,8 +76,8 @@ export const httpSchema = settings({
     .optional(),
   idempotencyHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   /**
-   * Carries the URL at which the downstream may tell what became of the batch (H7); in the body it
-   * is {{callbackUrl}} of the envelope.
+   * Header that carries the URL at which the downstream may report the outcome of the batch; in the
+   * body it is {{callbackUrl}} of the envelope.
    */
   callbackHeader: text('a header name', (v) => /^[A-Za-z0-9-]{1,64}$/.test(v)).optional(),
   scopes: settings({ refused: oneOf(HOLD_SCOPES).optional(), unreachable: oneOf(HOLD_SCOPES).optional() }).optional(),
@@ -129,5 +129,5 @@ export const httpSchema = settings({
   }).optional(),
 });
 
-/** An http handler as JSON (H10). */
+/** An http handler as JSON. */
 export type HttpHandlerConfig = z.infer<typeof httpSchema>;

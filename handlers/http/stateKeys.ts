@@ -6,8 +6,8 @@ import { isBad, member, parsePath, readPath } from './path';
 import { compileTemplate } from './template';
 
 /**
- * What an ordered http handler takes from a payload: the service, and the state keys that a task
- * reads and writes (C25).
+ * What an ordered http handler reads from a payload: the service, and the state keys that a task
+ * reads and writes.
  */
 export interface OrderPlan {
   readonly service?: (target: string, payload: unknown) => string;
@@ -45,8 +45,8 @@ function compileKeys(
 }
 
 /**
- * A path inside the payload, or a template over `payload`. An array there stands for all of its
- * members.
+ * Compiles a path inside the payload, or a template over `payload`. An array there stands for all
+ * of its members.
  */
 function compileOne(text: unknown, at: string, findings: Findings, paths: [string, Path][]): Read | undefined {
   if (typeof text !== 'string') return undefined;
@@ -63,7 +63,7 @@ function compileOne(text: unknown, at: string, findings: Findings, paths: [strin
   return (payload) => asKeys(readPath(payload, path), `payload ${path.join('.')}`, false);
 }
 
-/** `mayMiss`: a template says itself which of its values may be missing. */
+/** `mayMiss`: the template itself marks which of its values may be missing. */
 function asKeys(value: unknown, at: string, mayMiss: boolean): string[] {
   if (value === undefined && mayMiss) return [];
   return (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => {

@@ -1,12 +1,12 @@
 import type { StatusTable } from './patterns';
 
-/** What an HTTP status says of the whole call (handlers.md, the table). */
+/** What an HTTP status says about the whole call; docs/handlers/http-json.md has the table. */
 export const VERDICTS = ['later', 'rejected', 'halt', 'unknown'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** 425: the server would not risk it yet; like 429 and 503 it says that nothing was done. */
 const LATER = new Set([425, 429, 503]);
-/** Only these are content errors: only these are bisected (H4). */
+/** Only these are content errors, so only these are bisected. */
 const REJECTED = new Set([400, 413, 422]);
 /**
  * 408 may come after the body was read; 409 may mean that an earlier attempt holds the key or was
@@ -20,10 +20,10 @@ const UNKNOWN = new Set([408, 409, 499]);
 const HALT_5XX = new Set([501, 505, 511]);
 
 /**
- * 2xx: undefined, the body says. 3xx: halt, redirects are not followed. Every other 4xx halts: it
- * refuses whatever is sent (credentials, URL, method, media type), and to take it for a content
- * error would fail a whole backlog. Other 5xx are unknown: the work may have been done. `overrides`
- * (the setting `answers`) come first for 4xx and 5xx.
+ * Returns the verdict on a status. 2xx: undefined, the body says. 3xx: halt, redirects are not
+ * followed. Every other 4xx halts: it refuses whatever is sent (credentials, URL, method, media
+ * type), and to take it for a content error would fail a whole backlog. Other 5xx are unknown: the
+ * work may have been done. `overrides` (the setting `answers`) come first for 4xx and 5xx.
  */
 export function verdictOf(status: number, overrides: StatusTable<Verdict>): Verdict | undefined {
   if (status >= 200 && status <= 299) return undefined;

@@ -12,21 +12,21 @@ import type { Verdict } from './statusCodes';
 import { verdictOf } from './statusCodes';
 import type { IncomingAnswer, Transport } from './transport';
 
-/** Everything that one call needs beside the batch. */
+/** Everything that one call needs besides the batch. */
 export interface SubmitPlan {
   readonly request: RequestPlan;
   readonly response: ResponsePlan;
   readonly accepted: FollowUps['accepted'];
   readonly answers: StatusTable<Verdict>;
-  /** What waits after a 429 or 503 (H5). */
+  /** What waits after a 429 or 503. */
   readonly refused: HoldScope;
   readonly maxBytes: number | undefined;
   readonly maxResponseBytes: number;
 }
 
 /**
- * The call as it will be made, or `RejectedError`: nothing was sent then, and bisecting finds the
- * task that does not fit.
+ * Returns the call as it will be made, or throws `RejectedError`: nothing was sent then, and
+ * bisecting finds the task that does not fit.
  */
 export function encodeCall(
   plan: SubmitPlan,
@@ -46,8 +46,8 @@ export function encodeCall(
 }
 
 /**
- * Makes the call and says what it answered (H1, H2, H10). What cannot be told is thrown as a plain
- * error: an unknown outcome.
+ * Makes the call and returns its answer. What cannot be read is thrown as a plain error: an unknown
+ * outcome.
  */
 export async function submit(
   plan: SubmitPlan,
@@ -77,8 +77,8 @@ export async function submit(
 }
 
 /**
- * The header with the callback URL, where one is configured. Where there is no URL to give, nothing
- * is sent: no task is at fault.
+ * Returns the header with the callback URL, if one is configured. Without a URL nothing is sent: no
+ * task is at fault.
  */
 function callbackOf({ callbackHeader, body }: RequestPlan, url: string | undefined): Record<string, string> {
   if (url !== undefined) return callbackHeader === undefined ? {} : { [callbackHeader]: url };

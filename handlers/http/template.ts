@@ -16,7 +16,7 @@ export interface Reference {
   readonly text: string;
 }
 
-/** A value that a template needs is not there. */
+/** A value that a template needs is missing. */
 export class MissingValue extends Error {
   override readonly name = 'MissingValue';
   constructor(readonly reference: Reference) {
@@ -37,8 +37,8 @@ const DEEP = 'payload';
 const TOKEN = /\{\{([^{}]*)\}\}/g;
 
 /**
- * JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the value's JSON
- * type, inside a longer one it becomes text. What is put in is never looked at again.
+ * Compiles JSON in which strings of the form `{{name}}` are replaced: a whole string keeps the
+ * value's JSON type, inside a longer one it becomes text. Inserted values are never scanned again.
  */
 export function compileTemplate(json: unknown, roots: readonly string[], at: string, findings: Findings): Template {
   const references: Reference[] = [];
@@ -90,7 +90,7 @@ function compileText(text: string, add: (inner: string) => Reference): Render {
     between.map((plain, i) => plain + (i < references.length ? asText(valueOf(references[i]!, scope)) : '')).join('');
 }
 
-/** The reference inside `{{...}}`, or what is wrong with it. */
+/** Returns the reference inside `{{...}}`, or its problem. */
 function parseReference(inner: string, roots: readonly string[]): Reference | string {
   const trimmed = inner.trim();
   const optional = trimmed.endsWith('?');
@@ -117,7 +117,8 @@ export function valueOf(reference: Reference, scope: Scope): unknown {
 }
 
 /**
- * As it reads inside a longer text: strings as they are, nothing as '', everything else as JSON.
+ * Returns a value as it reads inside a longer text: strings as they are, nothing as '', everything
+ * else as JSON.
  */
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : (JSON.stringify(value) ?? '');

@@ -23,13 +23,10 @@ export interface OutgoingCall {
 
 export type IncomingAnswer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
-/**
- * A connection on which nothing comes is asked for a sign of life after this, and given up 10 s
- * later.
- */
+/** A silent connection is asked for a sign of life after this, and given up 10 s later. */
 const KEEP_ALIVE_MS = 10_000;
 
-/** Tells whether a request's first byte was handed to a socket. */
+/** Says whether a request's first byte was handed to a socket. */
 interface Mark {
   readonly signal: AbortSignal;
   written: boolean;
@@ -89,7 +86,7 @@ export class Transport {
     });
     try {
       const answer = await Promise.race([request, aborted]);
-      // A body that is dropped half read emits an error, which nobody may be listening for by then.
+      // A body that is dropped half read emits an error, and by then it may have no listener.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
@@ -118,7 +115,7 @@ export class Transport {
     this.dispatcher ??= new Agent({
       connections,
       pipelining: 1,
-      // A kept connection that is cut off is found out before a call is sent into it.
+      // A kept connection that is cut off is noticed before a call is sent into it.
       connect: { timeout: connectMs, keepAliveInitialDelay: KEEP_ALIVE_MS },
       keepAliveTimeout: keepAliveMs,
       // The call's signal is the only clock; undici's defaults would cut what the handler allows.
@@ -129,9 +126,6 @@ export class Transport {
   }
 }
 
-/**
- * A certificate that does not hold, or a request that undici refuses to write: waiting does not
- * help.
- */
+/** A bad certificate, or a request that undici refuses to write: waiting does not help. */
 const NEVER_SENDABLE =
   /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_)/;

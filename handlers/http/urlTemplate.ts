@@ -5,8 +5,8 @@ import { asText, compileTemplate, valueOf } from './template';
 
 export interface UrlTemplate {
   /**
-   * Every value is encoded as one URL component. Throws `RejectedError` for a value that would
-   * climb out of its place in the path.
+   * Renders the URL; every value is encoded as one URL component. Throws `RejectedError` for a
+   * value that would climb out of its place in the path.
    */
   render(scope: Scope): string;
   /** As written. */
@@ -22,8 +22,8 @@ const climbs = (url: string): boolean => {
 };
 
 /**
- * A URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed: what tasks
- * contain never chooses who gets the credentials.
+ * Compiles a URL such as `https://api.example.com/{{target}}/_bulk`. Host and scheme are fixed: the
+ * content of tasks never chooses who gets the credentials.
  */
 export function compileUrl(text: unknown, roots: readonly string[], at: string, findings: Findings): UrlTemplate {
   const nothing: UrlTemplate = { render: () => '', text: '', roots: new Set() };
@@ -53,12 +53,12 @@ export function compileUrl(text: unknown, roots: readonly string[], at: string, 
   };
 }
 
-/** `encodeURIComponent` throws on half surrogates. */
+/** Replaces half surrogates, on which `encodeURIComponent` throws. */
 const wellFormed = (value: string): string => Buffer.from(value).toString();
 
 function urlProblem(text: string): string | undefined {
-  // Two fillings, of letters that no host is made of by chance: if the origin follows them, a
-  // template stands in it.
+  // Two fillings, of letters that no host has by chance: if the origin follows them, it contains a
+  // template.
   const [one, other] = ['musterone', 'mustertwo'].map((filling) => {
     try {
       return new URL(text.replace(TOKEN, filling));

@@ -1,13 +1,14 @@
 import type { Client, Queryable } from '../pool';
 
 /**
- * Accepted batches that were given up. A row is written in the transaction that gives the batch up,
- * so that a crash loses none; the one that is being called is leased by moving its `next_at` ahead,
- * and `tries`, raised when it is taken, fences a caller whose lease has passed.
+ * Statements about accepted batches that Muster gave up and that the downstream is to cancel. A row
+ * is written in the transaction that gives the batch up, so that a crash loses none. Taking a row
+ * leases it by moving its `next_at` ahead, and raises `tries`, which fences out a caller whose
+ * lease has passed.
  */
 
 /**
- * What stands in the row as long as the batch does; numbers as in
+ * What the row says for as long as the batch exists; the numbers are those of
  * `workflows/planning/calls/cancellation.ts`.
  */
 export interface CancellationRow {
@@ -22,8 +23,8 @@ export interface CancellationRow {
 }
 
 /**
- * Gives up these references, for no caller's sake; one that was given up before stays as it is.
- * Locks nothing: the caller holds the batch.
+ * Gives up these references without a caller's request; a reference that was given up before stays
+ * as it is. Locks nothing: the caller holds the batch.
  */
 export const giveUp = async (client: Client, batchId: number, reference: string, cause: number): Promise<void> => {
   await client.query({
@@ -41,18 +42,20 @@ export interface CancelledAccepted {
   handler: string;
   target: string;
   state: number;
-  /** The downstream has it and has not said what became of it. */
+  /** The downstream has the batch and has not reported its outcome. */
   accepted: boolean;
   calling: boolean;
   /** The handler has a `cancel`. */
   cancels: boolean;
-  /** Of the cancellation that a caller asked for; null: nobody did, or it cannot be. */
+  /**
+   * State of the cancellation that a caller asked for; null: no caller asked, or it is impossible.
+   */
   cancellation: number | null;
 }
 
 /**
- * Asks for the cancellation of an accepted batch, once; null: there is no such batch. The batch's
- * row is locked, as a settlement locks it.
+ * Requests the cancellation of an accepted batch, once; null: there is no such batch. Locks the
+ * batch's row, as a settlement does.
  */
 export const cancelAccepted = async (client: Client, batchId: number): Promise<CancelledAccepted | null> => {
   const values = [batchId];
@@ -82,8 +85,8 @@ from found f`,
 };
 
 /**
- * A caller asked for the batch to be cancelled, so nothing of it is sent again. After its row was
- * locked.
+ * Says whether a caller asked for the batch to be cancelled, so that nothing of it is sent again.
+ * Call it after locking the batch's row.
  */
 export const isCancelled = async (client: Client, batchId: number): Promise<boolean> => {
   const { rows } = await client.query<{ cancelled: boolean }>({
@@ -95,8 +98,7 @@ export const isCancelled = async (client: Client, batchId: number): Promise<bool
 };
 
 /**
- * The cancellation follows the batch to a reference under which the downstream turned out to have
- * it.
+ * Moves the cancellation to the reference under which the downstream turned out to have the batch.
  */
 export const cancelAs = async (client: Client, batchId: number, reference: string): Promise<void> =>
   giveUp(client, batchId, reference, 0);
@@ -108,15 +110,15 @@ export interface TakenCancellation {
   cause: number;
   /** Calls begun, this one included. */
   tries: number;
-  /** Of the batch; null: it is not kept any more. */
+  /** State of the batch; null: it was deleted after its retention period. */
   batchState: number | null;
-  /** The batch is accepted under this very reference, and asked about. */
+  /** The batch is accepted under this very reference, and its status is being polled. */
   awaited: boolean;
 }
 
 /**
- * Takes those of the handler that are due, oldest first, for `leaseMs`; skips what another process
- * is taking.
+ * Takes the handler's due cancellations, oldest first, for `leaseMs`; skips what another process is
+ * taking.
  */
 export const takeDueCancellations = async (
   db: Queryable,
@@ -140,7 +142,7 @@ returning c.id, c.batch_id as "batchId", c.reference, c.why as cause, c.tries, b
   return rows;
 };
 
-/** Records the answer. Nothing is written where a later call has begun. */
+/** Records the downstream's answer. Writes nothing if a later call has begun. */
 export const endCancellation = async (
   db: Queryable,
   { id, tries }: Pick<TakenCancellation, 'id' | 'tries'>,
@@ -171,7 +173,7 @@ update cancellation set next_at = clock() + $3 * interval '1 ms', error = $4 whe
   });
 };
 
-/** Handlers of these targets whose monitors have a cancellation to send now. */
+/** Returns the handlers of these targets whose monitors have a cancellation to send now. */
 export const handlersToCancel = async (db: Queryable, targetIds: readonly number[]): Promise<string[]> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'handlers-to-cancel',
@@ -185,8 +187,8 @@ select h.name as handler from handler h where h.id in (select t.handler_id from 
 };
 
 /**
- * In how many ms the next call of the handler is due, those under way counted by the end of their
- * lease; 0: now, null: there is none.
+ * Returns in how many ms the handler's next cancellation call is due, counting calls in progress by
+ * the end of their lease; 0: now, null: there is none.
  */
 export const nextCancellationInMs = async (db: Queryable, handler: string): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number }>({

@@ -4,17 +4,19 @@ import { createdUs } from '../created';
 import type { Queryable } from '../pool';
 
 /**
- * Completion from outside (H7): somebody tells what became of a batch that the downstream has, and
- * nobody need ask.
+ * Statements of a completion from outside: a caller reports the outcome of an accepted batch, so
+ * the monitor need not poll for it.
  */
 
 /**
- * Kept with the batch that it settled: the same told again is known by its digest and answered the
- * same.
+ * What is kept with the batch that a completion settled: the digest tells a repeated report from a
+ * different one, and a repeat gets the same answer.
  */
 export interface CompletionNote {
   digest: string;
-  /** Results by status, missing ones as what they count for; null: told without results. */
+  /**
+   * Results by status, missing ones under the status they count as; null: reported without results.
+   */
   results: Record<'ok' | 'retry' | 'failed' | 'unknown', number> | null;
 }
 
@@ -22,9 +24,12 @@ export interface ToldBatch extends CarriedBatch {
   leaderId: number;
   state: number;
   reference: string | null;
-  /** A call of it is under way, or its process died in it and nobody has concluded that yet. */
+  /**
+   * A call of the batch is in progress, or its process died during the call and the outcome is not
+   * concluded yet.
+   */
   calling: boolean;
-  /** The downstream may have it, whole: what it tells counts. */
+  /** The downstream may have the whole batch, so its report counts. */
   open: boolean;
   note: CompletionNote | null;
 }
@@ -37,7 +42,10 @@ select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is 
 from (${CARRIED} where h.name = $1 and ${where}) c join batch b on b.id = c.id
 order by b.state in (1 /* open */, 3 /* unknown */) desc, b.id desc limit 2`;
 
-/** Those that were accepted under this reference: open ones first, then the latest; two at most. */
+/**
+ * Returns the batches that were accepted under this reference, open ones first, then the latest; at
+ * most two.
+ */
 export const findToldByReference = async (db: Queryable, handler: string, reference: string): Promise<ToldBatch[]> => {
   const { rows } = await db.query<ToldBatch>({
     name: 'find-told-by-reference',
@@ -47,7 +55,7 @@ export const findToldByReference = async (db: Queryable, handler: string, refere
   return aheadOf(rows);
 };
 
-/** The batch of this id; null: there is none of it with this handler. */
+/** Returns the batch of this id; null: this handler has none. */
 export const findToldById = async (db: Queryable, handler: string, batchId: number): Promise<ToldBatch | null> => {
   const { rows } = await db.query<ToldBatch>({
     name: 'find-told-by-id',
@@ -58,8 +66,9 @@ export const findToldById = async (db: Queryable, handler: string, batchId: numb
 };
 
 /**
- * The attempt number under which the results are read now; null: someone else has taken it, or it
- * is over. Asked about again after the lease.
+ * Takes the batch for a reading of results and returns the attempt number under which they are
+ * read; null: another reader has taken it, or the batch has ended. The monitor polls again after
+ * the lease.
  */
 export const takeCompletion = async (
   db: Queryable,
@@ -79,7 +88,7 @@ where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) and 
   return rows[0]?.attempt ?? null;
 };
 
-/** In the transaction that settles the batch. */
+/** Keeps the completion's note, in the transaction that settles the batch. */
 export const noteCompletion = async (db: Queryable, id: number, note: CompletionNote): Promise<void> => {
   await db.query({
     name: 'note-completion',
@@ -89,8 +98,8 @@ export const noteCompletion = async (db: Queryable, id: number, note: Completion
 };
 
 /**
- * Calls of the handler are under way: one of them may yet be accepted under a reference that nobody
- * knows here.
+ * Says whether calls of the handler are in progress: one of them may yet be accepted under a
+ * reference that the store does not know.
  */
 export const isCalling = async (db: Queryable, handler: string): Promise<boolean> => {
   const { rows } = await db.query<{ calling: boolean }>({

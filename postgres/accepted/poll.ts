@@ -2,16 +2,16 @@ import type { MemberTask } from '../calls/batch';
 import type { Queryable } from '../pool';
 
 /**
- * Batches that a downstream accepted and will finish later (H7). `poll_at` is both the time of the
- * next question and, moved ahead, the lease of whoever is reading the results. Each reading takes
- * an attempt number of its own, not counted: the settlement is guarded by it and result pages carry
- * it, so that a reader that was paused and went on later neither settles nor mixes its pages into
- * another's.
+ * Statements about batches that a downstream accepted and will finish later. `poll_at` is the time
+ * of the next status request and, moved ahead, the lease of the process that is reading the
+ * results. Each reading takes its own attempt number, which counts against no limit: it guards the
+ * settlement and marks the result pages, so that a reader that was paused and then went on neither
+ * settles nor mixes its pages into another's.
  */
 
 /**
- * The attempt number under which the results are read now; null: someone else has taken it, or the
- * batch is over.
+ * Takes the batch for a reading and returns the attempt number under which its results are read;
+ * null: another reader has taken it, or the batch has ended.
  */
 export const takeReading = async (
   db: Queryable,
@@ -31,8 +31,8 @@ where id = $1 and attempt = $2 and reference is not null and state in (1 /* open
 };
 
 /**
- * The next question about these batches comes in `inMs`; `error` says what is wrong, null: nothing.
- * Guarded like a settlement.
+ * Puts the next status request about these batches off by `inMs`; `error` says what is wrong, null:
+ * nothing. Guarded like a settlement.
  */
 export const putOffPolls = async (
   db: Queryable,
@@ -55,8 +55,7 @@ where b.id = p.id and b.attempt = p.attempt and b.state = 1 /* open */ and b.ref
 };
 
 /**
- * It is known what became of it downstream, and it waits for its other half (H4): nothing more to
- * ask.
+ * Stops polling a half whose outcome downstream is known and which now waits for its other half.
  */
 export const stopPolling = async (db: Queryable, id: number, attempt: number): Promise<void> => {
   await db.query({
@@ -66,7 +65,10 @@ export const stopPolling = async (db: Queryable, id: number, attempt: number): P
   });
 };
 
-/** In how many ms the next question of the handler is due; 0: now, null: nothing is accepted. */
+/**
+ * Returns in how many ms the handler's next status request is due; 0: now, null: nothing is
+ * accepted.
+ */
 export const nextPollInMs = async (db: Queryable, handler: string): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number }>({
     name: 'next-poll',
@@ -80,7 +82,7 @@ where h.name = $1 and b.reference is not null and b.state = 1 /* open */ and b.p
   return rows[0]?.inMs ?? null;
 };
 
-/** Of these batches, those whose deadline passed at least `graceMs` ago. */
+/** Returns those of the batches whose deadline passed at least `graceMs` ago. */
 export const pastDeadline = async (db: Queryable, ids: readonly number[], graceMs: number): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'past-deadline',
@@ -90,9 +92,7 @@ export const pastDeadline = async (db: Queryable, ids: readonly number[], graceM
   return new Set(rows.map((row) => row.id));
 };
 
-/**
- * Pauses the handler (H4), unless it is paused already: whoever did that first keeps his reason.
- */
+/** Pauses the handler, unless it is paused already: the first reason stays. */
 export const haltHandler = async (db: Queryable, handler: string, reason: string): Promise<void> => {
   await db.query({
     name: 'halt-handler',
@@ -101,7 +101,7 @@ export const haltHandler = async (db: Queryable, handler: string, reason: string
   });
 };
 
-/** As `haltHandler`, for one of its targets. */
+/** Pauses one target of a handler, as `haltHandler` pauses all. */
 export const haltTarget = async (db: Queryable, targetId: number, reason: string): Promise<void> => {
   await db.query({
     name: 'halt-target',
@@ -110,7 +110,10 @@ export const haltTarget = async (db: Queryable, targetId: number, reason: string
   });
 };
 
-/** The members without their payloads: all that settling needs, and small (H8). */
+/**
+ * Returns the members without their payloads: all that settling needs, so that a large batch
+ * settles in bounded memory.
+ */
 export const readMemberIds = async (db: Queryable, batchId: number): Promise<MemberTask[]> => {
   const { rows } = await db.query<MemberTask>({
     name: 'read-member-ids',
@@ -126,8 +129,8 @@ where b.id = $1 order by u.place`,
 };
 
 /**
- * Handlers with accepted batches whose question, or with a cancellation whose call, has been due
- * for this long: their monitor sleeps or is gone. For the sweeper.
+ * Returns the handlers with accepted batches whose status request, or with a cancellation whose
+ * call, has been due for this long: their monitor sleeps or is gone. For the sweeper.
  */
 export const overdueHandlers = async (db: Queryable, overdueMs: number): Promise<string[]> => {
   const { rows } = await db.query<{ handler: string }>({
@@ -146,8 +149,8 @@ union select h.name from handler h where exists (
 };
 
 /**
- * No older batch of the handler is accepted and unfinished: its monitor may have ended for want of
- * any.
+ * Says whether no older batch of the handler is accepted and unfinished: its monitor may have ended
+ * for lack of one.
  */
 export const isFirstAccepted = async (db: Queryable, handler: string, batchId: number): Promise<boolean> => {
   const { rows } = await db.query<{ first: boolean }>({

@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * As `takeReading` for several batches: the attempt number under which each one's results are read
- * now. Those that are missing were taken by someone else, or are over.
+ * Takes several batches as `takeReading` takes one, and returns the attempt number under which each
+ * one's results are read. A batch that is missing was taken by another reader, or has ended.
  */
 export const takeReadings = async (
   db: Queryable,

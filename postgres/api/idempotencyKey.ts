@@ -1,9 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** What was answered under an Idempotency-Key. */
+/** Statements about the answers that the HTTP API gave under an Idempotency-Key. */
 
 export interface KeyedRequest {
-  /** Id of the token; 0: none was asked for. */
+  /** Id of the caller's token; 0: the API requires none. */
   caller: number;
   /** Operation of the API. */
   route: string;
@@ -17,7 +17,7 @@ export interface KeptAnswer {
   answer: string;
 }
 
-/** Until the end of this transaction nobody else works under the key; false: somebody does. */
+/** Locks the key until this transaction ends; false: another request works under it. */
 export const lockKey = async (db: Queryable, { caller, route, key }: KeyedRequest): Promise<boolean> => {
   const { rows } = await db.query<{ held: boolean }>({
     name: 'lock-idempotency-key',
@@ -52,7 +52,7 @@ export const keepAnswer = async (
   });
 };
 
-/** At most `limit` that are older; answers how many went. */
+/** Deletes at most `limit` older answers and returns how many it deleted. */
 export const deleteKeptAnswers = async (db: Queryable, olderThanMs: number, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-kept-answers',

@@ -1,6 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** Tokens of the HTTP API. Only hashes are stored: who reads the table can call nothing. */
+/**
+ * Statements about the tokens of the HTTP API. The table has only their hashes, so that reading it
+ * gives no access.
+ */
 
 export type Scope = 'submit' | 'read' | 'admin';
 export const SCOPES: readonly Scope[] = ['submit', 'read', 'admin'];
@@ -28,7 +31,7 @@ export const insertToken = async (
   return rows[0]!;
 };
 
-/** All of them, also the revoked ones, in the order in which they were made. */
+/** Returns all tokens, also revoked ones, in the order in which they were made. */
 export const readTokens = async (db: Queryable): Promise<ApiTokenRow[]> => {
   const { rows } = await db.query<ApiTokenRow>({
     name: 'read-api-tokens',
@@ -37,7 +40,10 @@ export const readTokens = async (db: Queryable): Promise<ApiTokenRow[]> => {
   return rows;
 };
 
-/** Null: there is none with this id. Revoking again keeps the first time. */
+/**
+ * Revokes a token and returns it; null: there is none with this id. Revoking it again keeps the
+ * first time.
+ */
 export const revokeToken = async (db: Queryable, id: number): Promise<ApiTokenRow | null> => {
   const { rows } = await db.query<ApiTokenRow>({
     name: 'revoke-api-token',

@@ -3,50 +3,50 @@ import { createdUs } from '../created';
 import type { Queryable } from '../pool';
 
 /**
- * The outbox (DESIGN section 4.6): rows come from settling transactions (`settle.ts`). One that is
- * being delivered is leased by moving its `next_at` ahead; `attempts`, raised when it is taken,
- * fences the one whose lease has passed.
+ * A message of the outbox that this process is delivering. The transaction that settles a batch
+ * writes the row (`settle.ts`). Taking it leases it by moving its `next_at` ahead, and raises
+ * `attempts`, which fences out a process whose lease has passed.
  */
 export interface TakenNotification {
   id: number;
   /** By which its receiver knows it, the same in every attempt; no other message ever has it. */
   messageId: string;
   batchId: number | null;
-  /** Of the batch: which result pages are its own. */
+  /** Attempt of the batch: it says which result pages count. */
   batchAttempt: number | null;
   /** Deliveries begun, this one included. */
   attempts: number;
   kind: 'workflow' | 'webhook';
   address: unknown;
-  /** Whom a webhook waits for; null: a workflow is signalled. */
+  /** Host that a webhook goes to; null: a workflow is signalled. */
   host: string | null;
   /** ISO time of the batch's end; null: there was no batch. */
   endedAt: string | null;
-  /** Null: large, to be read by `readBody`. */
+  /** Null: the body is large and is read by `readBody`. */
   body: unknown;
 }
 
 /** Bodies above this (as stored) are read one at a time. */
 const LARGE_BODY = 65_536;
 
-/** Its host, with the port if one is named. Null: a workflow is signalled. */
+/** Host of the webhook, with its port if the URL names one. Null: a workflow is signalled. */
 const HOST = `lower(coalesce(
   substring(i.address->>'url' from '^[^:/?#]+://([^/?#]*)'), i.address->>'url'))`;
-/** Looked at for one take. */
+/** Rows that one take looks at. */
 const CANDIDATES = 1_000;
 
 export interface Take {
   limit: number;
   leaseMs: number;
-  /** None of these hosts. */
+  /** Hosts to leave out. */
   except: readonly string[];
-  /** So many of one host at most. */
+  /** Most messages per host. */
   perHost: number;
-  /** Only those that were never tried. */
+  /** Only messages that were never tried. */
   firstOnly: boolean;
 }
 
-/** Takes those that are due, oldest first, for `leaseMs`; skips what another process is taking. */
+/** Takes due messages, oldest first, for `leaseMs`; skips what another process is taking. */
 export const takeDueNotifications = async (
   db: Queryable,
   { limit, leaseMs, except, perHost, firstOnly }: Take,
@@ -86,7 +86,7 @@ export const readBody = async (db: Queryable, id: number): Promise<unknown> => {
 };
 
 /**
- * Over: delivered, or given up (`error` says why). Nothing is written where a later delivery has
+ * Ends a message: delivered, or given up (`error` says why). Writes nothing if a later delivery has
  * begun.
  */
 export const endNotification = async (
@@ -120,8 +120,8 @@ update notification set next_at = clock() + $3 * interval '1 ms', error = $4 whe
 };
 
 /**
- * In how many ms the next one is due, those in delivery counted by the end of their lease; 0: now,
- * null: there is none.
+ * Returns in how many ms the next message is due, counting messages in delivery by the end of their
+ * lease; 0: now, null: there is none.
  */
 export const nextNotificationInMs = async (db: Queryable): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number }>({
@@ -133,7 +133,7 @@ where done_at is null and next_at is not null order by next_at limit 1`,
   return rows[0]?.inMs ?? null;
 };
 
-/** Something has been due for this long and nobody took it. For the sweeper. */
+/** Says whether a message has been due for this long and no notifier took it. For the sweeper. */
 export const hasOverdueNotifications = async (db: Queryable, overdueMs: number): Promise<boolean> => {
   const { rows } = await db.query<{ overdue: boolean }>({
     name: 'has-overdue-notifications',

@@ -1,26 +1,29 @@
 import type { Queryable } from '../pool';
 
 /**
- * How tasks ended, and the values that the downstream gave for them: for callbacks and for
- * workflows that wait.
+ * How a task ended, and where the downstream's value for it is: for callbacks and for workflows
+ * that wait.
  */
 export interface StoredEnd {
   id: string;
-  /** Number of `TASK_STATES`. */
+  /** Its number in `TASK_STATES`. */
   state: number;
   error: string | null;
-  /** Set by hand, or of a task with an end of its own; as JSON text. */
+  /**
+   * Result as JSON text, set by hand or stored with the task because its end differs from its
+   * batch's.
+   */
   result: string | null;
   /**
-   * Where its value is, if the downstream gave one: in the pages of this batch's last attempt.
-   * Place from 0.
+   * Where the downstream's value is, if it gave one: in the pages of this batch's last attempt.
+   * Places count from 0.
    */
   batchId: number | null;
   attempt: number | null;
   place: number | null;
 }
 
-/** Those of the ids that exist, ended or not. */
+/** Returns those of the ids that exist, ended or not. */
 export const readTaskEnds = async (db: Queryable, ids: readonly string[]): Promise<StoredEnd[]> => {
   const { rows } = await db.query<StoredEnd>({
     name: 'read-task-ends',
@@ -47,14 +50,14 @@ export interface StoredValue {
   place: number;
   /** JSON text. */
   value: string;
-  /** What of it could not be kept; null: nothing. */
+  /** Which part of the value could not be kept; null: nothing is missing. */
   note: string | null;
 }
 
 /**
- * The values at these places, until they are `maxBytes` of JSON in all; null: there are more than
- * that. Read page by page, so that a few tasks of a large batch cost a few pages, never the whole
- * answer at once (H8).
+ * Returns the values at these places, until they are `maxBytes` of JSON in all; null: there are
+ * more than that. Reads page by page, so that a few tasks of a large batch cost a few pages, never
+ * the whole answer at once.
  */
 export const readValues = async (
   db: Queryable,
@@ -117,7 +120,10 @@ where p.batch_id = $1 and p.attempt = $2 and p.no = $3 and (e.entry->>0)::int = 
   return rows;
 };
 
-/** Of these tasks, those whose end is told to somebody other than this workflow, or to nobody. */
+/**
+ * Returns those of the tasks whose end is reported to another workflow or webhook than this
+ * workflow, or is not reported.
+ */
 export const findForeign = async (db: Queryable, ids: readonly string[], workflowId: string): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'find-foreign-tasks',

@@ -2,15 +2,16 @@ import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
 
 /**
- * In a lane no more than its queuer's slots are ever in flight: a limit above them is halved from
- * there, and is whole again there. Null for a target that feeds no lane; least() passes over it.
+ * The slots of a target's queuer: a lane never has more calls in flight than these, so a limit
+ * above them is halved from there, and counts as recovered there. Null for a target that feeds no
+ * lane; least() passes over it.
  */
 const SLOTS = `(select q.slots from lane l join queuer q on q.id = l.queuer_id where l.id = t.lane_id)`;
 
 /**
  * The limits that a call was made under: how often those of its target and of its handler had been
- * reduced, as far as its sender knew. What it came to says nothing of limits that were reduced
- * since: many calls that are refused together are one refusal.
+ * reduced, as far as its sender knew. Its outcome says nothing about limits that were reduced since
+ * then: many calls that are refused together count as one refusal.
  */
 export interface Under {
   targetId: number;
@@ -18,7 +19,10 @@ export interface Under {
   handlerReductions: number;
 }
 
-/** Back pressure: nothing of the target before then, and half as many calls at once (H5). */
+/**
+ * Applies back pressure: holds the target for `inMs` and halves the calls that it and its handler
+ * may have in flight.
+ */
 export const holdTarget = async (db: Queryable, under: Under, inMs: number): Promise<void> => {
   await db.query({
     name: 'hold-target',
@@ -45,9 +49,9 @@ from target t where t.id = $1 and h.id = t.handler_id`,
 };
 
 /**
- * The same of a target that feeds a lane, without a time: that is the lane's (`holdLane`). Nothing
- * where the lane sends one after the other, so one at once. After the lane's row was locked, as a
- * grant that takes of a target's rate.
+ * Applies back pressure to a target that feeds a lane, without a hold: the lane has its own
+ * (`holdLane`). Changes nothing if the lane sends one batch after the other, so one at once. Call
+ * it after locking the lane's row, as a grant does before it takes of a target's rate.
  */
 export const reduceTargetInLane = async (db: Queryable, under: Under): Promise<void> => {
   await db.query({
@@ -62,10 +66,7 @@ from handler h, lane l, queuer q where t.id = $1 and t.reductions = $2 and h.id 
   });
 };
 
-/**
- * A success after back pressure: one call more at once, until the limit is the configured one
- * again.
- */
+/** Allows one more call at once after a success, until the limit is the configured one again. */
 export const recoverAllowed = async (db: Queryable, under: Under): Promise<void> => {
   await db.query({
     name: 'recover-target',
@@ -84,14 +85,14 @@ from target t where t.id = $1 and h.allowed is not null and h.id = t.handler_id 
   });
 };
 
-/** What a running submission may do now. */
+/** What a running dispatch may do now. */
 export interface Pressure {
   handlerId: number;
-  /** Its own slots, those of all submissions of the handler, and how many of them there may be. */
+  /** The dispatch's own slots, those of all dispatches of the handler, and the handler's limit. */
   slots: number;
   taken: number;
   limit: number;
-  /** Calls of a target at once, where it is not among `targets`. */
+  /** Most calls at once of a target that is not among `targets`. */
   perTarget: number;
   reduced: boolean;
   reductions: number;
@@ -99,7 +100,7 @@ export interface Pressure {
   /** Another leader waits for slots. */
   wanted: boolean;
   /**
-   * Those that back pressure holds or has left fewer calls, and those reduced since they were
+   * Targets that back pressure holds or has left fewer calls, and those reduced since they were
    * `known`.
    */
   targets: {
@@ -108,12 +109,12 @@ export interface Pressure {
     reduced: boolean;
     reductions: number;
     holdInMs: number | null;
-    /** Calls that other submissions have in flight. */
+    /** Calls that other dispatches have in flight. */
     others: number;
   }[];
 }
 
-/** The limits as they are for one submission and its targets. Null: it is not known. */
+/** Returns the current limits for one dispatch and its targets. Null: the dispatch is not known. */
 export const readPressure = async (
   db: Queryable,
   leaderId: number,

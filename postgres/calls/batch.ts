@@ -23,13 +23,13 @@ export interface CarriedBatch {
   createdUs: number;
   /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
   unconcluded: boolean;
-  /** An earlier call of it may have been applied: it keeps its key, whatever happens (H3). */
+  /** An earlier call may have been applied: the batch keeps its key, whatever happens. */
   unsure: boolean;
-  /** In this many ms it may start (pacing, in-place waits); 0: now. */
+  /** In how many ms it may start (pacing, in-place waits); 0: now. */
   startInMs: number;
-  /** Since its first call; null: never called. */
+  /** Time since its first call; null: never called. */
   ageMs: number | null;
-  /** The database's clock when it was read, before this process's `performance.now()`. */
+  /** How far the database's clock, at the read, was ahead of this process's `performance.now()`. */
   aheadMs: number;
   perTarget: number;
   /**
@@ -40,11 +40,11 @@ export interface CarriedBatch {
   targetReductions: number;
   handlerReductions: number;
   handler: string;
-  /** It stands in a lane: no leader formed it. */
+  /** The batch is in a lane: no leader formed it. */
   inLane: boolean;
   /**
-   * That its lane is in; null: any node may send it. Of a batch outside of lanes its submission
-   * says.
+   * Partition of its lane; null: any node may send it. For a batch outside of lanes its dispatch
+   * names the partition.
    */
   partition: string | null;
 }
@@ -63,14 +63,17 @@ select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch,
     where n.id = t.lane_id) end as partition
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
 
-/** Right after a statement with `CARRIED`: the database's clock, which it read, beside ours. */
+/**
+ * Measures how far the database's clock is ahead of ours, right after a statement with `CARRIED`
+ * has read it.
+ */
 export const aheadOf = <T extends CarriedBatch>(rows: T[]): T[] => {
   const now = performance.now();
   for (const row of rows) row.aheadMs -= now;
   return rows;
 };
 
-/** The batches of one submission, oldest first. */
+/** Returns the batches of one dispatch, oldest first. */
 export const readDispatch = async (db: Queryable, leaderId: number, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-dispatch',
@@ -80,7 +83,7 @@ export const readDispatch = async (db: Queryable, leaderId: number, no: number):
   return aheadOf(rows);
 };
 
-/** Accepted batches whose status is due to be asked, oldest check first. */
+/** Returns accepted batches whose next status request is due, the longest unasked first. */
 export const readAccepted = async (
   db: Queryable,
   handler: string,
@@ -112,8 +115,8 @@ export interface MemberTask {
 }
 
 /**
- * The tasks of some batches, in member order (A15). While all are there, and none was tried before,
- * their member rows say nothing new.
+ * Returns the tasks of some batches, in member order, which is the order the call must have. As
+ * long as none has left and none was tried before, their member rows add nothing and are not read.
  */
 export const readMembers = async (db: Queryable, batchIds: readonly number[]): Promise<MemberTask[]> => {
   const { rows } = await db.query<MemberTask>({
@@ -133,7 +136,7 @@ where b.id = any($1::bigint[]) order by b.id, u.place`,
   return rows;
 };
 
-/** Unstarted batches go back to the store; the caller rings their targets. */
+/** Hands unstarted batches back to the store; the caller rings their targets. */
 export const handBack = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<number[]> => {
   const { rows } = await db.query<{ targetId: number }>({
     name: 'hand-back',
@@ -146,8 +149,8 @@ update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 
 };
 
 /**
- * A sign of life of a submission, and what it may still hold. Answers whether another leader waits
- * for slots; `known`: not where the last sign is so long ago that its slots may be another's
+ * Renews a dispatch's sign of life and its slots. Returns whether another leader waits for slots;
+ * `known` is false where the last sign is so old that its slots may have gone to another dispatch
  * (`reviveDispatch`).
  */
 export const touchDispatch = async (
@@ -169,7 +172,7 @@ returning exists (select from leader l where l.handler_id = d.handler_id and l.b
   return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };
 };
 
-/** The submission is over: its slots are free. Answers the handler; null: the row was gone. */
+/** Ends a dispatch and frees its slots. Returns its handler; null: the row was gone. */
 export const endDispatch = async (db: Queryable, leaderId: number, no: number): Promise<number | null> => {
   const { rows } = await db.query<{ handlerId: number }>({
     name: 'end-dispatch',
@@ -180,7 +183,8 @@ export const endDispatch = async (db: Queryable, leaderId: number, no: number): 
 };
 
 /**
- * Targets that this submission no longer holds back take part again; answers those that were held.
+ * Lets targets that this dispatch no longer holds back take part again; returns those that were
+ * held.
  */
 export const releaseTargets = async (db: Queryable, targetIds: readonly number[]): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
@@ -192,9 +196,9 @@ export const releaseTargets = async (db: Queryable, targetIds: readonly number[]
 };
 
 /**
- * A submission that was the leader's only one ends and nothing is left: the leader steps down,
- * without a turn of its own. Guarded: no turn was taken since the claim that started this
- * submission, and nobody woke the leader.
+ * Makes the leader step down without a turn, when its only dispatch ends and no work is left.
+ * Guarded: the leader has taken no turn since the claim that started this dispatch, and nothing
+ * woke it.
  */
 export const releaseLeader = async (db: Queryable, leaderId: number, epoch: number, turn: number): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -212,8 +216,8 @@ where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 /* waiting */ a
 };
 
 /**
- * Looked up too early to be believed: the attempt stays unconcluded, and the next submission looks
- * again.
+ * Puts off a look-up that came too early to be believed: the attempt stays unconcluded, and the
+ * next dispatch looks again.
  */
 export const postponeLookUp = async (db: Queryable, id: number, attempt: number, inMs: number): Promise<void> => {
   await db.query({

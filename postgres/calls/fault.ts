@@ -1,14 +1,12 @@
 import type { Queryable } from '../pool';
 
-/**
- * Stacks that are kept of one handler, and for how long; a batch has none where there is no room.
- */
+/** Most stacks kept per handler, and for how long; a batch beyond that has none. */
 const PER_HANDLER = 200;
 
 /**
- * Notes where the last call of a batch threw. One row per handler and distinct stack: a downstream
- * that is away costs a number in each batch, not a stack. After the statement that wrote the
- * batch's error.
+ * Notes where the last call of a batch threw. One row per handler and distinct stack, so that an
+ * unreachable downstream costs one number per batch, not a stack. Call it after the statement that
+ * wrote the batch's error.
  */
 export const noteFault = async (db: Queryable, batchId: number, attempt: number, stack: string): Promise<void> => {
   await db.query({

@@ -1,6 +1,6 @@
 import type { Client } from '../pool';
 
-/** A half that waited for its sibling, locked; why it was refused. */
+/** Locks a half that waited for its sibling and returns why it was refused. */
 export const lockRefused = async (client: Client, id: number): Promise<string> => {
   const { rows } = await client.query<{ error: string }>({
     name: 'lock-refused',
@@ -10,7 +10,10 @@ export const lockRefused = async (client: Client, id: number): Promise<string> =
   return rows[0]!.error;
 };
 
-/** The other half, its parent locked first: settles of the two halves go one after the other. */
+/**
+ * Returns the other half. Locks their parent first, so that the settlements of the two halves go
+ * one after the other.
+ */
 export const lockSibling = async (
   client: Client,
   parentId: number,
@@ -35,14 +38,14 @@ export interface Pair {
   state: number;
   refused: boolean;
   /**
-   * The one that asks comes first of its pair, and of all that their batch was split from, and its
-   * lane does not halt on it.
+   * The asking half is the first of its pair and of everything that their batch was split from, and
+   * its lane does not halt on it.
    */
   leads: boolean;
 }
 
 /**
- * The other half of a batch of a lane that was halved down to one task each; their parent locked
+ * Returns the other half of a lane batch that was halved down to one task each. Locks their parent
  * first.
  */
 export const lockPair = async (client: Client, parentId: number, id: number): Promise<Pair | null> => {
@@ -69,7 +72,10 @@ from batch b join batch o on o.parent_id = b.parent_id and o.id <> b.id and o.de
   return rows[0] ?? null;
 };
 
-/** It is sent again after all, at its place: nothing was wrong with it alone (H4). */
+/**
+ * Reopens a refused half to be sent again, at its place: both halves were refused, so its content
+ * is not the reason.
+ */
 export const reopenRefused = async (client: Client, id: number): Promise<void> => {
   await client.query({
     name: 'reopen-refused',
@@ -78,7 +84,9 @@ export const reopenRefused = async (client: Client, id: number): Promise<void> =
   });
 };
 
-/** Waits for what becomes of the other half of the first split (H4). */
+/**
+ * Marks a half as refused; its end depends on what happens to the other half of the first split.
+ */
 export const markRefused = async (client: Client, id: number, error: string): Promise<void> => {
   await client.query({
     name: 'mark-refused',

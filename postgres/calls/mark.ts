@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * A call about to be made: `attempt` is the last one so far, `timeoutMs` when this one is over at
- * the latest.
+ * A call about to be made: `attempt` is the last one so far, `timeoutMs` the longest that this one
+ * may take.
  */
 export interface Mark {
   id: number;
@@ -11,7 +11,7 @@ export interface Mark {
   timeoutMs: number;
 }
 
-/** Under which epoch this node holds the partition of what it is about to send. */
+/** The epoch under which this node holds the partition of what it is about to send. */
 export interface Fence {
   id: string;
   epoch: number;
@@ -25,10 +25,11 @@ const columnsOf = (marks: readonly Mark[]): number[][] => [
 ];
 
 /**
- * Marks a call before it is made (A14): open, carried by this submission, at the expected attempt,
- * and nobody paused it. Answers the batches that may be called. The submission number stands for
- * the leader's epoch: whoever adopts the batch clears it on this row. `state + 0`: hides the
- * partial indexes of open batches, of which a plan made on a small table would read all.
+ * Marks calls before they are made, so that a crash during the call leaves a trace. Each batch must
+ * be open, carried by this dispatch, at the expected attempt, and not paused. Returns the batches
+ * that may be called. The dispatch number stands for the leader's epoch: a leader that adopts the
+ * batch clears it on this row. `state + 0` hides the partial indexes of open batches, of which a
+ * plan made on a small table would read all.
  */
 export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: string): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
@@ -49,8 +50,8 @@ returning b.id`,
 };
 
 /**
- * The same in a partition: this node holds it, under that epoch, until the mark is written
- * (store.md section 3).
+ * Marks calls of a partition: as `markAttempts`, and this node holds the partition under that epoch
+ * until the mark is written, so that a deposed node marks nothing.
  */
 export const markFenced = async (
   db: Queryable,
@@ -76,15 +77,15 @@ returning b.id`,
 };
 
 /**
- * $5 holds the partitions $6 under the epochs $7; in one order, so that two such never wait for
- * each other.
+ * Locks the partitions $6, if $5 holds them under the epochs $7; in a fixed order, so that two such
+ * statements never wait for each other.
  */
 export const HELD_FOR_SHARE = `
   select l.resource from lease l where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock()
     and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource
       and p.epoch = l.epoch) order by l.resource for share`;
 
-/** A mark that was not used: nothing was sent, nothing is counted; the attempt number is spent. */
+/** Takes back a mark whose call was not made: nothing counts, only the attempt number is spent. */
 export const unmarkAttempt = async (db: Queryable, id: number, attempt: number): Promise<void> => {
   await db.query({
     name: 'unmark-attempt',

@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * What a settlement writes down beside the end of a batch: pages of results, and notices for those
- * who asked to be told.
+ * What a settlement writes besides the end of a batch: pages of results, and notices for initiators
+ * that asked for them.
  */
 
 export interface ResultPage {
@@ -13,15 +13,15 @@ export interface ResultPage {
   first: number;
   last: number;
   /**
-   * JSON text: place and value of each member that has one, and what of the value could not be
-   * kept, if anything.
+   * JSON text: place and value of each member that has one, and which part of the value could not
+   * be kept, if any.
    */
   results: string;
 }
 
 /**
- * Pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already and are not read and written
- * once more.
+ * Returns pages as the `$2` of `WRITTEN_DOWN`. Their values are JSON already, so they are not
+ * parsed and serialized again.
  */
 export const pagesJson = (pages: readonly ResultPage[]): string =>
   `[${pages.map(({ results, ...page }) => `${JSON.stringify(page).slice(0, -1)},"results":${results}}`).join()}]`;
@@ -34,8 +34,8 @@ export interface Notice {
 }
 
 /**
- * Results ($2) and notices ($3) of those that `done` names: the parts of a statement that settles
- * many.
+ * Writes the results ($2) and notices ($3) of the batches that `done` names: the parts of a
+ * statement that settles many.
  */
 export const WRITTEN_DOWN = `
 paged as (
@@ -49,8 +49,8 @@ noted as (
   join done d on d.id = n.batch_id and d.attempt = n.attempt)`;
 
 /**
- * Pages of a large answer, written while it is read; only the settled attempt's pages are ever
- * shown.
+ * Writes one page of a large answer while it is being read; only the pages of the settled attempt
+ * are ever shown.
  */
 export const insertResultPage = async (db: Queryable, page: ResultPage): Promise<void> => {
   await db.query({

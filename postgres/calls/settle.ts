@@ -3,13 +3,13 @@ import type { Notice, ResultPage } from './records';
 import { pagesJson, WRITTEN_DOWN } from './records';
 
 /**
- * What a call came to, written. Every statement is guarded by (batch, attempt): a true answer
- * counts unless a newer attempt exists (store.md section 3).
+ * The statements that write the outcome of a call. Each is guarded by (batch, attempt) alone: a
+ * true answer of a deposed leader counts, unless a newer attempt exists.
  */
 
 /**
- * Every member succeeded: one statement for many batches (DESIGN section 4.5). Answers those that
- * were still waiting for this attempt.
+ * Settles many batches whose members all succeeded, in one statement. Returns the batches that were
+ * still waiting for this attempt.
  */
 export const settleSucceeded = async (
   db: Queryable,
@@ -43,11 +43,11 @@ select id from done`,
 export interface GuardedBatch {
   state: number;
   /**
-   * This attempt's outcome was written already (as unknown, when it was adopted): only its true
-   * answer may still be added.
+   * This attempt's outcome was written already (as unknown, when the batch was adopted): only its
+   * true answer may still be added.
    */
   concluded: boolean;
-  /** The downstream accepted it under this name (H7). */
+  /** The reference under which the downstream accepted the batch. */
   reference: string | null;
   leaderId: number;
   targetId: number;
@@ -57,7 +57,7 @@ export interface GuardedBatch {
   members: number[];
 }
 
-/** The guard of every other settlement: null when a newer attempt exists or the batch is over. */
+/** Locks a batch for any other settlement; null: a newer attempt exists or the batch has ended. */
 export const lockAttempt = async (client: Client, id: number, attempt: number): Promise<GuardedBatch | null> => {
   const { rows } = await client.query<GuardedBatch>({
     name: 'lock-attempt',
@@ -71,7 +71,7 @@ where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) for 
 };
 
 /**
- * Ends a batch whose remaining members share `state`; members with an end of their own have left by
+ * Ends a batch whose remaining members share `state`; members with a different end have left by
  * then.
  */
 export const finishBatch = async (
@@ -93,8 +93,8 @@ update batch set state = case when n_left + $4 = n then 7 else $2 end, counted =
 };
 
 /**
- * Members with an end of their own: failed, dead, cancelled, or succeeded by hand. They leave their
- * batch.
+ * Writes the members whose end differs from their batch's: failed, dead, cancelled, or succeeded by
+ * hand. They leave the batch.
  */
 export const insertOutcomes = async (
   client: Client,
@@ -116,8 +116,8 @@ select e.seq, t.target_id, e.state, e.attempts, $1, e.result, e.error, clock() f
 };
 
 /**
- * Members that go back to the queue after their backoff, with the attempts they have had (G2).
- * Their distinctBy keys stay theirs.
+ * Puts members back into the queue after their backoff, with the attempts they have had. They keep
+ * their distinctBy keys.
  */
 export const delayMembers = async (
   client: Client,
@@ -136,8 +136,8 @@ select t.target_id, t.priority, t.seq, clock() + b.in_ms * interval '1 ms', t.by
 };
 
 /**
- * The whole batch back to the queue as if it had not been cut: created again, order kept, `countIt`
- * more attempts (H4).
+ * Puts the whole batch back into the queue as if it had not been formed: created again, order kept,
+ * with `countIt` more attempts.
  */
 export const dissolveBatch = async (client: Client, id: number, counts: boolean, error: string): Promise<void> => {
   await client.query({
@@ -162,17 +162,17 @@ export interface ChildBatch {
   state: number;
   reason: number;
   /**
-   * An attempt stands open: the next submission treats it as an unknown outcome (reconciles it).
+   * One attempt is left open: the next dispatch treats it as an unknown outcome (reconciles it).
    */
   unconcluded: boolean;
   depth: number;
   error: string | null;
-  /** Sent not before; left out: when its turn comes. */
+  /** Ms before which it is not sent; left out: it is sent when its turn comes. */
   inMs?: number | undefined;
 }
 
 /**
- * A part of a batch as a batch of its own: the half of a bisect, or the members whose outcome is
+ * Makes a batch from a part of another: the half of a bisect, or the members whose outcome is
  * unknown.
  */
 export const insertChild = async (client: Client, parentId: number, child: ChildBatch): Promise<number> => {
@@ -215,8 +215,8 @@ update member m set batch_id = $2, attempts = m.attempts + p.counted + 1 from ba
 };
 
 /**
- * The same batch later: refused for now (nothing counted), or sent again after an unknown outcome
- * (counted).
+ * Sends the same batch later: after a refusal for now (not counted), or again after an unknown
+ * outcome (counted).
  */
 export const deferBatch = async (
   db: Queryable,
@@ -237,7 +237,7 @@ where id = $1 and attempt = $2 and state = 1 /* open */`,
   return rowCount === 1;
 };
 
-/** The downstream took the batch and will say later what became of it (H7). */
+/** Marks a batch that the downstream accepted and whose outcome it will report later. */
 export const acceptBatch = async (
   db: Queryable,
   id: number,
@@ -255,7 +255,10 @@ update batch set reference = $3, poll_at = clock() + $4 * interval '1 ms',
   return rowCount === 1;
 };
 
-/** Unknown and not to be sent again by itself: visible, waits for `resolve` (H3). */
+/**
+ * Parks a batch of unknown outcome that must not be sent again automatically: it stays visible and
+ * waits for `resolve`.
+ */
 export const parkBatch = async (
   db: Queryable,
   id: number,
@@ -274,7 +277,7 @@ where id = $1 and attempt = $2 and state = 1 /* open */`,
   return rowCount === 1;
 };
 
-/** Frees the distinctBy keys of a batch whose members are over. */
+/** Frees the distinctBy keys of a batch whose members have ended. */
 export const freeKeys = async (db: Queryable, batchIds: readonly number[]): Promise<void> => {
   await db.query({
     name: 'free-keys',

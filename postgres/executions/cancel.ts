@@ -4,7 +4,7 @@ import { cancelExecution } from './execution';
 import type { Pool } from '../pool';
 
 /**
- * Cancels an execution and takes back what its nodes hold of it. Answers its state before; null:
+ * Cancels an execution and takes back what its nodes hold of it. Returns its state before; null:
  * there is none.
  */
 export const cancelWithChunks = async (pool: Pool, executionId: string): Promise<number | null> => {

@@ -1,9 +1,9 @@
 import type { Queryable } from '../pool';
 
 /**
- * Chunks: what one node was given in one round, and its lease (E5). A chunk is `ready` until its
- * node takes it, and open until it is done or closed; closing it fences the node out. Locks are
- * taken in the order chunk, items, execution.
+ * Statements about chunks: the items given to one node in one round, and their lease. A chunk is
+ * `ready` until its node takes it, and open until it is done or closed; closing it fences the node
+ * out. Locks are taken in the order chunk, items, execution.
  */
 
 export interface TakenChunk {
@@ -13,11 +13,11 @@ export interface TakenChunk {
   config: Record<string, unknown>;
   epoch: number;
   n: number;
-  /** Chunks of the same round: a rate is shared among them. */
+  /** Number of chunks in the same round: they share a rate. */
   siblings: number;
 }
 
-/** Its node begins: once only, and only while its execution goes on. Null: refused. */
+/** Takes a chunk for its node: once only, and only while its execution goes on. Null: refused. */
 export const takeChunk = async (
   db: Queryable,
   chunkId: string,
@@ -39,8 +39,8 @@ returning e.id as "executionId", e.function_id as "functionId", e.method, e.conf
 };
 
 /**
- * The node holds it for `leaseMs` more. False: it was closed (or is done). An expired lease that
- * nobody acted on is kept.
+ * Renews the node's lease of the chunk by `leaseMs`. False: the chunk was closed or is done. An
+ * expired lease that has had no consequences yet is kept.
  */
 export const renewChunk = async (
   db: Queryable,
@@ -62,10 +62,10 @@ export const CLOSE_REASONS = ['undelivered', 'expired', 'returned', 'cancelled']
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
 /**
- * Closes a chunk, so that no result of it counts from here on; its items are given back next
+ * Closes a chunk, so that its results count no more; its items are given back next
  * (`giveBackItems`). `undelivered`: only while its node has not taken it. `expired`: only past its
- * lease. `returned`: by its node itself, which runs nothing of it any more. `cancelled`: with its
- * execution. False: it did not come to that.
+ * lease. `returned`: by its node, which has stopped running it. `cancelled`: with its execution.
+ * False: the condition did not hold.
  */
 export const closeChunk = async (
   db: Queryable,
@@ -89,8 +89,8 @@ where c.id = $1 and e.id = c.execution_id and case $2
 };
 
 /**
- * Items of a closed chunk that its node did not process are created again, no attempt counted: at
- * most 10,000 a call. Answers how many are left.
+ * Puts items of a closed chunk that its node did not process back to created, without counting an
+ * attempt: at most 10,000 per call. Returns how many are left.
  */
 export const giveBackItems = async (db: Queryable, chunkId: string): Promise<number> => {
   const { rows } = await db.query<{ left: number }>({
@@ -123,8 +123,8 @@ export interface OpenChunk {
 }
 
 /**
- * Chunks that are not done and hold items, or hold nothing yet. Closed ones among them have items
- * to give back.
+ * Returns chunks that are not done and hold items, or hold nothing yet. Closed ones among them have
+ * items to give back.
  */
 export const openChunks = async (db: Queryable, executionId: string): Promise<OpenChunk[]> => {
   const { rows } = await db.query<OpenChunk>({
@@ -149,7 +149,7 @@ export interface ChunkRow {
   reason: string | null;
 }
 
-/** The chunks of an execution, newest round first. */
+/** Returns the chunks of an execution, newest round first. */
 export const listChunks = async (db: Queryable, executionId: string, limit: number): Promise<ChunkRow[]> => {
   const { rows } = await db.query<ChunkRow>({
     name: 'list-chunks',

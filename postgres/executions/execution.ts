@@ -6,24 +6,21 @@ export interface NewExecution {
   method: string;
   config: object;
   topic: string | null;
-  /** 0: the operator's (E10). */
+  /** 0: the operator's limit applies. */
   maxAttempts: number;
 }
 
 /**
- * How long the client may take for the next part of a list before the sweeper takes the rest for
- * lost; renewed by each part.
+ * How long the client may take for the next part of a list before the sweeper considers the list
+ * abandoned; each part renews it.
  */
 const STAGING_MS = 3_600_000;
-/**
- * After this the sweeper starts the workflow, should the client that accepted it have died before
- * it could.
- */
+/** Time after which the sweeper starts the workflow, in case the client died before it could. */
 const START_MS = 5_000;
 
 /**
- * Writes an execution whose list is not there yet: nothing runs before `acceptExecution`. False:
- * the id is taken.
+ * Inserts an execution whose list is not complete yet: nothing runs before `acceptExecution`.
+ * False: the id is taken.
  */
 export const insertExecution = async (db: Queryable, execution: NewExecution): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -45,9 +42,9 @@ values ($1, $2, $3, $4, $5, $6, clock() + $7 * interval '1 ms', clock()) on conf
 };
 
 /**
- * The next part of a list, at most 10,000: only at the place where the list ends now, so that a
- * part that is sent again, its first answer lost, is not there twice. Answers how many items there
- * are now.
+ * Appends the next part of a list, at most 10,000 items: only at the place where the list ends now,
+ * so that a part that is sent again after a lost answer is not stored twice. Returns how many items
+ * there are now.
  */
 export const appendItems = async (
   db: Queryable,
@@ -79,8 +76,8 @@ select items from e`,
 };
 
 /**
- * The list is complete: accepted. Idempotent; false: there is no such execution, or it has no
- * items.
+ * Accepts an execution whose list is complete. Idempotent; false: there is no such execution, or it
+ * has no items.
  */
 export const acceptExecution = async (db: Queryable, executionId: string, items: number): Promise<boolean> => {
   const { rows } = await db.query<{ accepted: boolean }>({
@@ -96,8 +93,8 @@ select exists (select from a) or exists (select from execution where id = $1 and
 };
 
 /**
- * Nothing more of it runs. Answers its state before; null: there is none. An execution that is over
- * stays as it is.
+ * Cancels an execution: nothing more of it runs. Returns its state before; null: there is none. An
+ * execution that has ended stays as it is.
  */
 export const cancelExecution = async (db: Queryable, executionId: string): Promise<number | null> => {
   const { rows } = await db.query<{ state: number }>({
@@ -114,9 +111,9 @@ select state from before`,
 };
 
 /**
- * Executions whose workflow should have looked by now, oldest first; each is given `againMs` to do
- * so. The first time its wake is noted (`woken_at`), as of `startMs` from now, when its next run
- * begins; only a turn takes that back.
+ * Returns the executions whose workflow is overdue for a turn, oldest first, and gives each
+ * `againMs` to take one. The first wake is noted (`woken_at`), as of `startMs` from now, when its
+ * next run begins; only a turn clears it.
  */
 export const dueExecutions = async (db: Queryable, limit: number, againMs: number, startMs = 0): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
@@ -131,7 +128,10 @@ where id in (select id from execution where state in (0 /* created */, 1 /* in p
   return rows.map((row) => row.id);
 };
 
-/** A node has come: those that wait for one, oldest first, after `afterId`. */
+/**
+ * Returns the executions that wait for a node, oldest first, after `afterId`; for a node that has
+ * just come.
+ */
 export const executionsWantingNodes = async (db: Queryable, limit: number): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'executions-wanting-nodes',
@@ -142,8 +142,8 @@ export const executionsWantingNodes = async (db: Queryable, limit: number): Prom
 };
 
 /**
- * Lists that nobody completed; their items go with them, at most `limit` a call. Answers how many
- * items and executions went.
+ * Deletes abandoned lists and their items, at most `limit` per call. Returns how many items and
+ * executions were deleted.
  */
 export const deleteAbandonedStaging = async (db: Queryable, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
@@ -163,7 +163,7 @@ select ((select count(*) from gone) + (select count(*) from last))::int as n`,
   return rows[0]!.n;
 };
 
-/** Reads nothing, and fails where a table or a column of executions is not there (E14). */
+/** Reads nothing, and fails if a table or column of executions is missing. */
 export const probeExecutionTables = async (db: Queryable): Promise<void> => {
   await db.query({
     text: `

@@ -1,13 +1,13 @@
 import type { Pool, Queryable } from '../pool';
 
 /**
- * Executions that ended long ago (retention): first nobody sees them any more, then their rows go,
- * in bounded statements that each commit.
+ * Deletes executions whose retention has passed: first they become invisible, then their rows are
+ * deleted in bounded statements that each commit.
  */
 
 /**
- * Those that ended `endedMs` ago, the oldest first, at most `limit`: from here on there is no such
- * execution. Never an open one.
+ * Makes executions that ended `endedMs` ago invisible, the oldest first, at most `limit`. Never an
+ * open one.
  */
 export const discardExecutions = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
@@ -24,7 +24,7 @@ update execution e set state = -4 /* deleted */ from over o where e.id = o.id an
   return rowCount ?? 0;
 };
 
-/** Some work items of what was discarded. */
+/** Deletes some work items of discarded executions. */
 export const deleteDiscardedItems = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-discarded-items',
@@ -40,7 +40,7 @@ delete from work_item w using part p where w.ctid = p.at`,
   return rowCount ?? 0;
 };
 
-/** Some chunks of those that have no items any more. */
+/** Deletes some chunks of discarded executions that have no items left. */
 const deleteDiscardedChunks = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-discarded-chunks',
@@ -57,7 +57,7 @@ delete from chunk c using part p where c.ctid = p.at`,
   return rowCount ?? 0;
 };
 
-/** Those that have neither: now their ids are free again. */
+/** Deletes discarded executions without items and chunks; their ids are free again. */
 const deleteExecutions = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-executions',
@@ -73,11 +73,11 @@ delete from execution e using gone g where e.id = g.id`,
   return rowCount ?? 0;
 };
 
-/** Rows of one statement: an item may carry outputs of some 100 KB. */
+/** Rows per statement: an item may carry outputs of some 100 KB. */
 const EXECUTIONS = 500;
 const ROWS = 2_000;
 
-/** One bounded step; `more`: another would find something. */
+/** Runs one bounded step; `more`: another step would find something. */
 export const reapExecutions = async (pool: Pool, endedMs: number) => {
   const discarded = await discardExecutions(pool, endedMs, EXECUTIONS);
   const deletedItems = await deleteDiscardedItems(pool, ROWS);

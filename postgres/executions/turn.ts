@@ -2,8 +2,8 @@ import type { ItemCounts } from '../../workflows/planning/executions/states';
 import type { Queryable } from '../pool';
 
 /**
- * A turn of an execution's workflow: one transaction, guarded by (run, turn) as a leader's
- * (store.md section 1).
+ * A turn of an execution's workflow: one transaction, guarded by (run, turn) as a leader's, so that
+ * a repeated turn writes nothing.
  */
 
 export interface ExecutionFacts {
@@ -21,9 +21,9 @@ const FACTS = `e.state, e.function_id as "functionId", e.config, e.items, e.roun
   'inProgress', e.n_running, 'done', e.n_done, 'failed', e.n_failed, 'permanentlyFailed', e.n_dead) as counts`;
 
 /**
- * Takes the turn: the run is this execution's from now on (a later run raises the epoch), and this
- * turn the last. Locks the row to the end of the transaction. Null: another run has it, or the turn
- * was taken before; `readExecution` says which.
+ * Takes the turn: from now on the execution belongs to this run (a later run raises the epoch), and
+ * this turn is its last. Locks the row to the end of the transaction. Null: another run has it, or
+ * the turn was taken before; `readExecution` says which.
  */
 export const takeTurn = async (
   db: Queryable,
@@ -45,7 +45,7 @@ returning ${FACTS}`,
   return rows[0] ?? null;
 };
 
-/** Without taking anything. Null: there is none. */
+/** Reads the turn without taking anything. Null: there is no such execution. */
 export const readTurn = async (
   db: Queryable,
   executionId: string,
@@ -58,7 +58,7 @@ export const readTurn = async (
   return rows[0] ?? null;
 };
 
-/** The chunks of a new round, one a node, still empty. In a turn's transaction. */
+/** Inserts the chunks of a new round, one per node, still empty. In a turn's transaction. */
 export const insertChunks = async (
   db: Queryable,
   executionId: string,
@@ -79,7 +79,7 @@ select u.id, $1, $2, u.i - 1, $3, u.node, clock() from unnest($4::uuid[], $5::te
 
 /**
  * Hands the next pending items, at most 10,000 from a position on, to the chunks of a round that is
- * being filled: item i of the round to place i mod n (E4). In a turn's transaction. Answers how
+ * being filled: item i of the round goes to chunk i mod n. In a turn's transaction. Returns how
  * many, and the last position.
  */
 export const fillChunks = async (
@@ -113,7 +113,7 @@ select n, last from t`,
   return rows[0]!;
 };
 
-/** The round is filled: its chunks may be taken. Chunks that got nothing are gone (E4). */
+/** Ends the filling of a round: its chunks may be taken. Deletes chunks that got no item. */
 export const readyChunks = async (db: Queryable, executionId: string, round: number): Promise<void> => {
   await db.query({
     name: 'ready-chunks',
@@ -125,7 +125,8 @@ update chunk set state = 0 /* ready */ where execution_id = $1 and round = $2 an
 };
 
 /**
- * What the workflow waits for, and when the sweeper should wake it if it did not look by itself.
+ * Publishes what the workflow waits for, and when the sweeper is to wake it if it has not taken a
+ * turn by then.
  */
 export const publishExecution = async (
   db: Queryable,

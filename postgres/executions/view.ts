@@ -14,7 +14,9 @@ export interface ExecutionRow {
   attemptsLimit: number | null;
   round: number;
   note: string | null;
-  /** Since it was woken, if no turn has answered; null: one has, or it is over. */
+  /**
+   * Time since it was woken, if no turn has answered; null: a turn has, or the execution has ended.
+   */
   wokenMs: number | null;
   createdAt: Date;
   startedAt: Date | null;
@@ -37,7 +39,7 @@ export const readExecution = async (db: Queryable, id: string): Promise<Executio
   return rows[0] ?? null;
 };
 
-/** Newest first. */
+/** Returns executions, newest first. */
 export const listExecutions = async (db: Queryable, limit: number): Promise<ExecutionRow[]> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions',

@@ -5,7 +5,7 @@ export interface GivenItem {
   arguments: string[];
 }
 
-/** Items of a chunk that are still to be run, by position, after `after`. */
+/** Returns items of a chunk that are still to be run, by position, after `after`. */
 export const readGivenItems = async (
   db: Queryable,
   chunkId: string,
@@ -20,7 +20,7 @@ export const readGivenItems = async (
   return rows;
 };
 
-/** What came of one item; `ok`: done, and else a failed attempt. */
+/** The outcome of one item; `ok`: done, otherwise a failed attempt. */
 export interface ItemResult {
   position: number;
   ok: boolean;
@@ -30,28 +30,28 @@ export interface ItemResult {
 }
 
 export interface Recorded {
-  /** Results that counted. Fewer than given: the others were refused, and changed nothing. */
+  /** Results that counted. Fewer than given: the rest were refused, and changed nothing. */
   accepted: number;
-  /** Of those: done, failed, and permanently failed. */
+  /** Accepted results by kind: done, failed, and permanently failed. */
   done: number;
   failed: number;
   dead: number;
   /** The chunk is still open for its node. */
   open: boolean;
-  /** State of the execution after it, and what a new round would take. */
+  /** State of the execution after the write, and how many items a new round would take. */
   state: number;
   pending: number;
 }
 
 /**
- * Writes results (E5): only from the chunk's node, only of items in that chunk that are in
- * progress. Whatever else comes, a repeat, a late result of a closed chunk, a foreign item, changes
+ * Writes results: only from the chunk's node, only for items of that chunk that are in progress.
+ * Anything else, such as a repeat, a late result of a closed chunk, or a foreign item, changes
  * nothing and counts no attempt. The write that leaves nothing to do completes the execution in the
- * same statement (E9). At the attempts limit a failed item is permanently so (E10).
+ * same statement. At the attempts limit a failed item becomes permanently failed.
  *
- * Items are looked up one by one by their key and written by their place on disk: a plan that was
- * made while the table was small would else read the whole chunk for each (2.2 s a write in place
- * of 20 ms). The lock on the chunk keeps every other writer of its items out meanwhile.
+ * Items are looked up one by one by their key and written by their place on disk: a plan made while
+ * the table was small would read the whole chunk for each (2.2 s per write instead of 20 ms).
+ * Meanwhile the lock on the chunk keeps out every other writer of its items.
  */
 export const recordResults = async (
   db: Queryable,
@@ -121,8 +121,8 @@ export interface ItemRow {
 }
 
 /**
- * Items that have a result, chunk by chunk in the order of the rounds: a page after (round, place,
- * position). For the result document (E13).
+ * Returns items that have a result, chunk by chunk in the order of the rounds: a page after (round,
+ * place, position). For the result document.
  */
 export const readChunkResults = async (
   db: Queryable,
@@ -143,7 +143,7 @@ from work_item w join chunk c on c.id = w.chunk_id where w.chunk_id = $1 and w.p
   return rows;
 };
 
-/** Items by position, whatever their state. */
+/** Returns items by position, whatever their state. */
 export const readItems = async (
   db: Queryable,
   executionId: string,

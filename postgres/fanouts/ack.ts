@@ -3,33 +3,33 @@ import type { CompletedRow } from './fanout';
 import type { Queryable } from '../pool';
 
 /**
- * Bits of segments: acked (cleared), opened again (set), read. Each is one statement, whole or not
- * at all (D10, D11).
+ * Statements that change or read bits of segments: acked (cleared), reopened (set), read. Each
+ * succeeds as a whole or not at all, and concurrent acks of one segment lose nothing.
  */
 
 /**
- * `why`: no such fan-out, an expired one, a complete one (to open items again), no such segment, an
- * index past the segment's size.
+ * A request for items that cannot be served. `why`: no such fan-out, an expired one, a complete one
+ * (when reopening items), no such segment, an index past the segment's size.
  */
 export interface BadWant {
-  /** Place among the wants. */
+  /** Index of the request among all requests. */
   at: number;
   why: 'fanout' | 'expired' | 'complete' | 'segment' | 'index';
-  /** Of the segment, where it is known. */
+  /** Size of the segment, where it is known. */
   size: number | null;
 }
 export interface AckAnswer {
   /** Not empty: nothing was changed. */
   bad: BadWant[];
-  /** Bits that this call changed; the others were so before. */
+  /** Bits that this call changed; the others had the value already. */
   changed: number;
-  /** Fan-outs that this call completed: of all calls, only one answers it (D3). */
+  /** Fan-outs that this call completed: exactly one call returns each. */
   completed: CompletedRow[];
 }
 
 /**
- * SQLSTATE of `refuse`: the fan-out ended between the statement's snapshot and its lock. Asked
- * again, the statement says so by itself.
+ * SQLSTATE of `refuse`: the fan-out ended between the statement's snapshot and its lock. The
+ * statement, run again, reports that itself.
  */
 export const REFUSED = 'MU001';
 
@@ -48,7 +48,7 @@ locked as materialized (
     join segment s on s.fanout_id = w.fanout_id and s.no = w.no
   order by s.fanout_id, s.no for no key update of s)`;
 
-/** Of `WANTED`. */
+/** Returns the parameters of `WANTED`. */
 const valuesOf = (wants: readonly SegmentWant[]): unknown[] => [
   wants.map(({ fanout }) => fanout),
   wants.map(({ segment }) => segment),
@@ -57,12 +57,12 @@ const valuesOf = (wants: readonly SegmentWant[]): unknown[] => [
 ];
 
 /**
- * Clears the bits of these items. The segments are locked in (fanout_id, no) order, then the rows
- * of fan-outs whose segment this empties (or that saw no activity for a minute) in id order;
+ * Clears the bits of these items. Locks the segments in (fanout_id, no) order, then, in id order,
+ * the rows of fan-outs whose segment this empties (or that saw no activity for a minute).
  * `open_segments` goes down in the same transaction, so of two last acks the second one sees the
- * first. All that is written comes from the locked rows (`locked`, `turn`), which are the newest:
- * an update's own first look at its row may be older, and the table's checks judge what comes of
- * that look too, before the row is read again.
+ * first. All values written come from the locked rows (`locked`, `turn`), which are the newest: an
+ * update's first look at its row may be older, and the table's checks judge the values computed
+ * from that look too, before the row is read again.
  */
 export const ackItems = async (db: Queryable, wants: readonly SegmentWant[]): Promise<AckAnswer> => {
   const { rows } = await db.query<AckAnswer>({
@@ -112,8 +112,8 @@ where not exists (select from done where case
 };
 
 /**
- * Sets the bits again (D12): for an ack that was a mistake, as long as its fan-out is not complete.
- * Locks as `ackItems`.
+ * Sets the bits again, to undo a mistaken ack, as long as the fan-out is not complete. Locks as
+ * `ackItems`.
  */
 export const reopenItems = async (db: Queryable, wants: readonly SegmentWant[]): Promise<AckAnswer> => {
   const { rows } = await db.query<AckAnswer>({
@@ -152,7 +152,7 @@ where not exists (select from done where case
   return rows[0] ?? NONE;
 };
 
-/** The segments that are there, in order; `bits` as `bits.ts` counts them. */
+/** Returns the existing segments, in order; `bits` are numbered as in `bits.ts`. */
 export const readSegments = async (
   db: Queryable,
   fanouts: readonly string[],

@@ -1,13 +1,14 @@
 import type { Queryable } from '../pool';
 
 /**
- * Rows of `fanout`: opened, added to, sealed, read. Acks: `ack.ts`; what became idle: `reap.ts`.
+ * Statements about rows of `fanout`: opened, added to, sealed, read. Acks are in `ack.ts`, expiry
+ * and deletion in `reap.ts`.
  */
 
 export interface FanoutRow {
   id: string;
   userKey: string | null;
-  /** `FANOUT_STATES`. */
+  /** Its number in `FANOUT_STATES`. */
   state: number;
   segmentSize: number;
   items: number;
@@ -21,14 +22,17 @@ export interface FanoutRow {
 }
 
 export interface NewFanout {
-  /** Null: a new one. */
+  /** Null: the store gives it a new id. */
   id: string | null;
   userKey: string | null;
   segmentSize: number;
   initiatorId: number | null;
 }
 
-/** Null: there is one with this id already (`findFanoutOpening` says which). */
+/**
+ * Inserts a fan-out; null: there is one with this id already (`findFanoutOpening` tells how it was
+ * opened).
+ */
 export const insertFanout = async (db: Queryable, fanout: NewFanout): Promise<string | null> => {
   const { rows } = await db.query<{ id: string }>({
     name: 'insert-fanout',
@@ -41,7 +45,7 @@ values (coalesce($1::uuid, gen_random_uuid()), $2, $3, $4, clock(),
   return rows[0]?.id ?? null;
 };
 
-/** How it was opened: a repeated open with the same is the same fan-out. */
+/** Returns how a fan-out was opened: a repeated open with the same settings is the same fan-out. */
 export const findFanoutOpening = async (
   db: Queryable,
   id: string,
@@ -57,8 +61,8 @@ select user_key as "userKey", segment_size as "segmentSize", initiator_id as "in
 };
 
 /**
- * Null: it is not open, or there is none. With a key that was used before: 23505, and nothing is
- * added.
+ * Inserts segments; null: the fan-out is not open, or there is none. With a key that was used
+ * before it throws 23505, and nothing is added.
  */
 export const insertSegments = async (
   db: Queryable,
@@ -66,9 +70,9 @@ export const insertSegments = async (
   items: number,
   key: string | null,
 ): Promise<{ first: number; segmentSize: number } | null> => {
-  // `$2::int` throughout: beside a smallint the parameter would be one, and end at 32,767. The
-  // guarded update comes first: an add that locked the row to look and then wrote it would deadlock
-  // with another (store.md section 5).
+  // `$2::int` throughout: beside a smallint the parameter would become one, and end at 32,767. The
+  // guarded update comes first: two adds that each locked the row shared, to read it, and then
+  // updated it would deadlock.
   const { rows } = await db.query<{ first: number; segmentSize: number }>({
     name: 'insert-segments',
     text: `
@@ -92,7 +96,7 @@ select first, segment_size as "segmentSize" from f`,
   return rows[0] ?? null;
 };
 
-/** What an add with this key made. */
+/** Returns what an add with this key made. */
 export const findAdd = async (
   db: Queryable,
   id: string,
@@ -108,7 +112,7 @@ select a.first, a.items, f.segment_size as "segmentSize" from fanout f join fano
   return rows[0] ?? null;
 };
 
-/** What ended, as whoever made it end is told. */
+/** What ended, as reported to the caller whose ack or seal ended it. */
 export interface CompletedRow {
   id: string;
   userKey: string | null;
@@ -119,8 +123,8 @@ export interface CompletedRow {
 }
 
 /**
- * Null: it is not open, or there is none. `completed`: nothing was left, so this seal completed it
- * (D3).
+ * Seals a fan-out; null: it is not open, or there is none. `completed`: nothing was left, so this
+ * seal completed it.
  */
 export const sealFanout = async (
   db: Queryable,
@@ -160,7 +164,7 @@ from fanout where public_id = $1::uuid and state < 4 /* not deleted */`,
   return rows[0] ?? null;
 };
 
-/** Items not acked, counted in the bits: reads a byte for every eight items. */
+/** Counts the items that are not acked, in the bits: reads one byte for every eight items. */
 export const countOpenItems = async (db: Queryable, id: string): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'count-open-items',

@@ -1,22 +1,22 @@
 import type { Pool, Queryable } from '../pool';
 
 /**
- * Fan-outs that nobody touches any more (D14): first an explicit state with its event, then, later,
- * their rows.
+ * Expires and deletes fan-outs without activity: first they get an explicit state, with its event;
+ * later their rows are deleted.
  */
 
 export interface ExpiredFanouts {
   fanouts: number;
-  /** In all, acked or not. */
+  /** All items, acked or not. */
   items: number;
-  /** A message was written for this many. */
+  /** Number of these for which a message was written. */
   told: number;
 }
 
 /**
- * Fan-outs in this state (0 open, 1 sealed) without activity for `idleMs` expire, the longest idle
- * first, with their event in the same statement. Judged again under the row's lock: whoever adds or
- * acks meanwhile has touched it.
+ * Expires fan-outs in this state (0 open, 1 sealed) without activity for `idleMs`, the longest idle
+ * first, and writes their event in the same statement. The condition is checked again under the
+ * row's lock: an add or ack meanwhile keeps the fan-out alive.
  */
 export const expireFanouts = async (
   db: Queryable,
@@ -45,8 +45,8 @@ select count(*)::int as fanouts, coalesce(sum(items), 0)::bigint as items,
 };
 
 /**
- * Those that ended so long ago, and whose event, if they have one, is delivered or given up: nobody
- * sees them from here on.
+ * Makes fan-outs invisible that ended so long ago, and whose event, if they have one, is delivered
+ * or given up.
  */
 const discardFanouts = async (db: Queryable, endedMs: number, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
@@ -64,7 +64,7 @@ update fanout f set state = 4 /* deleted */ from over o where f.id = o.id`,
 };
 
 /**
- * Some segments of what was discarded: a fan-out of a billion items goes in many small
+ * Deletes some segments of discarded fan-outs: a fan-out of a billion items takes many small
  * transactions.
  */
 const deleteSegments = async (db: Queryable, limit: number): Promise<number> => {
@@ -80,7 +80,7 @@ where s.fanout_id = d.fanout_id and s.no = d.no`,
   return rowCount ?? 0;
 };
 
-/** Discarded ones without segments, with what else is theirs. */
+/** Deletes discarded fan-outs without segments, with their other rows. */
 const deleteFanouts = async (db: Queryable, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'delete-fanouts',
@@ -97,21 +97,21 @@ select count(*)::int as n from gone`,
   return rows[0]!.n;
 };
 
-/** Each null: not at all. */
+/** Intervals in ms; null: that step is switched off. */
 export interface ReapIntervals {
   openIdleMs: number | null;
   sealedIdleMs: number | null;
   keepEndedMs: number | null;
 }
 
-/** Of one statement: its transaction takes milliseconds. */
+/** Fan-outs per statement: its transaction takes milliseconds. */
 const FANOUTS = 500;
 const SEGMENTS = 2_000;
 const NOTHING: ExpiredFanouts = { fanouts: 0, items: 0, told: 0 };
 
 /**
- * One bounded step of everything there is to reap; `more`: another would find something. Each
- * statement commits by itself.
+ * Runs one bounded step of all that is to be reaped; `more`: another step would find something.
+ * Each statement commits by itself.
  */
 export const reapRound = async (pool: Pool, { openIdleMs, sealedIdleMs, keepEndedMs }: ReapIntervals) => {
   const open = openIdleMs === null ? NOTHING : await expireFanouts(pool, 0, openIdleMs, FANOUTS);

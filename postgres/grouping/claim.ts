@@ -7,9 +7,9 @@ import type { HeadTask } from './queueHead';
  */
 
 /**
- * Batches in the hands of submissions that the workflow does not know come back to the store;
- * answers their targets, for the ring. One whose call was marked waits until that call's deadline:
- * nobody takes the next attempt before (store.md section 3).
+ * Takes back batches whose dispatch the workflow does not know; returns their targets, for the
+ * ring. A batch whose call was marked waits until that call's deadline: before it no dispatch takes
+ * the next attempt, so that two calls of one batch never overlap.
  */
 export const adoptOrphans = async (db: Queryable, leaderId: number, live: readonly number[]): Promise<number[]> => {
   const { rows } = await db.query<{ targetId: number }>({
@@ -28,8 +28,8 @@ from (select target_id, min(coalesce(retry_at, clock())) as at from back group b
 };
 
 /**
- * Targets of this leader whose calls in flight fell below the limit take part again. Answers those
- * that may be due.
+ * Lets targets of this leader take part again whose calls in flight fell below the limit. Returns
+ * those that may be due.
  */
 export const releaseBusyTargets = async (db: Queryable, leaderId: number): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
@@ -55,16 +55,16 @@ export interface DueTarget {
   paces: number[];
   allowed: number | null;
   holdMs: number | null;
-  /** Its batches in the hands of submissions. */
+  /** Batches of the target that dispatches carry. */
   inFlight: number;
-  /** Weight of its open batches. */
+  /** Weight of the target's open batches. */
   weight: number;
 }
 
 /**
- * The targets that are due, oldest due first (or some starve), locked: a cancel or a flush of one
- * waits for the claim. Locked in id order, as everywhere: two statements that take many targets in
- * different orders would wait for each other.
+ * Locks the targets that are due, oldest due first (or some would starve): a cancel or a flush of
+ * one waits for the claim. Locks are taken in id order, as everywhere: two statements that lock
+ * many targets in different orders would deadlock.
  */
 export const lockDueTargets = async (db: Queryable, leaderId: number, limit: number): Promise<DueTarget[]> => {
   const { rows } = await db.query<DueTarget>({
@@ -95,8 +95,8 @@ export interface WaitingBatch {
 }
 
 /**
- * Open batches that wait in the store and may go now: handed back, retried, halves of a split. They
- * go before new ones.
+ * Returns open batches that wait in the store and may go now: handed back, retried, halves of a
+ * split. They go before new ones.
  */
 export const findReadyBatches = async (
   db: Queryable,
@@ -121,15 +121,16 @@ export interface NewBatch {
   tasks: readonly HeadTask[];
   bytes: number;
   weight: number;
-  /** Unix ms; null: at once. A paced batch starts then. */
+  /** Unix ms at which a paced batch may start; null: at once. */
   startAtMs: number | null;
 }
 
 /**
- * Queue rows out, batch and member rows in: one statement, so a task is in exactly one place.
- * Throws when a task was not there. The queue rows are taken where the claim has just read them:
- * looking each up again is a quarter of the statement. `seq + 0`: hides the index, by which a plan
- * made on a small table would read a target's whole queue for every task.
+ * Deletes the queue rows and inserts batch and member rows: one statement, so that a task is in
+ * exactly one place. Throws if a task was not in the queue. The queue rows are addressed where the
+ * claim has just read them: looking each up again costs a quarter of the statement. `seq + 0` hides
+ * the index, by which a plan made on a small table would read a target's whole queue for every
+ * task.
  */
 export const insertBatches = async (
   db: Queryable,
@@ -166,7 +167,7 @@ select count(*) as moved from joined`,
       by.turn,
       by.dispatch,
       by.keyed,
-      // Literals of arrays: the driver's own are made element by element.
+      // Array literals: the driver would build its own element by element.
       tasks.length === 0 ? '{}' : `{"${tasks.map((task) => task.place).join('","')}"}`,
       `{${tasks.map((task) => task.seq).join(',')}}`,
       `{${batches.map((batch, no) => batch.tasks.map(() => no).join(',')).join(',')}}`,
@@ -187,7 +188,7 @@ const toRecord = ({ targetId, tasks, bytes, weight, startAtMs, ...batch }: NewBa
   start_at_ms: startAtMs,
 });
 
-/** Waiting batches go with this submission. */
+/** Gives waiting batches to this dispatch. */
 export const takeBatches = async (db: Queryable, ids: readonly number[], dispatch: number): Promise<void> => {
   await db.query({
     name: 'take-batches',
@@ -201,13 +202,13 @@ export interface TargetPlan {
   due_at_ms: number | null;
   busy: boolean;
   paces: number[] | null;
-  /** Its rate limit: nothing of it before (Unix ms). */
+  /** Rate limit of the target: nothing is sent before it (Unix ms). */
   hold_ms: number | null;
 }
 
 /**
- * What the plan leaves of each target: when it is due next, counting delayed tasks and waiting
- * batches too.
+ * Writes what the plan leaves of each target: when it is due next, counting delayed tasks and
+ * waiting batches too.
  */
 export const updateTargets = async (db: Queryable, plans: readonly TargetPlan[]): Promise<void> => {
   await db.query({
@@ -228,8 +229,8 @@ from json_to_recordset($1) p (id int, due_at_ms float8, busy bool, paces float8[
 };
 
 /**
- * The handler's rate limit after this claim: when the next unit may start, and (all claimed ahead)
- * when to look again.
+ * Writes the handler's rate limit after this claim: when the next unit may start, and (if all was
+ * claimed ahead) when to look again.
  */
 export const updateHandlerPaces = async (db: Queryable, handlerId: number, paces: readonly number[]): Promise<void> => {
   await db.query({
@@ -240,8 +241,8 @@ export const updateHandlerPaces = async (db: Queryable, handlerId: number, paces
 };
 
 /**
- * When the leader has to look next (Unix ms; null: never), and whether anything of it is open in a
- * call or waits for one.
+ * Returns when the leader has to look next (Unix ms; null: never), and whether any of its batches
+ * is in a call or waits for one.
  */
 export const readNextDue = async (
   db: Queryable,

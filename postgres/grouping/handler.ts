@@ -2,21 +2,23 @@ import type { Handler } from '../../handlers/types';
 import { registerPartitions } from '../nodes/partition';
 import type { Queryable } from '../pool';
 
-/** A handler's row: its settings and its ring-relevant state. */
+/** A handler's row: its settings, and its state as the ring reads it. */
 export interface HandlerRow {
   id: number;
   name: string;
   leaders: number;
 }
 
-/** `leaders: 'auto'` (DESIGN section 4.3): four sets from the first target on. */
+/**
+ * Number of leaders for `leaders: 'auto'`: each leads a set of targets, from the first target on.
+ */
 const AUTO_LEADERS = 4;
 const leaderCount = (leaders: Handler['leaders']): number =>
   leaders === 'auto' ? AUTO_LEADERS : leaders === 'target' ? 0 : leaders;
 
 /**
  * Writes the handler's settings where the ring, the claim and other processes read them; writes
- * nothing when nothing changed.
+ * nothing if nothing changed.
  */
 export const registerHandler = async (db: Queryable, handler: Handler): Promise<HandlerRow> => {
   const settings = {
@@ -95,8 +97,8 @@ export const findHandler = async (db: Queryable, name: string): Promise<HandlerR
 };
 
 /**
- * Stops claims of all its targets; batches already in a call finish. False: there is no such
- * handler.
+ * Stops claims of all the handler's targets; batches already in a call finish. False: there is no
+ * such handler.
  */
 export const pauseHandler = async (db: Queryable, name: string, reason: string): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -107,7 +109,10 @@ export const pauseHandler = async (db: Queryable, name: string, reason: string):
   return rowCount === 1;
 };
 
-/** Lets it go on, also from a hold. The caller rings the handler's targets after the commit. */
+/**
+ * Lets the handler go on, also from a hold. The caller rings the handler's targets after the
+ * commit.
+ */
 export const resumeHandler = async (db: Queryable, name: string): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'resume-handler',
@@ -117,7 +122,7 @@ export const resumeHandler = async (db: Queryable, name: string): Promise<boolea
   return rowCount === 1;
 };
 
-/** Some worker has registered a handler of this name. */
+/** Says whether a worker has registered a handler of this name. */
 export const isRegisteredHandler = async (db: Queryable, name: string): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'is-registered-handler',

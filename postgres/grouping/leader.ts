@@ -3,14 +3,14 @@ import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
 
 /**
- * A leader and its handler, locked for the length of the transaction. Times are Unix ms of the
- * database's clock.
+ * A leader and its handler, locked until the transaction ends. Times are Unix ms of the database's
+ * clock.
  */
 export interface LockedLeader {
   handlerId: number;
   handler: string;
   name: string;
-  /** Of the store. */
+  /** Short name of the store's installation. */
   installation: string;
   state: number;
   holder: string | null;
@@ -66,7 +66,7 @@ export const lockLeader = async (db: Queryable, leaderId: number): Promise<Locke
 };
 
 /**
- * Locks the leader's row, then its handler's: those of one handler take its tokens one after
+ * Locks the leader's row, then its handler's: the leaders of one handler take its tokens one after
  * another.
  */
 export const lockLeaderAndHandler = async (db: Queryable, leaderId: number): Promise<LockedLeader | null> => {
@@ -94,8 +94,8 @@ export interface Publication {
 }
 
 /**
- * Ends a turn: what the leader does next, and the answer that a repeat of this turn gets. Its row
- * is locked by `lockLeader`.
+ * Ends a turn: writes what the leader does next, and the answer that a repeat of this turn gets.
+ * `lockLeader` has locked the row.
  */
 export const publishTurn = async (db: Queryable, p: Publication): Promise<void> => {
   await db.query({
@@ -126,8 +126,8 @@ where id = $1`,
 };
 
 /**
- * After the publication's commit, in a new snapshot: is something due earlier than what the leader
- * now waits for?
+ * Says whether something is due earlier than what the leader now waits for. Call it after the
+ * publication's commit, in a new snapshot.
  */
 export const isDueEarlier = async (db: Queryable, leaderId: number): Promise<boolean> => {
   const { rows } = await db.query<{ earlier: boolean }>({
@@ -143,19 +143,22 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1`,
   return rows[0]?.earlier ?? false;
 };
 
-/** The last turn that was taken: a leader or queuer with another one has got on. */
+/** The last turn that was taken: a leader or queuer whose turn differs has made progress. */
 export interface LastTurn {
   epoch: number;
   turn: number;
 }
 
-/** Not at every sign of life: the row is the one that wakes and claims write. */
+/**
+ * Shortest time between two renewals: wakes and claims write the same row, so not every sign of
+ * life does.
+ */
 const KEEP_AFTER_MS = 2_000;
 
 /**
- * A submission at work is a sign of life of the leader that waits for its slots: the sweeper need
- * not wake it. Not where a wake was written (its lease is shorter, and a lost one must be
- * repeated), nor for an earlier leader's submission.
+ * Renews the lease of a leader that waits for the slots of a running dispatch, which is a sign of
+ * life: the sweeper need not wake the leader. Not where a wake was written (its lease is shorter,
+ * and a lost wake must be repeated), nor for an earlier leader's dispatch.
  */
 export const keepLeader = async (db: Queryable, leaderId: number, epoch: number, leaseMs: number): Promise<void> => {
   await db.query({
@@ -167,7 +170,7 @@ update leader set expires_at = clock() + $3 * interval '1 ms' where id = $1 and 
   });
 };
 
-/** What waits in the queues of a leader's targets, counted up to `most`: for the Web UI. */
+/** Counts what waits in the queues of a leader's targets, up to `most`: for the Web UI. */
 export const countBacklog = async (db: Queryable, leaderId: number, most: Backlog): Promise<Backlog> => {
   const { rows } = await db.query<Backlog>({
     name: 'count-backlog',

@@ -5,7 +5,7 @@ import { SLOTS_TAKEN } from './slots';
 import type { LastTurn } from './leader';
 
 /**
- * Leaders to wake: those that waited for something that is there now, and those whose own wake was
+ * Leaders to wake: those whose awaited slots, node or resume has come, and those whose wake was
  * lost.
  */
 
@@ -13,9 +13,9 @@ export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0
   ${INSTALLATION} as installation`;
 
 /**
- * Leaders that wait for what another one held (slots, weight in flight): wake them when some of it
- * is free. `except`: who hears of it otherwise, the leader whose submission it was; not a later run
- * of that leader.
+ * Wakes leaders that wait for what another one held (slots, weight in flight), once some of it is
+ * free. `except`: the leader whose dispatch held it, which hears of it otherwise; a later run of
+ * that leader is woken.
  */
 export const wakeBlockedLeaders = async (
   db: Queryable,
@@ -36,7 +36,7 @@ from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waitin
   return rows;
 };
 
-/** Leaders of partitions that a node holds now, where due work waited for that. */
+/** Wakes leaders of partitions that this node holds now, where due work waited for a holder. */
 export const wakeServedLeaders = async (
   db: Queryable,
   partitions: readonly string[],
@@ -57,9 +57,9 @@ where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = 
 };
 
 /**
- * Leaders that wait for slots, if one is free: after every turn, whose claim may have left some
- * that it had reserved, or forgotten a dead submission's. Only those: two leaders that wait for a
- * rate would wake each other without end.
+ * Wakes leaders that wait for slots, if one is free: after every turn, since its claim may have
+ * left some of the slots it had reserved, or forgotten those of a dead dispatch. Only leaders that
+ * wait for slots: two that wait for a rate would wake each other without end.
  */
 export const wakeForFreeSlots = async (
   db: Queryable,
@@ -82,8 +82,8 @@ from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waitin
 };
 
 /**
- * A leader that has due work and waits for its own submissions to end: to be woken when one of them
- * gives up slots.
+ * Returns a leader that has due work and waits for its own dispatches to end: to be woken when one
+ * of them gives up slots.
  */
 export const findStarvedLeader = async (db: Queryable, leaderId: number): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
@@ -99,7 +99,7 @@ where l.id = $1 and l.state = 1 /* working */ and exists (select from target t w
 };
 
 /**
- * After a resume: every leader of the handler (or of one target) that has work looks again, idle or
+ * Wakes, after a resume, every leader of the handler (or of one target) that has work, idle or
  * waiting.
  */
 export const wakeResumedLeaders = async (
@@ -124,8 +124,8 @@ from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* wor
 };
 
 /**
- * Leaders whose lease has passed without a sign of life: their run died, or their wake was lost.
- * For the sweeper.
+ * Wakes leaders whose lease has passed without a sign of life: their run died, or their wake was
+ * lost. For the sweeper.
  */
 export const wakeExpiredLeaders = async (
   db: Queryable,
@@ -147,8 +147,8 @@ from handler h where h.id = l.handler_id and l.id in (
 };
 
 /**
- * All leaders that work or wait: a new version of the workers became the current one, and they are
- * to look.
+ * Returns all leaders that work or wait, to be woken when a new version of the workers became the
+ * current one.
  */
 export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({

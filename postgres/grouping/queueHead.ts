@@ -2,11 +2,10 @@ import type { WaitingTask } from '../../workflows/planning/calls/plans';
 import type { Queryable } from '../pool';
 
 /**
- * The heads of the queues as a claim reads them: which of a target's tasks come next, in which
- * order.
+ * Reads the heads of the queues for a claim: which of a target's tasks come next, in which order.
  */
 
-/** Delayed tasks whose time has come join the queue, their wait counted from then. */
+/** Moves delayed tasks whose time has come to the queue; their wait counts from that time. */
 export const promoteDelayed = async (db: Queryable, targetIds: readonly number[], limit: number): Promise<void> => {
   await db.query({
     name: 'promote-delayed',
@@ -26,16 +25,16 @@ select target_id, priority, seq, not_before, bytes, attempts, weight, key from d
 /** A queue row as the claim reads it. */
 export interface HeadTask extends WaitingTask {
   /**
-   * Where the row is (ctid): good until the end of the claim's transaction, whose lock on the
-   * target keeps others from deleting it.
+   * The row's place on disk (ctid): valid until the claim's transaction ends, whose lock on the
+   * target keeps others from deleting the row.
    */
   place: string;
   attempts: number;
 }
 
 /**
- * The heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order, `total` in
- * all. Rows as arrays: many of them.
+ * Returns the heads of the queues: up to `limits[i]` tasks of `targetIds[i]`, in claim order,
+ * `total` in all. Rows come as arrays, since they are many.
  */
 export const readQueueHeads = async (
   db: Queryable,
@@ -74,8 +73,8 @@ from unnest($1::int[], $2::int[]) with ordinality t (id, n, place) cross join la
 order by t.place, q.priority, q.seq limit $3`,
 };
 /**
- * distinctBy: the first task of every key that no live task holds. The same window as `lowerDue`
- * reads.
+ * distinctBy: the first task of every key that no live task holds. Reads the same window as
+ * `lowerDue`.
  */
 const KEYED_HEAD = {
   name: 'read-keyed-queue-heads',

@@ -2,9 +2,9 @@ import { INSTALLATION } from '../installation';
 import type { Queryable } from '../pool';
 
 /**
- * How soon a woken leader must take its turn, before the sweeper wakes it again: the wake itself
- * may be lost (a client died, Temporal was away). Short: the promise is 5 s (G14). A leader that is
- * only slow gets one signal too many.
+ * Time for a woken leader to take its turn before the sweeper wakes it again: the wake itself may
+ * be lost (a client died, Temporal was unreachable). Short, because no work may wait for a leader
+ * longer than 5 s. A leader that is merely slow gets one superfluous signal.
  */
 export const WAKE_LEASE_MS = 3_000;
 
@@ -13,18 +13,20 @@ export interface WokenLeader {
   leaderId: number;
   handler: string;
   name: string;
-  /** The store that the leader is of. */
+  /** Installation of the store that has the leader. */
   installation: string;
-  /** For a run that this wake starts: it need not look before. */
+  /** Ms after which a run that this wake starts has to look first. */
   dueInMs: number;
 }
 
 /**
- * R1: recomputes when the targets are due, from the queue, and only lowers it; one that is due
- * already is not read again (under a backlog that was a seventh of the database's work). Fullness
- * is read (at most maxItems rows), never counted by writing. Must agree with `cutBatches`, or a
- * leader would wake for nothing without end. One autocommit statement after the commit that made
- * the work; then `wakeLeaders`, another one (store.md section 1).
+ * Recomputes when the targets are due, from the queue, and only lowers it: step 1 of the ring. A
+ * target that is due already is not read again (under a backlog that cost a seventh of the
+ * database's work). Whether a batch is full is read (at most maxItems rows), never counted by
+ * writing. It must agree with `cutBatches`, or a leader would be woken for nothing without end. Run
+ * it as one autocommit statement after the commit that made the work, then `wakeLeaders` as
+ * another: run as one statement, or inside the submit's transaction, they lose wakes
+ * (docs/internals/ring-protocol.md).
  */
 export const lowerDue = async (db: Queryable, targetIds: readonly number[]): Promise<void> => {
   await db.query({
@@ -71,10 +73,10 @@ where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.h
 };
 
 /**
- * R2: the election. Takes every leader of these targets that is idle, or waits for later than they
- * are due, and answers it for waking. A leader that is idle and whose work lies ahead is written as
- * waiting for it: the run that the wake starts sleeps till then. `leaseMs`: how long after its wake
- * time a leader may be silent before the sweeper wakes it again.
+ * Takes every leader of these targets that is idle, or waits for a time later than they are due,
+ * and returns it for waking: step 2 of the ring, the election. An idle leader whose work lies ahead
+ * is written as waiting for it: the run that the wake starts sleeps until then. `leaseMs`: how long
+ * after its wake time a leader may be silent before the sweeper wakes it again.
  */
 export const wakeLeaders = async (
   db: Queryable,

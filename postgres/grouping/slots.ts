@@ -1,14 +1,14 @@
 import type { Queryable } from '../pool';
 
 /**
- * The calls in flight of a handler (H5, A18): every live submission holds some of its slots, as a
- * row of `dispatch`. And the weight of its open batches.
+ * Statements about a handler's calls in flight: every live dispatch holds some of the handler's
+ * slots, as a row of `dispatch`. Also the weight of its open batches.
  */
 
 /**
- * A row of `dispatch` counts by its own sign of life, never by its leader's lease: a leader may be
- * late with its turn while its calls are in flight. A submission gives a sign every second and
- * makes no call without a recent one; a dead one's slots are free after this long.
+ * How long a row of `dispatch` counts after its last sign of life, whatever its leader's lease: a
+ * leader may be late with its turn while its calls are in flight. A dispatch gives a sign every
+ * second and makes no call without a recent one; after this long a dead one's slots are free.
  */
 export const DISPATCH_LIFE_MS = 15_000;
 const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
@@ -18,9 +18,9 @@ export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch
   and ${ALIVE})`;
 
 /**
- * Slots of the run's own submissions that it does not know (never started, died) are free again;
- * `from` is the first number of its epoch. The calls of a run that is gone are not broken off, so
- * its submissions hold theirs like everybody's: by their own sign of life.
+ * Frees the slots of the run's own dispatches that it does not know (never started, or dead);
+ * `from` is the first number of its epoch. Calls of a run that is gone are not broken off, so its
+ * dispatches keep their slots like any other: by their own sign of life.
  */
 export const forgetDispatches = async (
   db: Queryable,
@@ -36,20 +36,21 @@ export const forgetDispatches = async (
   });
 };
 
-/** Who holds slots of the handler, and who wants some, as they stand under its lock. */
+/** Which leaders hold slots of the handler and which want some, under the handler's lock. */
 export interface SlotTokens {
   slots: { leader: number; no: number; slots: number }[];
   blocked: number;
   active: number;
   /**
-   * Something of this leader is due, or comes back from a submission that ended badly: a claim may
-   * find work.
+   * Something of this leader is due, or comes back from a dispatch that failed: a claim may find
+   * work.
    */
   due: boolean;
 }
 /**
- * `active` counts leaders that were woken, or whose time has come, too: or the first of those that
- * come together takes all slots, and the others wait for the whole of its submission.
+ * Reads who holds and who wants slots. `active` also counts leaders that were woken, or whose time
+ * has come: otherwise the first of several takes all slots, and the others wait until its dispatch
+ * ends.
  */
 export const readSlotTokens = async (
   db: Queryable,
@@ -78,8 +79,8 @@ select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'no', 
 };
 
 /**
- * Whether a slot of the handler is free: read again, in a new snapshot, by whoever has published
- * that it waits for one.
+ * Says whether a slot of the handler is free. A leader reads it again, in a new snapshot, after it
+ * has published that it waits for one.
  */
 export const hasFreeSlot = async (db: Queryable, leaderId: number): Promise<boolean> => {
   const { rows } = await db.query<{ free: boolean }>({
@@ -93,7 +94,7 @@ from leader l join handler h on h.id = l.handler_id where l.id = $1 and l.blocke
 };
 
 /**
- * Reserves slots for a submission that the same turn is to start. A turn that runs again finds its
+ * Reserves slots for a dispatch that the same turn is to start. A turn that runs again finds its
  * own reservation gone (`forgetDispatches`).
  */
 export const insertDispatch = async (
@@ -108,7 +109,8 @@ export const insertDispatch = async (
 };
 
 /**
- * What of the reservation was used; none: there is no submission. False: the reservation is gone.
+ * Sets a reservation to the slots that were used; without any there is no dispatch. False: the
+ * reservation is gone.
  */
 export const useDispatch = async (db: Queryable, leaderId: number, no: number, slots: number): Promise<boolean> => {
   const { rowCount } = await db.query(
@@ -124,7 +126,7 @@ export const useDispatch = async (db: Queryable, leaderId: number, no: number, s
 };
 
 /**
- * A handler's limit of calls in flight, locked: whoever holds it may give slots to a submission, or
+ * Locks a handler's limit of calls in flight: the lock's holder may give slots to a dispatch, or
  * take some from it.
  */
 export const lockHandlerLimit = async (db: Queryable, handlerId: number): Promise<number> => {
@@ -136,7 +138,7 @@ export const lockHandlerLimit = async (db: Queryable, handlerId: number): Promis
   return rows[0]?.limit ?? 0;
 };
 
-/** Gives submissions so many slots, under the handler's lock. */
+/** Sets the slots of dispatches, under the handler's lock. */
 export const setSlots = async (
   db: Queryable,
   dispatches: readonly { leader: number; no: number; slots: number }[],
@@ -155,8 +157,8 @@ where d.leader_id = s.leader_id and d.no = s.no`,
 };
 
 /**
- * A submission without a recent sign of life gives one, with the slots that were free for it: under
- * the handler's lock. False: it is not known.
+ * Revives a dispatch without a recent sign of life, with the slots that were free for it, under the
+ * handler's lock. False: the dispatch is not known.
  */
 export const reviveDispatch = async (db: Queryable, leaderId: number, no: number, slots: number): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -167,7 +169,10 @@ export const reviveDispatch = async (db: Queryable, leaderId: number, no: number
   return rowCount === 1;
 };
 
-/** How long ago a submission gave its last sign of life, and its slots. Null: it is not known. */
+/**
+ * Returns how long ago a dispatch gave its last sign of life, and its slots. Null: the dispatch is
+ * not known.
+ */
 export const readDispatchSlots = async (
   db: Queryable,
   leaderId: number,
@@ -183,7 +188,7 @@ select slots, greatest(0, extract(epoch from clock() - seen_at))::float8 * 1000 
   return rows[0] ?? null;
 };
 
-/** Weight of all open batches of the handler (G4), under its lock. */
+/** Returns the weight of all open batches of the handler, under its lock. */
 export const readHandlerWeight = async (db: Queryable, handlerId: number): Promise<number> => {
   const { rows } = await db.query<{ weight: number }>({
     name: 'read-handler-weight',

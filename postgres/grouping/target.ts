@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 
-/** A target and the leader that forms its batches (sticky: stored at registration). */
+/** A target and the leader that forms its batches (stored at registration, and never changed). */
 export interface TargetRow {
   id: number;
   key: string;
@@ -8,9 +8,9 @@ export interface TargetRow {
 }
 
 /**
- * Registers the targets' leaders, then the targets; both `on conflict do nothing`. Runs in a commit
- * of its own before the tasks are inserted (store.md R: register + insert in one transaction loses
- * wakes). The caller caches what comes back.
+ * Registers the targets' leaders, then the targets; both `on conflict do nothing`. Runs in a
+ * separate commit before the tasks are inserted: registering and inserting in one transaction loses
+ * wakes. The caller caches the result.
  */
 export const registerTargets = async (
   db: Queryable,
@@ -48,7 +48,7 @@ const findTargets = async (db: Queryable, handlerId: number, keys: readonly stri
   return rows;
 };
 
-/** Target ids of a handler, or of one key of it. */
+/** Returns the target ids of a handler, or of one key of it. */
 export const targetIds = async (db: Queryable, handler: string, key?: string): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'target-ids',
@@ -59,12 +59,15 @@ export const targetIds = async (db: Queryable, handler: string, key?: string): P
   return rows.map((row) => row.id);
 };
 
-/** False: there is no such target. The caller rings after a resume. */
+/** Pauses or resumes a target. False: there is no such target. The caller rings after a resume. */
 export const setTargetPaused = async (
   db: Queryable,
   handler: string,
   key: string,
-  /** Why; null: it goes on. Pausing again keeps the first time and takes the new reason. */
+  /**
+   * Reason of the pause; null: the target goes on. Pausing again keeps the first time and takes the
+   * new reason.
+   */
   reason: string | null,
 ): Promise<number | null> => {
   const { rows } = await db.query<{ id: number }>({
@@ -79,7 +82,7 @@ from handler h where h.id = t.handler_id and h.name = $1 and t.key = $2 returnin
   return rows[0]?.id ?? null;
 };
 
-/** Settings of one target in place of the handler's (G5); null removes them all. */
+/** Sets one target's settings in place of the handler's; null removes them all. */
 export const setTargetOverrides = async (
   db: Queryable,
   targetId: number,
@@ -93,8 +96,8 @@ export const setTargetOverrides = async (
 };
 
 /**
- * `flushTargets` for what waits in lanes: it is put into a batch as soon as its lane may send one,
- * without waiting for more. Ring the lanes.
+ * Flushes what waits in lanes, as `flushTargets` does outside of them: it is put into a batch as
+ * soon as its lane may send one, without waiting for more. Ring the lanes.
  */
 export const flushLanes = async (
   db: Queryable,
@@ -118,9 +121,9 @@ from locked l join w on w.target_id = l.id where t.id = l.id returning t.id, w.l
 };
 
 /**
- * Makes everything that waits ready now due at once (G6); answers how many tasks of how many
- * targets. The caller rings, which then finds them due already (with `distinctBy` only it can tell
- * whether a task may go). Targets are locked in id order, as everywhere.
+ * Makes everything that waits ready due at once; returns how many tasks of how many targets. The
+ * caller rings, which then finds them due already (with `distinctBy` only the ring can tell whether
+ * a task may go). Targets are locked in id order, as everywhere.
  */
 export const flushTargets = async (
   db: Queryable,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Client, Queryable } from '../pool';
 
-/** Most tasks of one call: `seq = submit_seq * 16384 + place` must not run into the next call's. */
+/** Most tasks per call: `seq = submit_seq * 16384 + place` must not run into the next call's. */
 export const SEQ_STRIDE = 16_384;
 
 /** A checked task, ready to be stored. `payload` is JSON text. */
@@ -29,8 +29,8 @@ export interface StoredTask {
 }
 
 /**
- * Inserts in one statement and leaves out ids that are there already; answers the ids that it
- * inserted. For a few tasks, or inside a caller's transaction (COPY cannot skip a repeated id).
+ * Inserts tasks in one statement, leaving out ids that exist; returns the inserted ids. For a few
+ * tasks, or inside a caller's transaction (COPY cannot skip a repeated id).
  */
 export const insertTasks = async (db: Queryable, tasks: readonly NewTask[]): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
@@ -71,9 +71,9 @@ select id from stored`,
 };
 
 /**
- * The fast way for many (store.md section 4: 6.3-7.5 microseconds a task): COPY into `task`,
- * `queue` and `delayed`; seq is known beforehand, so no round trip between them. A repeated id
- * throws 23505 and the caller's transaction must be rolled back.
+ * Inserts many tasks fast (6 to 8 microseconds each): COPY into `task`, `queue` and `delayed`.
+ * Since seq is known beforehand, there is no round trip between them. A repeated id throws 23505,
+ * and the caller must roll back.
  */
 export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Promise<void> => {
   const { rows } = await client.query<{ base: number; now: string; nowMs: number }>({
@@ -142,8 +142,8 @@ const copy = async (
 };
 
 /**
- * The stored content of those of the ids that exist, for telling "the same task again" from
- * "another task with that id" (A1).
+ * Returns the stored content of those of the ids that exist, to tell "the same task again" from
+ * "another task with that id".
  */
 export const findTasks = async (db: Queryable, ids: readonly string[]): Promise<StoredTask[]> => {
   const { rows } = await db.query<StoredTask>({
@@ -156,12 +156,15 @@ from task t join target g on g.id = t.target_id join handler h on h.id = g.handl
   return rows;
 };
 
-/** Who is told about a task's end; the same address is one row. */
+/**
+ * How long a registered initiator, the receiver of a task's end, may be used without being
+ * registered again. The same address is one row.
+ */
 export const INITIATOR_MS = 300_000;
 
 /**
- * To be registered again before it is used after `INITIATOR_MS`: one that nothing refers to is
- * deleted some time later (`deleteUnusedInitiators`).
+ * Registers an initiator, again if the last time was `INITIATOR_MS` ago: one that no row refers to
+ * is deleted some time later (`deleteUnusedInitiators`).
  */
 export const registerInitiator = async (
   db: Queryable,
@@ -185,8 +188,8 @@ on conflict (address) do update set used_at = clock()`,
 };
 
 /**
- * `::int`: a caller's own client reads int8 as text. How many tasks wait, counted up to `limit +
- * 1`: of one handler, or of each of the targets.
+ * Counts waiting tasks, up to `limit + 1`: of one handler, or of each of the targets. `::int`,
+ * because a caller's client reads int8 as text.
  */
 export const countQueued = async (db: Queryable, handlerId: number, limit: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({

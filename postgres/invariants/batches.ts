@@ -109,7 +109,7 @@ where b.leader_id not in (t.leader_id, 0) order by b.id limit 20`,
     ),
   },
   {
-    name: 'a leader leads targets of its own handler',
+    name: 'a leader leads targets of its handler only',
     ...ofTable(
       'target',
       `

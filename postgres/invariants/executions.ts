@@ -1,9 +1,9 @@
 import type { Invariant } from './invariant';
 import { ATTENDED, ofTable } from './invariant';
 
-/** Executions: every item in one place, every count true, nothing forgotten (E4, E5, E7, E9). */
+/** Executions: every item in one place, every count true, nothing forgotten. */
 
-/** Longer than its node or its workflow may take. */
+/** Longer than a node or a workflow may take. */
 const LATE = `interval '60 s'`;
 
 export const executions: readonly Invariant[] = [
@@ -35,7 +35,7 @@ group by c.id, c.n_open having c.n_open <> count(w.position) order by c.id limit
     ),
   },
   {
-    name: 'an item is in a chunk of its own execution',
+    name: 'an item is in a chunk of the same execution',
     ...ofTable(
       'work_item',
       `
@@ -54,7 +54,7 @@ group by e.id, e.items having max(w.position) <> e.items - 1 order by e.id limit
     ),
   },
   {
-    name: 'attempts of an item are within the limit (E10)',
+    name: 'attempts of an item are within the limit',
     ...ofTable(
       'work_item',
       `
@@ -65,7 +65,7 @@ where w.attempts > e.attempts_limit or w.state = 100 /* done */ and w.attempts =
     ),
   },
   {
-    name: 'nothing of an execution that is over is in progress',
+    name: 'nothing of an ended execution is in progress',
     passing: true,
     ...ofTable(
       'execution',
@@ -75,7 +75,7 @@ select e.id as execution, e.state, e.n_running as running from looked e where e.
     ),
   },
   {
-    // Its node renews, or its workflow closes it.
+    // Either its node renews it, or its workflow closes it.
     name: 'a taken chunk is held by a node, or closed in time',
     passing: true,
     text: `

@@ -2,8 +2,8 @@ import type { Invariant } from './invariant';
 import { ofTable } from './invariant';
 
 /**
- * Fan-outs: what their row says is what their segments say, and whoever asked is told of the end,
- * once (spec/fanout.md).
+ * Fan-outs: a row agrees with its segments, and the end is reported once to the client that asked
+ * for it.
  */
 export const fanouts: readonly Invariant[] = [
   {
@@ -31,7 +31,7 @@ group by f.id, f.public_id, f.items, f.segments having f.items <> coalesce(sum(s
     ),
   },
   {
-    // Enforced by checks as well: a lost completion would be a failed write.
+    // Enforced by table checks as well: a lost completion would be a failed write.
     name: 'a fan-out is complete iff it is sealed and has no open segment',
     ...ofTable(
       'fanout',

@@ -2,14 +2,14 @@ import type { Invariant } from './invariant';
 import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invariant';
 
 /**
- * Nothing is stuck: whatever waits has a time, and somebody who will look at it then (A13, G14;
- * store.md R). What only a worker can keep up (its sweeper mends lost rings, its leaders look) is
- * asked for where one has been alive for a while: with none, waiting is no fault.
+ * Flow: nothing is stuck. Whatever waits has a time, and a leader or sweeper that looks at it then.
+ * What only a worker can keep up (its sweeper mends lost rings, its leaders look) is checked where
+ * a worker has been alive for a while: without one, waiting is no fault.
  */
 
 const LATE = `(t.due_at is null or t.due_at > greatest(clock(), t.hold_until, w.at) + ${GRACE})`;
 
-/** Which one: the second look must find the same task, not the next one in passing. */
+/** Names the task: the second look must find the same task, not the next one in passing. */
 const TASK = `(select k.id from task k where k.seq = w.seq) as task`;
 
 export const flow: readonly Invariant[] = [
@@ -72,7 +72,7 @@ order by t.id limit 20`,
     ),
   },
   {
-    // Its lease says nothing: the sweeper renews that whenever it wakes it again.
+    // Its lease does not count: the sweeper renews that whenever it wakes the leader again.
     name: 'a woken leader takes a turn',
     passing: true,
     ...ofTable(
@@ -113,7 +113,7 @@ order by t.id limit 20`,
     ),
   },
   {
-    // An idle leader has adopted what its dead submissions left; a silent one is woken to do it.
+    // An idle leader has adopted what its dead dispatches left; a silent one is woken to do it.
     name: 'a carried batch has a submission that lives',
     passing: true,
     ...ofTable(

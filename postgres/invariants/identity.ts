@@ -2,13 +2,13 @@ import type { Invariant } from './invariant';
 import { ofTable } from './invariant';
 
 /**
- * Ids and places are given once: what the indexes and the sequences keep, asked without trusting
- * them.
+ * Identity: ids and places are given once. Checks what indexes and sequences guarantee, without
+ * trusting them.
  */
 
 /**
- * Of each sequence: its table, the column that it fills, and how many of its values one number of
- * the sequence stands for.
+ * Per sequence: its table, the column that it fills, and how many values of the column one number
+ * of the sequence stands for.
  */
 const SEQUENCES = [
   ['submit_seq', 'task', 'seq', 16_384],
@@ -24,7 +24,7 @@ const SEQUENCES = [
   ['api_token_id_seq', 'api_token', 'id', 1],
 ] as const;
 
-/** Without one of these a task could be accepted, sent or ended twice. */
+/** Without any one of these, a task could be accepted, sent or ended twice. */
 const UNIQUE_INDEXES = [
   'task_pkey',
   'task_id',
@@ -48,13 +48,11 @@ const UNIQUE_INDEXES = [
   'work_item_pkey',
 ] as const;
 
-/**
- * Grouped by an expression that no index has: one that is broken would answer as if all were well.
- */
+/** Groups by an expression that no index has: a broken index would report no duplicates. */
 const SAME_ID = `
 select min(t.id) as id, array_agg(t.seq order by t.seq) as seqs from looked t group by t.id || '' having count(*) > 1`;
 const whole = ofTable('task', `${SAME_ID} order by 1 limit 20`);
-/** In a part its double may stand elsewhere, and only the index can find it. */
+/** A sample need not contain a row's duplicate, so only the index can find it. */
 const part = ofTable(
   'task',
   `
@@ -75,7 +73,7 @@ select n.name as index, i.indisvalid as valid, i.indisready as ready, i.indisuni
 where i.indexrelid is null or not (i.indisvalid and i.indisready and i.indisunique) order by n.name limit 20`,
   },
   {
-    // A sequence never goes back with a transaction: what is in a table was drawn before.
+    // A sequence never goes back with a transaction: each value in a table was drawn before.
     name: 'a sequence is not behind its table',
     text: `
 select x.sequence, x.at, x.highest from (

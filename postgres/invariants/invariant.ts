@@ -1,33 +1,33 @@
 import { OVERDUE_CALL_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 
 /**
- * What must hold in the store at every instant, as a statement that answers the rows which break
- * it: none, or a bug (or somebody's hand). Static text; at most 20 rows, each naming what a person
- * would look for.
+ * A condition that must hold in the store at every instant, as a statement that returns the rows
+ * that break it: any row is a bug or a manual edit. Static text; at most 20 rows, each naming what
+ * an operator would look for.
  */
 export interface Invariant {
   name: string;
-  /** Looks at everything. */
+  /** Checks everything. */
   text: string;
   /**
-   * Where that grows with the history or the backlog: how a part of it is looked at. Left out: it
-   * reads little, by indexes.
+   * How a part is checked, where checking everything grows with the history or the backlog. Left
+   * out: it reads little, by indexes.
    */
   sample?: Sample;
   /**
-   * May be broken for the moment between two commits of a running system (a ring on its way): only
-   * rows found twice, `verifyStore` apart, count. Such a statement answers nothing that changes
-   * with the time, and in a fixed order.
+   * May be broken between two commits of a running system (a ring is still to come): only rows
+   * found twice, `verifyStore` apart, count. The rows of such a statement contain nothing that
+   * changes with time, and come in a fixed order.
    */
   passing?: boolean;
 }
 
 interface Sample {
-  /** The table whose rows are looked at, each with everything that it refers to. */
+  /** The table whose rows are checked, each with everything that it refers to. */
   of: SampledTable;
   /**
    * The same statement for some windows of its keys: $1 and $2 are their first and last keys, $3
-   * the most rows. Null: only as a whole.
+   * the most rows. Null: it can only be checked as a whole.
    */
   text: string | null;
 }
@@ -36,15 +36,15 @@ interface Key {
   column: string;
   type: 'bigint' | 'uuid';
   /**
-   * What a row stands for where it is not one row: the windows hold about as much of it as rows of
-   * other tables.
+   * What a row weighs where it stands for more than one: windows hold about as much weight as
+   * windows of other tables have rows.
    */
   weight?: string;
 }
 
 /**
- * The tables that may be larger than one look, and the leading column of an index of each: by it
- * the windows are cut.
+ * Tables that may be too large to check at once, and the leading column of an index of each, which
+ * defines the windows.
  */
 const SAMPLED = {
   task: { column: 'seq', type: 'bigint' },
@@ -72,8 +72,8 @@ export type SampledTable = keyof typeof SAMPLED;
 export const keyOf = (table: SampledTable): Key => SAMPLED[table];
 
 /**
- * An invariant of one table's rows: `select` reads them as `looked`, all of them or those of the
- * windows.
+ * Returns an invariant of one table's rows: `select` reads them as `looked`, all of them or those
+ * of the windows.
  */
 export const ofTable = (of: SampledTable, select: string): Pick<Invariant, 'text' | 'sample'> => {
   const { column, type } = keyOf(of);
@@ -85,22 +85,22 @@ export const ofTable = (of: SampledTable, select: string): Pick<Invariant, 'text
   };
 };
 
-/** An invariant of a table that no part of it can show. */
+/** Returns an invariant of a table that can only be checked as a whole. */
 export const wholeTable = (of: SampledTable, text: string): Pick<Invariant, 'text' | 'sample'> => ({
   text,
   sample: { of, text: null },
 });
 
-/** A ring takes milliseconds, the sweeper comes within 5 s. */
+/** A ring takes milliseconds, and the sweeper repeats it within 5 s. */
 export const GRACE = `interval '5 s'`;
-/** Leases are 15 s. */
+/** Silence after which a leader or dispatch counts as dead: leases are 15 s. */
 export const SILENT = `interval '30 s'`;
-/** A wake that was not answered for so long, and a call so long past its deadline. */
+/** Age at which an unanswered wake, or a call past its deadline, counts as stuck. */
 export const UNANSWERED = `${UNANSWERED_MS} * interval '1 ms'`;
 export const OVERDUE = `${OVERDUE_CALL_MS} * interval '1 ms'`;
 /**
- * What only a worker can keep up is asked for where one has been alive for a while: with none,
- * waiting is no fault.
+ * A worker has been alive for a while: what only a worker can keep up is checked only then, since
+ * without one waiting is no fault.
  */
 export const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT}
   and n.started_at < clock() - interval '10 s')`;

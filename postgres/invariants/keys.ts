@@ -1,10 +1,10 @@
 import type { Invariant } from './invariant';
 import { ofTable } from './invariant';
 
-/** distinctBy (H6), and who is to be told (A17). */
+/** Keys of distinctBy, and the receivers of task ends. */
 export const keys: readonly Invariant[] = [
   {
-    // A batch settles, then gives its keys back: two statements.
+    // A batch settles, then frees its keys: two statements.
     name: 'a distinctBy key is held by a live task',
     passing: true,
     ...ofTable(
@@ -36,7 +36,7 @@ where b.state in (1 /* open */, 3 /* unknown */) and t.key is not null and k.seq
 export const notices: readonly Invariant[] = [
   {
     name: 'the initiator of an ended task is told',
-    // The batch in whose name it is told: a part that is parked was told of by the whole.
+    // The batch named in the message: the end of a parked part is reported by the whole batch.
     ...ofTable(
       'task',
       `

@@ -1,9 +1,9 @@
 import type { Invariant } from './invariant';
 import { ATTENDED, GRACE, ofTable, OVERDUE, SILENT, UNANSWERED } from './invariant';
 
-/** Lanes: every batch of one at its place, nothing overtaken, nothing forgotten (C1, C5-C11). */
+/** Lanes: every batch at its place, nothing overtaken, nothing forgotten. */
 
-/** Sent one after the other, the next only after the one before was committed. */
+/** Lanes that send one batch after the other, the next only after the one before was committed. */
 const STRICT = `(l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`;
 
 export const lanes: readonly Invariant[] = [
@@ -106,7 +106,7 @@ where n.status <> 10 /* committed */ and s.status not in (0 /* unsubmitted */, 1
     ),
   },
   {
-    name: 'a lane is halted by a batch of its own',
+    name: 'a lane is halted by one of its batches',
     text: `
 select l.service, s.halted_by as batch from lane_state s join lane l on l.id = s.lane_id
   join submission o on o.batch_id = s.halted_by
@@ -134,7 +134,7 @@ where g.lane_id is distinct from q.lane_id or g.id <> q.target_id order by q.seq
     ),
   },
   {
-    // Nothing of it is on its way, and nothing is awaited: somebody must look.
+    // No batch of the lane is in flight, and no answer is awaited: a queuer must look.
     name: 'a lane that may go on is looked at',
     passing: true,
     ...ofTable(

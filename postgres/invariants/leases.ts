@@ -1,11 +1,9 @@
 import type { Invariant } from './invariant';
 import { ofTable } from './invariant';
 
-/**
- * Leases end: one that was taken under a clock gone wrong would keep everybody else out for years.
- */
+/** Leases end: one taken under a wrong clock would keep all others out for years. */
 
-/** The longest lease that can be configured is an hour. */
+/** The longest configurable lease is an hour. */
 const LONGEST = `interval '1 day'`;
 /** The longest call is a day. */
 const LONGEST_CALL = `interval '2 days'`;

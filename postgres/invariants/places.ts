@@ -1,7 +1,7 @@
 import type { Invariant } from './invariant';
 import { ofTable, wholeTable } from './invariant';
 
-/** Every task is in exactly one place, and the place says the same of it. */
+/** Places: every task is in exactly one, and the place agrees with the task. */
 export const places: readonly Invariant[] = [
   {
     name: 'a task is in exactly one place',

@@ -3,7 +3,8 @@ import { STANDING_CARRIED, STANDING_GRANTS } from '../sweeper/uncalled';
 import type { Invariant } from './invariant';
 
 /**
- * Whoever has due work moves: each reads what is overdue, by an index, and names what stands still.
+ * Progress: leaders, monitors and the like that have due work move. Each statement reads what is
+ * overdue, by an index, and names what stands still.
  */
 export const standing: readonly Invariant[] = [
   {

@@ -1,10 +1,10 @@
 import type { Client, Queryable } from '../pool';
 
 /**
- * Cancelling of a batch in a lane (G9): the statements of one transaction, in their order. The
- * lane's row first, as a grant takes it, which so comes before or after; then the batch's, which a
- * mark and a settlement take first and the lane's after it. So the batch is not waited for: whoever
- * holds it is about to say more of it, and the cancel lets go and looks again.
+ * The statements that cancel a lane batch, in the order of their transaction. The lane's row is
+ * locked first, as in a grant, so that either comes before the other; then the batch's row, which a
+ * mark and a settlement lock first, before the lane's. So the cancel never waits for the batch: a
+ * process that holds it is about to change it, and the cancel lets go and looks again.
  */
 
 export interface BatchInLane {
@@ -15,7 +15,7 @@ export interface BatchInLane {
   unsure: boolean;
 }
 
-/** Null: no batch of this id stands or stood in a lane. */
+/** Returns a lane batch; null: no batch of this id is or was in a lane. */
 export const readBatchInLane = async (db: Queryable, batchId: number): Promise<BatchInLane | null> => {
   const { rows } = await db.query<BatchInLane>({
     name: 'read-batch-in-lane',
@@ -27,7 +27,10 @@ from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch
   return rows[0] ?? null;
 };
 
-/** After `lockLaneStates`. False: somebody else holds it, or it is gone. */
+/**
+ * Locks the batch without waiting, after `lockLaneStates`. False: another transaction holds it, or
+ * it is gone.
+ */
 export const lockFreeBatch = async (client: Client, batchId: number): Promise<boolean> => {
   const { rowCount } = await client.query({
     name: 'lock-free-batch',
@@ -46,8 +49,8 @@ export interface CancelledMember {
 }
 
 /**
- * What is left of it ends, each task by itself: a batch has no such end, all its members went
- * elsewhere. Their keys are free.
+ * Ends the members that are left, each task by itself: no batch has the state cancelled, and all
+ * other members went elsewhere. Frees their keys.
  */
 export const cancelMembers = async (client: Client, batchId: number): Promise<CancelledMember[]> => {
   const { rows } = await client.query<CancelledMember>({
@@ -73,8 +76,8 @@ from gone g join task k on k.seq = g.seq cross join over o join target t on t.id
 };
 
 /**
- * Lanes with batches that depend on it: after its end was written, so that a dependency that was
- * written meanwhile is seen (C18).
+ * Returns the lanes with batches that depend on this one. Call it after writing the batch's end, so
+ * that a dependency written meanwhile is seen.
  */
 export const findDependentLanes = async (db: Queryable, batchId: number): Promise<number[]> => {
   const { rows } = await db.query<{ laneId: number }>({
@@ -88,8 +91,8 @@ select distinct s.lane_id as "laneId" from dependency d join submission s on s.b
 };
 
 /**
- * A batch that stands open in a lane, or that the downstream has accepted, with those of its tasks
- * that were named and how many it has.
+ * A batch that is open in a lane, or that the downstream has accepted, with the tasks of it that
+ * were named and its number of tasks.
  */
 export interface NamedBatch {
   batchId: number;

@@ -1,10 +1,10 @@
 import type { Client, Queryable } from '../pool';
 
-/** What an operator sets about lanes. Each rings nothing: that is for after the commit. */
+/** An operator's settings of lanes. None of them rings: the caller does, after the commit. */
 
 /**
- * Every lane, or the one of a service; answers those that there are. Pausing again keeps the first
- * time and takes the new reason.
+ * Pauses every lane, or that of one service; returns those that exist. Pausing again keeps the
+ * first time and takes the new reason.
  */
 export const pauseLanes = async (db: Queryable, service: string, reason: string): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
@@ -17,7 +17,7 @@ update lane_state s set paused_at = coalesce(s.paused_at, clock()), pause_reason
   return rows.map(({ id }) => id);
 };
 
-/** Also ends its hold. */
+/** Resumes a lane, and ends its hold. */
 export const resumeLane = async (db: Queryable, service: string): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'resume-lane',
@@ -29,7 +29,7 @@ update lane_state s set paused_at = null, pause_reason = null, hold_until = null
   return rows.map(({ id }) => id);
 };
 
-/** Everything: no grant of any lane. Null reason: it goes on. Answers the queuers. */
+/** Pauses all queuers: no grant for any lane. A null reason resumes them. Returns the queuers. */
 export const setQueuersPaused = async (db: Queryable, reason: string | null): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'set-queuers-paused',
@@ -41,7 +41,7 @@ update queuer set paused_at = case when $1::text is not null then coalesce(pause
   return rows.map(({ id }) => id);
 };
 
-/** From the next grant on (C22). */
+/** Sets a lane's weight, from the next grant on. */
 export const setLaneWeight = async (db: Queryable, service: string, weight: number): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'set-lane-weight',
@@ -51,7 +51,7 @@ export const setLaneWeight = async (db: Queryable, service: string, weight: numb
   return rows.map(({ id }) => id);
 };
 
-/** How a queuer grants; null leaves a setting as it is. */
+/** Sets how a queuer grants; null leaves a setting as it is. */
 export const setQueuer = async (
   db: Queryable,
   settings: { slots: number | null; strategy: number | null; depth: number | null },
@@ -70,7 +70,10 @@ export interface HaltedLane {
   laneId: number;
   haltedBy: number | null;
   reason: string | null;
-  /** Of the batch that halted it; null: it is gone (its retention is over). */
+  /**
+   * Status of the batch that halted the lane; null: the batch was deleted after its retention
+   * period.
+   */
   status: number | null;
   seq: number | null;
   targetId: number | null;
@@ -80,8 +83,8 @@ export interface HaltedLane {
 }
 
 /**
- * The lane with what halts it, locked: batch first, as a settlement does. Null: there is no such
- * lane.
+ * Returns the lane with the batch that halts it, both locked: batch first, as in a settlement.
+ * Null: there is no such lane.
  */
 export const lockHalted = async (client: Client, service: string): Promise<HaltedLane | null> => {
   const values = [service];
@@ -105,7 +108,7 @@ where l.service = $1 for no key update of s`,
   return rows[0] ?? null;
 };
 
-/** It goes on. */
+/** Ends a lane's halt. */
 export const unhaltLane = async (client: Client, laneId: number): Promise<void> => {
   await client.query({
     name: 'unhalt-lane',
@@ -115,8 +118,8 @@ export const unhaltLane = async (client: Client, laneId: number): Promise<void> 
 };
 
 /**
- * An operator had it sent again, knowing that it may have been applied: under the same key, at its
- * place, with all its members.
+ * Reopens a parked batch for an operator who accepts that it may have been applied: it is sent
+ * again under the same key, at its place, with all its members.
  */
 export const reopenParked = async (client: Client, batchId: number): Promise<void> => {
   await client.query({
@@ -130,8 +133,8 @@ where id = $1 and state = 3 /* unknown */`,
 };
 
 /**
- * The lane in which some tasks, or a batch, stand open; null: in none. Their outcome is decided
- * there (`lane fix`, `lane skip`).
+ * Returns the lane in which some tasks, or a batch, are open; null: none is. Their outcome is
+ * decided there (`lane fix`, `lane skip`).
  */
 export const laneOfParked = async (
   db: Queryable,
@@ -149,7 +152,7 @@ select l.service from submission s join lane l on l.id = s.lane_id where s.statu
   return rows[0]?.service ?? null;
 };
 
-/** The lanes that a handler's batches, or those of one target of it, stand in; for a resume. */
+/** Returns the lanes that have batches of a handler, or of one target of it; for a resume. */
 export const lanesOfHandler = async (db: Queryable, handler: string, target: string | null): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'lanes-of-handler',

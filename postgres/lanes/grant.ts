@@ -7,8 +7,8 @@ import type { Client, Queryable } from '../pool';
  */
 
 /**
- * A queuer, locked for the length of a grant: so grants of a partition come one after another, and
- * no lane need be locked for them.
+ * A queuer, locked until the grant ends: so grants of one queuer follow each other, and its lanes
+ * need no lock for that.
  */
 export interface LockedQueuer {
   holder: string | null;
@@ -19,9 +19,9 @@ export interface LockedQueuer {
   wakeAtMs: number | null;
   nowMs: number;
   slots: number;
-  /** Held by live submitters. */
+  /** Slots held by live submitters. */
   taken: number;
-  /** A submitter gave no sign of life for its lease. */
+  /** A submitter gave no sign of life for the length of its lease. */
   expired: boolean;
   strategy: number;
   depth: number;
@@ -35,7 +35,7 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
     text: 'select from queuer where id = $1 for no key update',
     values: [queuerId],
   });
-  // A statement of its own: its snapshot sees what whoever held the lock before has written.
+  // A separate statement: its snapshot sees what the lock's previous holder has written.
   const { rows } = await client.query<LockedQueuer>({
     name: 'read-queuer',
     text: `
@@ -70,10 +70,10 @@ export interface LaneFacts {
 }
 
 /**
- * The lanes to choose from, locked in id order: by the round in which they are due, or by the place
- * of their first batch (`single`). From the index of ready lanes: those with nothing to do cost
- * nothing. Whether they are stopped is asked again of the locked rows: one that was halted or
- * paused while this waited for its lock is left out.
+ * Locks the lanes to choose from, in id order: chosen by the round in which they are due, or by the
+ * place of their first batch (`single`). Reads the index of ready lanes, so that idle lanes cost
+ * nothing. Checks the locked rows again for a pause or halt that was written while this waited for
+ * the lock.
  */
 export const lockReadyLanes = async (
   client: Client,
@@ -117,7 +117,7 @@ select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) a
 where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
 };
 
-/** An open batch of a lane, with what keeps it back. */
+/** An open batch of a lane, with what holds it back. */
 export interface OpenBatch {
   laneId: number;
   id: number;
@@ -135,23 +135,23 @@ export interface OpenBatch {
   /** Longest that its call may take. */
   timeoutMs: number;
   targetId: number;
-  /** As its tasks weigh; `weight` is its cost in the shares. */
+  /** Sum of its tasks' weights; `weight` is its cost in the shares. */
   load: number;
   /**
-   * Its handler has limits of calls, rates or weight in flight, or back pressure left it or its
+   * The handler has limits of calls, rates or weight in flight, or back pressure left it or the
    * target fewer calls.
    */
   limited: boolean;
-  /** Its handler or its target is; a resume rings the lane. */
+  /** The batch's handler or target is paused; a resume rings the lane. */
   paused: boolean;
   n: number;
-  /** Since it came to its status. */
+  /** Time since it got its status. */
   ageMs: number;
 }
 
 /**
- * The first open batches of each lane, in their order and without a gap (but those of status
- * refused, which block nothing): after the lock, in a snapshot of its own.
+ * Returns the first open batches of each lane, in order and without a gap (except those of status
+ * refused, which block nothing): after the lock, in a new snapshot.
  */
 export const readOpenBatches = async (
   db: Queryable,
@@ -183,7 +183,7 @@ join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join tar
 };
 
 /**
- * In flight from here on, in the hands of these submitters. Throws when one of them was not as the
+ * Puts batches in flight, in the hands of these submitters. Throws if one of them was not as the
  * plan saw it.
  */
 export const grantBatches = async (
@@ -254,7 +254,7 @@ export const updateRound = async (client: Client, queuerId: number, round: numbe
   });
 };
 
-/** In how many ms the next lane becomes ready by time alone. Null: none does. */
+/** Returns in how many ms the next lane becomes ready by time alone. Null: none does. */
 export const nextLaneDue = async (
   db: Queryable,
   queuerId: number,
@@ -272,8 +272,8 @@ where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at 
 };
 
 /**
- * Whether a free slot may hope for something: `ready` now, or perhaps `soon`, since the next of a
- * lane waits for one that is on its way.
+ * Says whether a free slot may find work: `ready` now, or perhaps `soon`, since the next batch of a
+ * lane waits for one that is in flight.
  */
 export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ ready: boolean; soon: boolean }> => {
   const { rows } = await db.query<{ ready: boolean; soon: boolean }>({

@@ -4,8 +4,8 @@ import { APPROACHES, LANE_KINDS, ON_INVALID } from '../../workflows/planning/lan
 import type { Client, Queryable } from '../pool';
 
 /**
- * Lanes as submitters know them: registered, bound to targets, locked for the length of an
- * acceptance.
+ * Statements about lanes as submits use them: registered, bound to targets, locked while work is
+ * accepted.
  */
 
 export interface LaneRow {
@@ -15,16 +15,16 @@ export interface LaneRow {
 }
 
 /**
- * Registers services, then the targets that feed them; in commits of their own, before anything is
- * submitted to them. The first handler that uses a service gives its lane the rules, and may change
- * them (`changeRules`); another one's are not taken.
+ * Registers services, then the targets that feed them; in separate commits before anything is
+ * submitted to them. The first handler that uses a service sets its lane's rules, and may change
+ * them (`changeRules`); those of another handler are ignored.
  */
 export const registerLanes = async (
   db: Queryable,
   handlerId: number,
   services: readonly string[],
   rules: LaneRules,
-  /** Of each service, where the handler has affinity; null: any node serves it. */
+  /** Partition of each service, where the handler has affinity; null: any node serves it. */
   partitions: readonly string[] | null,
 ): Promise<LaneRow[]> => {
   await db.query({
@@ -61,8 +61,8 @@ const numbersOf = (rules: LaneRules): (number | null)[] => [
 ];
 
 /**
- * Lanes of this handler whose rules are others: how many batches of each are in flight, and whether
- * more than its pending limit changes.
+ * A lane of this handler whose rules differ from the given ones: how many of its batches are in
+ * flight, and whether more than its pending limit changes.
  */
 export interface ChangedLane {
   id: number;
@@ -90,8 +90,8 @@ from lane l join lane_state s on s.lane_id = l.id where l.service = any($1::text
 };
 
 /**
- * After `lockLaneStates`, under which no grant is made and nothing ends, and a look at what is in
- * flight. They are worth a look.
+ * Changes the rules of lanes and marks them ready. Call it after `lockLaneStates`, under which no
+ * grant is made and nothing ends, and after checking what is in flight.
  */
 export const changeRules = async (client: Client, laneIds: readonly number[], rules: LaneRules): Promise<void> => {
   await client.query({
@@ -117,7 +117,8 @@ export const findLanes = async (db: Queryable, services: readonly string[]): Pro
 
 /**
  * Binds targets that feed no lane yet and have no work outside of one, which the lane could
- * overtake (C7); answers which lane each of them feeds now (C4: a target feeds one lane, for good).
+ * overtake; returns the lane that each of them now feeds, for good: a batch of the target can reach
+ * no other service.
  */
 export const bindTargets = async (
   db: Queryable,
@@ -137,7 +138,7 @@ update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (tar
   return findLanesOfTargets(db, targetIds);
 };
 
-/** Those of the targets that feed a lane, with it. */
+/** Returns those of the targets that feed a lane, with the lane. */
 export const findLanesOfTargets = async (db: Queryable, targetIds: readonly number[]): Promise<Map<number, number>> => {
   const { rows } = await db.query<{ id: number; laneId: number }>({
     name: 'find-lanes-of-targets',
@@ -148,7 +149,7 @@ export const findLanesOfTargets = async (db: Queryable, targetIds: readonly numb
 };
 
 /**
- * The lock under which sequences are drawn (C27): in id order, held to the caller's commit, so that
+ * Locks lanes, in id order, until the caller's commit. Sequences are drawn under this lock, so that
  * a number drawn later is committed later.
  */
 export const lockLanes = async (client: Queryable, laneIds: readonly number[]): Promise<void> => {
@@ -159,7 +160,7 @@ export const lockLanes = async (client: Queryable, laneIds: readonly number[]): 
   });
 };
 
-/** The moving rows of some lanes, locked in id order by whoever is about to change several. */
+/** Locks the state rows of some lanes, in id order, to change several of them. */
 export const lockLaneStates = async (client: Client, laneIds: readonly number[]): Promise<void> => {
   await client.query({
     name: 'lock-lane-states',
@@ -168,7 +169,7 @@ export const lockLaneStates = async (client: Client, laneIds: readonly number[])
   });
 };
 
-/** Lanes of partitions that a node holds now are worth a look; answers their queuers. */
+/** Marks the lanes of partitions that this node holds now as ready; returns their queuers. */
 export const markServedLanes = async (db: Queryable, partitions: readonly string[]): Promise<number[]> => {
   const { rows } = await db.query<{ queuerId: number }>({
     name: 'mark-served-lanes',
@@ -184,8 +185,8 @@ where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
 };
 
 /**
- * R1 of lanes: worth a look. Without a condition, so that it waits for a grant that holds the row
- * and is about to clear what it read before this caller's commit.
+ * Marks lanes as ready: step 1 of the ring for lanes. Without a condition, so that it waits for a
+ * grant that holds the row and is about to clear a mark it read before this caller's commit.
  */
 export const markReady = async (db: Queryable, laneIds: readonly number[]): Promise<void> => {
   await db.query({

@@ -1,7 +1,7 @@
 import { SEQ_STRIDE } from '../grouping/task';
 import type { Queryable } from '../pool';
 
-/** Batches on their way into a lane. The statements run in one transaction, after `lockLanes`. */
+/** Statements that put batches into a lane. They run in one transaction, after `lockLanes`. */
 
 export interface NewSubmission {
   laneId: number;
@@ -10,14 +10,14 @@ export interface NewSubmission {
   tasks: readonly { id: string; payload: string; bytes: number; weight: number | null; initiatorId: number | null }[];
   reads: readonly string[];
   writes: readonly string[];
-  /** Flush reason's number. */
+  /** Number of the flush reason. */
   reason: number;
-  /** In place of another batch that has ended, at its place; default: behind all. */
+  /** Place of an ended batch that this one replaces; default: behind all others. */
   seq?: number;
 }
 
 export interface InsertedSubmission {
-  /** Null: some of its task ids are there already, and nothing of it was stored. */
+  /** Null: some of its task ids exist already, and nothing of it was stored. */
   batchId: number | null;
   seq: number;
 }
@@ -77,8 +77,8 @@ export interface DependedOn {
 }
 
 /**
- * What the named batches came to so far, locked until this transaction ends: one that ends
- * meanwhile waits, and then finds the dependency that is about to be written (C18).
+ * Returns the states of the batches to depend on, locked until this transaction ends: one that ends
+ * meanwhile waits, and then finds the dependency that is about to be written.
  */
 export const lockDependedOn = async (db: Queryable, batchIds: readonly number[]): Promise<DependedOn[]> => {
   const { rows } = await db.query<DependedOn>({
@@ -103,7 +103,8 @@ export const insertDependencies = async (
 };
 
 /**
- * The batch that some stored tasks were given in, each with its place; for a call that is repeated.
+ * Returns the batch in which some stored tasks were submitted, and each task's place; for a
+ * repeated call.
  */
 export const findGiven = async (
   db: Queryable,

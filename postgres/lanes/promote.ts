@@ -1,11 +1,11 @@
 import type { Client } from '../pool';
 
 /**
- * Lanes whose time has come are worth a look; and the first of those that wait for a limit of a
- * handler: under the queuer's lock, by whoever comes after something has ended, so that no end is
- * missed between a look and what it writes. Of these no more than calls of their handler are free,
- * and at most `most` in all, fewer than are looked at: where none may go they would be looked at
- * again and again in place of lanes of others (C3).
+ * Marks lanes ready whose time has come, and the first of those that wait for a limit of a handler.
+ * Runs under the queuer's lock, after something has ended, so that no end is missed between a look
+ * and what it writes. Of the waiting lanes it marks at most as many as the handler has free calls,
+ * and at most `most` in all, which is fewer than a grant looks at: lanes that may not send would
+ * otherwise be looked at again and again in place of other handlers' lanes.
  */
 export const promoteDueLanes = async (client: Client, queuerId: number, most: number): Promise<void> => {
   await client.query({

@@ -2,8 +2,8 @@ import { SEQ_STRIDE } from '../grouping/task';
 import type { Client, Queryable } from '../pool';
 
 /**
- * Tasks of ordered handlers that are in no batch yet: one order a lane, across the targets that
- * feed it.
+ * Statements about tasks of ordered handlers that are in no batch yet: one order per lane, across
+ * the targets that feed it.
  */
 
 export interface NewLaneTask {
@@ -21,8 +21,9 @@ export interface NewLaneTask {
 }
 
 /**
- * After `lockLanes`, in the same transaction (C27). Leaves out ids that are there already; answers
- * those that it inserted.
+ * Inserts tasks into the lanes' queues: after `lockLanes`, in the same transaction, so that the
+ * order of numbers is the order of commits. Leaves out ids that exist; returns those that it
+ * inserted.
  */
 export const insertLaneTasks = async (db: Queryable, tasks: readonly NewLaneTask[]): Promise<Set<string>> => {
   const { rows } = await db.query<{ id: string }>({
@@ -59,7 +60,7 @@ select id from stored`,
   return new Set(rows.map((row) => row.id));
 };
 
-/** What stands at the head of a lane's queue, and what may be cut of it. */
+/** The head of a lane's queue, and what may be cut from it. */
 export interface LaneHead {
   laneId: number;
   targetId: number;
@@ -73,7 +74,7 @@ export interface LaneHead {
     minItems: number;
     lingerMs: number;
     quietMs: number | null;
-    /** Most weight that may ever be in flight: no batch is cut heavier, or it could never go. */
+    /** Most weight that may ever be in flight: a heavier batch could never go, so none is cut. */
     weightBudget: number | null;
   };
   flushSeq: number | null;
@@ -85,7 +86,7 @@ export interface LaneHead {
   boundary: number | null;
 }
 
-/** Of lanes that have tasks in no batch. */
+/** Returns the heads of lanes that have tasks in no batch. */
 export const readLaneHeads = async (db: Queryable, laneIds: readonly number[]): Promise<LaneHead[]> => {
   const { rows } = await db.query<LaneHead>({
     name: 'read-lane-heads',
@@ -119,7 +120,7 @@ export interface QueuedTask {
   readyAtMs: number;
 }
 
-/** The first tasks of a lane's queue. */
+/** Returns the first tasks of a lane's queue. */
 export const readLaneQueue = async (
   db: Queryable,
   laneId: number,
@@ -138,9 +139,9 @@ where lane_id = $1 and ($2::bigint is null or seq < $2) order by seq limit $3`,
 };
 
 /**
- * A contiguous prefix out of the lane's queue, into a batch at the same place: one statement, so a
- * task is in one place. It reads and writes what its tasks do; where one of them declared nothing,
- * neither did the batch: it conflicts with every other (C25).
+ * Moves a contiguous prefix of the lane's queue into a batch at the same place: one statement, so
+ * that a task is in one place. The batch reads and writes what its tasks do; if one of them
+ * declared nothing, neither does the batch: it conflicts with every other.
  */
 export const formLaneBatch = async (
   client: Client,
@@ -190,8 +191,8 @@ select count(*)::int as n from joined`,
 };
 
 /**
- * Tasks of a handler that wait in lanes: in their queues, and in batches that the downstream does
- * not have. Counted to the end, lane by lane.
+ * Counts a handler's tasks that wait in lanes: in their queues, and in batches that the downstream
+ * does not have. Counts all of them, lane by lane.
  */
 export const countQueuedInLanes = async (db: Queryable, handlerId: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
@@ -208,7 +209,10 @@ select coalesce(sum(w.n), 0)::int as n from (select distinct lane_id from target
   return rows[0]!.n;
 };
 
-/** The same of each of these targets. */
+/**
+ * Counts waiting tasks in lanes for each of these targets, as `countQueuedInLanes` does for a
+ * handler.
+ */
 export const countQueuedInLanesOfTargets = async (
   db: Queryable,
   targetIds: readonly number[],
@@ -226,7 +230,7 @@ from target t where t.id = any($1::int[])`,
   return rows;
 };
 
-/** Where a task stands that is in no batch yet; for `explain`. */
+/** Returns the place of a task that is in no batch yet; for `explain`. */
 export const findQueuedInLane = async (
   db: Queryable,
   taskId: string,
@@ -244,8 +248,8 @@ from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id w
 };
 
 /**
- * Lanes that have something to send and that nobody marked: a ring was lost, or a caller's
- * transaction committed and nobody rang. For the sweeper.
+ * Marks lanes that have something to send and are not marked: a ring was lost, or the caller died
+ * between its commit and its ring. For the sweeper.
  */
 export const markForgottenLanes = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({

@@ -1,17 +1,15 @@
 import type { LastTurn } from '../grouping/leader';
 import type { Client, Queryable } from '../pool';
 
-/**
- * The ring state of queuers: a row as a leader's, woken by the same protocol (store.md section 1).
- */
+/** The ring state of queuers: a row like a leader's, woken by the same protocol. */
 
 export interface WokenQueuer {
   queuerId: number;
 }
 
 /**
- * A submitter is free, and something may go now, or sooner than the queuer knows; or one is dead,
- * and what it held is to be recovered.
+ * A submitter is free, and something may go now, or sooner than the queuer knows; or a submitter is
+ * dead, and its batches are to be recovered.
  */
 const HAS_WORK = `
   (exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock())
@@ -23,8 +21,9 @@ const HAS_WORK = `
     0) < q.slots`;
 
 /**
- * R2: the election, after R1's commit. A queuer whose submitters are all at work is not woken: each
- * of them looks for the next batch itself, and looks once more after it gave up its slot.
+ * Takes the queuers to wake: step 2 of the ring, the election, after the commit of `markReady`. A
+ * queuer whose submitters are all at work is not woken: each submitter looks for the next batch
+ * itself, and looks once more after it gave up its slot.
  */
 export const wakeQueuers = async (
   db: Queryable,
@@ -45,8 +44,8 @@ returning q.id as "queuerId"`,
 };
 
 /**
- * Queuers that were silent past their lease, and those whose lanes became due while nobody waited
- * for them. For the sweeper.
+ * Wakes queuers that were silent past their lease, and those whose lanes became due unnoticed. For
+ * the sweeper.
  */
 export const wakeExpiredQueuers = async (db: Queryable, leaseMs: number): Promise<(WokenQueuer & LastTurn)[]> => {
   const { rows } = await db.query<WokenQueuer & LastTurn>({
@@ -62,7 +61,7 @@ returning q.id as "queuerId", q.epoch, q.turn`,
   return rows;
 };
 
-/** The queuers of some lanes. */
+/** Returns the queuers of some lanes. */
 export const queuersOf = async (db: Queryable, laneIds: readonly number[]): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'queuers-of',
@@ -73,8 +72,8 @@ export const queuersOf = async (db: Queryable, laneIds: readonly number[]): Prom
 };
 
 /**
- * A submitter that was the last one ends and nothing is left: the queuer steps down, without a turn
- * of its own. Nobody may have woken it, and there must be nothing that waits for its time.
+ * Makes the queuer step down without a turn, when its last submitter ends and nothing is left.
+ * Nothing may have woken it, and no work may wait for its time.
  */
 export const releaseQueuer = async (db: Queryable, queuerId: number, epoch: number): Promise<boolean> => {
   const { rowCount } = await db.query({
@@ -102,7 +101,9 @@ export interface QueuerPublication {
   leaseMs: number;
 }
 
-/** Ends a turn: what the queuer does next, and the answer that a repeat of this turn gets. */
+/**
+ * Ends a turn: writes what the queuer does next, and the answer that a repeat of this turn gets.
+ */
 export const publishGrantTurn = async (client: Client, p: QueuerPublication): Promise<void> => {
   await client.query({
     name: 'publish-grant-turn',
@@ -128,8 +129,8 @@ where id = $1`,
 };
 
 /**
- * After the publication's commit, in a new snapshot: is there something to grant that it did not
- * see?
+ * Says whether there is something to grant that the queuer did not see. Call it after the
+ * publication's commit, in a new snapshot.
  */
 export const hasUnseenWork = async (db: Queryable, queuerId: number): Promise<boolean> => {
   const { rows } = await db.query<{ work: boolean }>({

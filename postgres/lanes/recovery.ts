@@ -1,12 +1,13 @@
 import type { Client, Queryable } from '../pool';
 
-/** Batches of submitters that are gone come back to their lanes. */
+/** Statements that return batches of dead submitters to their lanes. */
 
 /**
- * Submitters that the workflow does not know, or that gave no sign of life for their lease, are
- * gone, and their batches come back: one whose call was marked is unknown (nobody takes it up
- * before that call's deadline; its true answer still counts), any other is as it was. This is also
- * the takeover of a dead run's. Answers the slots that live ones hold.
+ * Removes submitters that the workflow does not know, or that gave no sign of life for the length
+ * of their lease, and returns their batches to their lanes: one whose call was marked is unknown
+ * (no submitter takes it up before that call's deadline; its true answer still counts), any other
+ * is as it was. This is also how a new run takes over from a dead one. Returns the slots that live
+ * submitters hold.
  */
 export const recoverSubmitters = async (client: Client, queuerId: number, live: readonly number[]): Promise<number> => {
   const { rows: gone } = await client.query<{ no: number }>({
@@ -28,8 +29,8 @@ export const recoverSubmitters = async (client: Client, queuerId: number, live: 
 };
 
 /**
- * The same for those alone whose lease has passed: for a submitter that grants itself, which does
- * not know who else is live.
+ * Recovers only from submitters whose lease has passed: for a submitter that makes its own grant,
+ * which does not know which others are live.
  */
 export const recoverExpired = async (client: Client, queuerId: number): Promise<void> => {
   const { rows: gone } = await client.query<{ no: number }>({

@@ -1,8 +1,8 @@
 import type { Client, Queryable } from '../pool';
 
 /**
- * What an answer means for a lane; in the transaction that settles the batch, after its row was
- * locked.
+ * What an answer means for a lane. Each statement runs in the transaction that settles the batch,
+ * after its row was locked.
  */
 
 export interface Moved {
@@ -11,18 +11,16 @@ export interface Moved {
   onInvalid: number;
 }
 
-/**
- * What a move counts: a look-up without a clear answer (C28), a deadline passed while pending (C9).
- */
+/** What a move counts: a look-up without a clear answer, or a deadline passed while pending. */
 export interface Troubles {
   lookUps?: number;
   overdue?: number;
 }
 
 /**
- * The batch's new status in its lane, and the lane worth a look. Null: it stands in no lane any
- * more. Not before: in so many ms. Look-ups are counted while it stays unknown; deadlines as long
- * as it is open.
+ * Sets the batch's new status in its lane and marks the lane ready. Null: the batch is in no lane
+ * any more. `inMs`: not before then. Look-ups are counted while the outcome stays unknown; passed
+ * deadlines as long as the batch is open.
  */
 export const moveSubmission = async (
   db: Queryable,
@@ -51,8 +49,8 @@ returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
 };
 
 /**
- * Its call ended without an outcome and is looked up right away: nothing else of its lane goes
- * meanwhile.
+ * Marks a batch whose call ended without an outcome and is looked up at once: meanwhile nothing
+ * else of its lane goes.
  */
 export const markResolving = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
@@ -62,7 +60,10 @@ export const markResolving = async (db: Queryable, batchId: number): Promise<voi
   });
 };
 
-/** Look-ups of its unknown outcome so far, without a clear answer; and what made it unknown. */
+/**
+ * Returns how often its unknown outcome was looked up without a clear answer, and what made it
+ * unknown.
+ */
 export const readLookUps = async (
   db: Queryable,
   batchId: number,
@@ -76,8 +77,8 @@ export const readLookUps = async (
 };
 
 /**
- * It stays unknown and is looked up again: nobody sends it or asks for its status meanwhile. False:
- * a newer attempt exists, or it is over.
+ * Keeps a batch unknown until its next look-up: meanwhile it is neither sent nor polled. False: a
+ * newer attempt exists, or it has ended.
  */
 export const postponeInLane = async (
   client: Client,
@@ -95,8 +96,8 @@ where id = $1 and attempt = $2 and state = 1 /* open */`,
 };
 
 /**
- * What halted the lane came to its end after all (a true answer came late, or from outside):
- * nothing is left for an operator to decide.
+ * Ends the halt of a lane whose halting batch has ended after all (a true answer came late, or from
+ * outside): nothing is left for an operator to decide.
  */
 export const endHaltBy = async (db: Queryable, laneId: number, batchId: number): Promise<void> => {
   await db.query({
@@ -108,7 +109,7 @@ update lane_state set halted_by = null, halted_at = null, halt_reason = null, re
   });
 };
 
-/** Nothing more of the lane goes until an operator says so (C19, C28). The first reason stays. */
+/** Halts the lane until an operator decides: nothing more of it goes. The first reason stays. */
 export const haltLane = async (db: Queryable, laneId: number, batchId: number, reason: string): Promise<void> => {
   await db.query({
     name: 'halt-lane',
@@ -118,7 +119,10 @@ update lane_state set halted_by = $2, halted_at = clock(), halt_reason = $3 wher
   });
 };
 
-/** 429: nothing of this service before then (C14); others go on. */
+/**
+ * Holds the lane after back pressure from the downstream: nothing of this service goes before then;
+ * other lanes go on.
+ */
 export const holdLane = async (db: Queryable, laneId: number, inMs: number): Promise<void> => {
   await db.query({
     name: 'hold-lane',
@@ -127,7 +131,7 @@ export const holdLane = async (db: Queryable, laneId: number, inMs: number): Pro
   });
 };
 
-/** Lanes whose batches waited for this one (C18): worth a look now that it has ended. */
+/** Marks lanes ready whose batches waited for this one, which has ended; returns them. */
 export const readyDependents = async (db: Queryable, batchId: number): Promise<number[]> => {
   const { rows } = await db.query<{ laneId: number }>({
     name: 'ready-dependents',
@@ -143,9 +147,9 @@ where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
 };
 
 /**
- * A part of a batch takes a place in the lane: within its batch's range, so before everything later
- * (its sequence is that of its first task, counted from its batch's). It reads and writes what the
- * batch did, and whoever needed the batch needs the part as well.
+ * Puts a part of a batch into the lane: within its batch's range, so before everything later (its
+ * sequence is that of its first task, counted from its batch's). The part reads and writes what the
+ * batch did, and batches that depend on the batch depend on the part as well.
  */
 export const insertPart = async (
   db: Queryable,
@@ -173,8 +177,8 @@ union all select $1, d.needs from dependency d where d.batch_id = $2 on conflict
 };
 
 /**
- * Whose members all went into parts: it stands in the lane no more. First the parts, or nobody
- * would wait for them.
+ * Removes a batch whose members were all split off. Insert the parts first, so that dependents wait
+ * for them.
  */
 export const deleteSubmission = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
@@ -188,8 +192,8 @@ update lane_state l set ready = true, pending = l.pending - (g.status in (3 /* s
 };
 
 /**
- * C18: fails without being sent, since a batch on which it depends was not applied. Its own
- * dependents are worth a look then.
+ * Fails a batch without sending it, because a batch that it depends on was not applied. Its own
+ * dependents are checked next.
  */
 export const failDependents = async (client: Client, batchId: number, on: number): Promise<void> => {
   const error = `not sent: batch ${on}, on which it depends, was not applied`;

@@ -2,15 +2,12 @@ import type { Client, Queryable } from '../pool';
 import type { Notice, ResultPage } from '../calls/records';
 import { pagesJson, WRITTEN_DOWN } from '../calls/records';
 
-/**
- * Answers for many batches of lanes, of which there is nothing to say but "applied" or "accepted":
- * a statement for all of them.
- */
+/** Settles many lane batches in one statement, where each is simply applied or accepted. */
 
 /**
- * Every member succeeded: the batch is finished and its submission committed, their lanes are worth
- * a look. Guarded by (batch, attempt) as every settlement. Answers those that were written, with
- * their lanes. Lane rows are locked in id order, as a grant does.
+ * Settles batches whose members all succeeded: the batch is finished, its place in the lane
+ * committed, and the lane marked ready. Guarded by (batch, attempt) as every settlement. Returns
+ * the settled batches, with their lanes. Locks lane rows in id order, as a grant does.
  */
 export const settleLanesSucceeded = async (
   client: Client,
@@ -52,8 +49,8 @@ select d.id, w.lane_id as "laneId" from done d join was w on w.batch_id = d.id`,
 };
 
 /**
- * Lanes whose batches waited for these (C18): worth a look now. A statement of its own, after those
- * batches were locked: its snapshot sees the dependencies that were written meanwhile.
+ * Marks lanes ready whose batches waited for these. A separate statement, after those batches were
+ * locked: its snapshot sees the dependencies that were written meanwhile.
  */
 export const readyAllDependents = async (client: Client, batchIds: readonly number[]): Promise<number[]> => {
   const { rows } = await client.query<{ laneId: number }>({
@@ -78,9 +75,9 @@ export interface AcceptedInLane {
 }
 
 /**
- * The downstream took them and will say later what became of them (H7): pending. Only where the
- * downstream keeps the order does that let the next one of the lane go (C14); elsewhere the lane is
- * not touched. Answers those that were written.
+ * Marks batches that the downstream accepted, and whose outcome it will report later, as pending.
+ * That lets the next batch of the lane go only where the downstream keeps the order; other lanes
+ * are not touched. Returns the batches written.
  */
 export const acceptInLanes = async (db: Queryable, batches: readonly AcceptedInLane[]): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({

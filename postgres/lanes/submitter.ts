@@ -4,9 +4,12 @@ import { aheadOf, CARRIED } from '../calls/batch';
 import { HELD_FOR_SHARE } from '../calls/mark';
 import type { Client, Queryable } from '../pool';
 
-/** A submission activity of a queuer: what it holds, and its marks. Grants are in `grant.ts`. */
+/**
+ * Statements of a submitter, an activity of the queuer: its batches and its marks. Grants are in
+ * `grant.ts`.
+ */
 
-/** The batches that a submitter holds, in the order in which they were granted. */
+/** Returns the batches that a submitter holds, in the order in which they were granted. */
 export const readGranted = async (db: Queryable, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-granted',
@@ -17,7 +20,7 @@ export const readGranted = async (db: Queryable, no: number): Promise<CarriedBat
   return aheadOf(rows);
 };
 
-/** Batches that were granted just now, in the granting transaction. */
+/** Returns batches that were just granted, in the granting transaction. */
 export const readCarried = async (db: Queryable, ids: readonly number[]): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-carried',
@@ -28,8 +31,8 @@ export const readCarried = async (db: Queryable, ids: readonly number[]): Promis
 };
 
 /**
- * A call about to be made; `attempt` is the last one so far, `timeoutMs` when this one is over at
- * the latest.
+ * A call about to be made; `attempt` is the last one so far, `timeoutMs` the longest that this one
+ * may take.
  */
 export interface GrantedMark {
   id: number;
@@ -46,9 +49,9 @@ const columnsOf = (marks: readonly GrantedMark[]): number[][] => [
 ];
 
 /**
- * Marks calls right before they are made (C29): granted to their submitter, which is not taken for
- * dead, by a queuer that still rules; nobody paused anything, and the batch stands in the lane that
- * its target feeds. Answers those that may be sent; no other must be.
+ * Marks calls right before they are made. Each must be granted to its submitter, which counts as
+ * alive, by a queuer that still rules; nothing may be paused, and the batch must be in the lane
+ * that its target feeds. Returns the batches that may be sent; no other must be.
  */
 export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], node: string): Promise<Set<number>> => {
   const { rows } = await db.query<{ id: number }>({
@@ -72,7 +75,10 @@ returning b.id`,
   return new Set(rows.map((row) => row.id));
 };
 
-/** The same in partitions: this node holds each, under that epoch, until the mark is written. */
+/**
+ * Marks calls in partitions, as `markGranted`: this node holds each, under that epoch, until the
+ * mark is written.
+ */
 export const markGrantedFenced = async (
   db: Queryable,
   marks: readonly (GrantedMark & { fence: Fence })[],
@@ -103,9 +109,9 @@ returning b.id`,
 };
 
 /**
- * One that its submitter does not send goes back to its lane at once; as `recoverBatches` does it
+ * Returns a batch that its submitter does not send to its lane at once; `recoverBatches` does it
  * for all of a dead submitter. `unused`: the attempt that was marked for it, and whose call was not
- * made: its number is spent, and nothing else. Null: it was not held any more.
+ * made: only its number is spent. Null: the submitter did not hold it any more.
  */
 export const returnGranted = async (
   db: Queryable,
@@ -132,7 +138,7 @@ update lane_state l set ready = true, pending = l.pending - 1 from moved m where
   return rows[0]?.laneId ?? null;
 };
 
-/** It goes on with so many slots; the others are free for the queuer. */
+/** Reduces a submitter to so many slots; the others are free for the queuer. */
 export const shrinkSubmitter = async (db: Queryable, no: number, slots: number): Promise<void> => {
   await db.query({
     name: 'shrink-submitter',
@@ -141,12 +147,12 @@ export const shrinkSubmitter = async (db: Queryable, no: number, slots: number):
   });
 };
 
-/** It is over. */
+/** Deletes a submitter that has ended. */
 export const deleteSubmitter = async (db: Queryable, no: number): Promise<void> => {
   await db.query({ name: 'delete-submitter', text: 'delete from submitter where no = $1', values: [no] });
 };
 
-/** A submission activity that is about to be started. */
+/** Inserts a submitter whose activity is about to be started. */
 export const insertSubmitter = async (
   client: Client,
   queuerId: number,
@@ -165,12 +171,12 @@ insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values (
 };
 
 /**
- * A submitter's sign of life. False: it was taken for dead, or a later epoch rules; it must end.
+ * Renews a submitter's lease. False: it was taken for dead, or a later epoch rules; it must end.
  */
 export const keepSubmitter = async (db: Queryable, no: number, epoch: number, leaseMs: number): Promise<boolean> =>
   (await keepSubmitters(db, [{ no, epoch }], leaseMs)).has(no);
 
-/** The same of several; answers those that may go on. */
+/** Renews the leases of several submitters; returns those that may go on. */
 export const keepSubmitters = async (
   db: Queryable,
   submitters: readonly { no: number; epoch: number }[],

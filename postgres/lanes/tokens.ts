@@ -3,8 +3,8 @@ import type { HandlerTokens } from '../../workflows/planning/lanes/types';
 import type { Client } from '../pool';
 
 /**
- * Limits of handlers over their batches in lanes (G1, G4, H6), with what back pressure left of them
- * (H5), and what of them is taken: under the queuer's lock, by which all of it is granted.
+ * Returns the limits of handlers over their lane batches, as far as back pressure left them, and
+ * how much of each is taken. Under the queuer's lock: only its holder grants any of it.
  */
 export const readTokens = async (
   client: Client,
@@ -58,7 +58,7 @@ const readIdlePaces = async (client: Client, targetIds: readonly number[]): Prom
   return rows;
 };
 
-/** What a grant took of rates. */
+/** Writes the rates that a grant used. */
 export const writePaces = async (
   client: Client,
   of: 'handler' | 'target',

@@ -1,7 +1,7 @@
 import type { LaneFacts } from './grant';
 import type { Queryable } from '../pool';
 
-/** Lanes as people look at them (C12). */
+/** Statements that show lanes to operators: depth, age and place of every queue. */
 
 export interface LaneRowView extends LaneFacts {
   paused: boolean;
@@ -33,7 +33,7 @@ select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach
     (select q.ready_at from lane_queue q where q.lane_id = l.id order by q.seq limit 1)))::float8 * 1000 as "oldestMs"
 from lane l join lane_state s on s.lane_id = l.id`;
 
-/** A page of lanes by service; `waiting`: only those that have something. */
+/** Returns a page of lanes by service; `waiting`: only those that have work. */
 export const readLanes = async (
   db: Queryable,
   page: { after: string | null; limit: number; waiting: boolean },
@@ -57,7 +57,7 @@ export const readLane = async (db: Queryable, service: string): Promise<LaneRowV
   return rows[0] ?? null;
 };
 
-/** Grants of all lanes, for shares. */
+/** Returns the grants of all lanes, to compute shares. */
 export const sumGranted = async (db: Queryable): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     name: 'sum-granted',
@@ -72,7 +72,7 @@ export interface SubmissionRow {
   handler: string;
   target: string;
   status: number;
-  /** 1 = the head; null: it has ended. */
+  /** 1: the head of the lane; null: it has ended. */
   place: number | null;
   seq: number;
   attempts: number;
@@ -87,7 +87,7 @@ export interface SubmissionRow {
   changedAt: Date;
   ageMs: number;
   reference: string | null;
-  /** When it is asked about again, and until when. */
+  /** Ms until it is polled again, and until it is given up. */
   pollInMs: number | null;
   pollEndsInMs: number | null;
   targetAllowed: number | null;
@@ -118,7 +118,7 @@ export const readSubmission = async (db: Queryable, batchId: number): Promise<Su
   return rows[0] ?? null;
 };
 
-/** The first open batches of a lane. */
+/** Returns the first open batches of a lane. */
 export const readOpenSubmissions = async (db: Queryable, laneId: number, limit: number): Promise<SubmissionRow[]> => {
   const { rows } = await db.query<SubmissionRow>({
     name: 'read-open-submissions',
@@ -167,7 +167,7 @@ from queuer q left join lane_state s on s.queuer_id = q.id group by q.id order b
   return rows;
 };
 
-/** The batch of a lane that a task is in, if it is in one; for `explain`. */
+/** Returns the lane batch that a task is in, if any; for `explain`. */
 export const findSubmissionOf = async (db: Queryable, taskId: string): Promise<number | null> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'find-submission-of',

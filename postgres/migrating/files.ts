@@ -3,7 +3,7 @@ import path from 'node:path';
 
 export const MIGRATIONS_DIR = path.join(__dirname, '..', 'migrations');
 
-/** Names of the migrations that this program knows, oldest first. */
+/** Returns the names of the migrations that this program knows, oldest first. */
 export const knownMigrations = (): string[] =>
   readdirSync(MIGRATIONS_DIR)
     .filter((file) => file.endsWith('.sql'))
@@ -12,13 +12,13 @@ export const knownMigrations = (): string[] =>
 
 export interface MigrationSource {
   up: string;
-  /** How it is undone; null: it cannot be. */
+  /** The SQL that undoes it; null: it cannot be undone. */
   down: string | null;
 }
 
 /**
- * The two halves of a migration's file, split at the line that the library that runs them splits it
- * at.
+ * Returns the two halves of a migration's file, split at the same line as the library that runs
+ * migrations splits it.
  */
 export const readMigration = (name: string): MigrationSource => {
   const text = readFileSync(path.join(MIGRATIONS_DIR, `${name}.sql`), 'utf8');

@@ -21,13 +21,13 @@ import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, readUrl, SCHEMA_PATTERN } from '../p
 import { Session } from '../session';
 
 type Log = (line: string) => void;
-/** `count`: so many migrations, the newest first when they are undone. */
+/** `count`: number of migrations; when undoing, the newest first. */
 type What = { direction: 'up' } | { direction: 'down'; count: number };
 
 /**
- * A change of a table waits for the statements that run on it, and everything that comes later
- * waits behind the change: it gives up after this long and is tried again, so that an installation
- * that runs is held up no longer at a time.
+ * How long a change of a table waits for the statements that use it, while everything that comes
+ * later waits behind the change. Then it gives up and is tried again, so that a running
+ * installation is never held up for longer.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_TRIES = 60;
@@ -45,8 +45,8 @@ export const migrate = async (databaseUrl: string, schema = 'muster', log: Log =
   });
 
 /**
- * Undoes the newest migration, or all after `to`. Throws, with nothing undone, where one of them
- * cannot be. Returns what it undid.
+ * Undoes the newest migration, or all after `to`. Throws, with nothing undone, if one of them
+ * cannot be undone. Returns what it undid.
  */
 export const migrateDown = async (
   databaseUrl: string,
@@ -60,7 +60,7 @@ export const migrateDown = async (
     return count === 0 ? [] : runMigrations(client, schema, { direction: 'down', count }, log);
   });
 
-/** What `migrate` would run. Only reads. */
+/** Returns what `migrate` would run. Only reads. */
 export const plannedMigrations = async (databaseUrl: string, schema: string): Promise<PlannedMigration[]> =>
   withMigrator(databaseUrl, schema, async (client) => {
     const applied = await appliedMigrations(client, schema);
@@ -68,7 +68,7 @@ export const plannedMigrations = async (databaseUrl: string, schema: string): Pr
     return planUp(schema, applied);
   });
 
-/** What `migrateDown` would undo. Only reads. */
+/** Returns what `migrateDown` would undo. Only reads. */
 export const plannedDown = async (databaseUrl: string, schema: string, to?: string): Promise<PlannedMigration[]> =>
   withMigrator(databaseUrl, schema, async (client) =>
     planDown(schema, (await appliedMigrations(client, schema)) ?? [], to),
@@ -83,8 +83,8 @@ const withMigrator = async <T>(
     throw new Error(`schema: expected a name like "muster", got ${JSON.stringify(schema)}`);
   const { url, isPooler } = readUrl(databaseUrl);
   if (isPooler) throw new NeedsSessionError();
-  // No limit on its statements: an index over a large table takes what it takes. A server that is
-  // gone is noticed by the keep-alive.
+  // No limit on its statements: an index over a large table may take long. Keep-alive notices a
+  // server that is gone.
   const client = new Session({
     connectionString: url,
     application_name: 'muster migrate',
@@ -107,7 +107,10 @@ const withMigrator = async <T>(
   }
 };
 
-/** Two processes that start together: the second waits, then finds nothing to do. */
+/**
+ * Locks migrations: of two processes that start together, the second waits, then finds nothing to
+ * do.
+ */
 const lockMigrations = (client: pg.Client, schema: string): Promise<unknown> =>
   client.query("select pg_advisory_lock(hashtext('muster migrate ' || $1))", [schema]);
 
@@ -116,7 +119,7 @@ const runMigrations = async (client: pg.Client, schema: string, what: What, log:
   await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
   const before = (await appliedMigrations(client, schema)) ?? [];
   for (let tries = 1; ; tries++) {
-    // What an earlier try has undone is not undone twice over.
+    // What an earlier try has undone is not undone again.
     const done = before.length - ((await appliedMigrations(client, schema)) ?? []).length;
     const left = what.direction === 'down' ? { count: what.count - done } : {};
     try {
@@ -146,15 +149,17 @@ const runMigrations = async (client: pg.Client, schema: string, what: What, log:
   }
 };
 
-/** What was applied or undone between the two, in the order in which that happened. */
+/**
+ * Returns what was applied or undone between the two lists, in the order in which that happened.
+ */
 const changed = (before: readonly string[], after: readonly string[]): string[] => [
   ...after.filter((name) => !before.includes(name)),
   ...before.filter((name) => !after.includes(name)).reverse(),
 ];
 
 /**
- * Throws where this program cannot run on the tables: a worker or client checks this before
- * anything else. Returns the migrations of newer programs that are applied and no obstacle.
+ * Throws if this program cannot run on the tables: a worker or client checks this first. Returns
+ * applied migrations of newer programs that are compatible.
  */
 export const checkSchema = async (db: Queryable): Promise<string[]> => {
   let done: string[];
@@ -174,7 +179,7 @@ export const checkSchema = async (db: Queryable): Promise<string[]> => {
   return newer;
 };
 
-/** Names in order; null: there is no table of them. */
+/** Returns the applied names in order; null: the table of migrations does not exist. */
 const appliedMigrations = async (client: pg.Client, schema: string): Promise<string[] | null> => {
   const { rows: found } = await client.query<{ name: string | null }>('select to_regclass($1)::text as name', [
     `"${schema}".${MIGRATIONS_TABLE}`,
@@ -186,7 +191,10 @@ const appliedMigrations = async (client: pg.Client, schema: string): Promise<str
   return rows.map((row) => row.name);
 };
 
-/** Returns what is applied, unknown to this program and compatible with it. */
+/**
+ * Returns applied migrations that this program does not know and that are compatible with it;
+ * throws on others.
+ */
 const refuseNewer = (done: readonly string[]): string[] => {
   const known = knownMigrations();
   const { compatible, breaking } = unknownMigrations(done, known);

@@ -1,16 +1,16 @@
 /**
- * What a migration's name says, which is all that a program finds in the database about a migration
- * that it does not know itself. `000013_due_index` is additive: every older program runs on the
- * tables that it leaves. `000015_drop_due.needs_000014` is not: it is for programs that know
- * migration 000014 at least, and an older one must not touch the tables any more.
+ * The form of a migration's name, which is all that a program finds in the database about a
+ * migration that it does not know. `000013_due_index` is additive: every older program runs on the
+ * tables that it leaves. `000015_drop_due.needs_000014` is not: only programs that know migration
+ * 000014 may touch the tables after it.
  */
 const NAME = /^(\d{6})_\w+?(?:\.needs_(\d{6}))?$/;
 
 export interface MigrationName {
   number: number;
   /**
-   * The newest migration that a program must know to run on the tables after this one; null:
-   * additive, none.
+   * The newest migration that a program must know to run on the tables after this one; null: it is
+   * additive.
    */
   needs: number | null;
 }
@@ -22,16 +22,16 @@ export const parseMigrationName = (name: string): MigrationName | null => {
 };
 
 export interface UnknownMigrations {
-  /** Applied, not known to this program, and no obstacle to it. */
+  /** Applied, unknown to this program, and compatible with it. */
   compatible: string[];
   /**
-   * The same that this program is too old for; also names whose form it does not know, since they
-   * may say so in another way.
+   * Applied, and this program is too old for it; also names of an unknown form, which may say so in
+   * another way.
    */
   breaking: string[];
 }
 
-/** Sorts what is applied and not known by whether a program that knows `known` may run on it. */
+/** Sorts applied but unknown migrations by whether a program that knows `known` may run on them. */
 export const unknownMigrations = (applied: readonly string[], known: readonly string[]): UnknownMigrations => {
   const newest = Math.max(0, ...known.map((name) => parseMigrationName(name)?.number ?? 0));
   const unknown = applied.filter((name) => !known.includes(name)).sort();

@@ -4,8 +4,8 @@ import { parseMigrationName } from './name';
 export const MIGRATIONS_TABLE = 'migration';
 
 /**
- * One migration to be run or undone, as SQL for any tool: a transaction of its own that also writes
- * down that it was run.
+ * One migration to be run or undone, as SQL for any tool: a separate transaction that also records
+ * the migration.
  */
 export interface PlannedMigration {
   name: string;
@@ -19,8 +19,8 @@ export interface PlannedMigration {
 }
 
 /**
- * The migrations that bring tables with `applied` up to date, oldest first; `applied` null: there
- * is not even a schema.
+ * Returns the migrations that bring tables with `applied` up to date, oldest first; `applied` null:
+ * there is not even a schema.
  */
 export const planUp = (schema: string, applied: readonly string[] | null): PlannedMigration[] => {
   const pending = knownMigrations().filter((name) => applied?.includes(name) !== true);
@@ -33,8 +33,8 @@ export const planUp = (schema: string, applied: readonly string[] | null): Plann
 };
 
 /**
- * The migrations to undo, newest first: the newest that was applied, or, with `to`, all after that
- * one. Throws where one cannot be undone by this program, before anything is.
+ * Returns the migrations to undo, newest first: the newest that was applied, or, with `to`, all
+ * after that one. Throws, before anything is undone, if this program cannot undo one of them.
  */
 export const planDown = (schema: string, applied: readonly string[], to?: string): PlannedMigration[] => {
   const names = [...applied].sort();
@@ -65,7 +65,7 @@ class DownRefusedError extends Error {
   }
 }
 
-/** What the library that runs migrations makes before the first. */
+/** What the library that runs migrations creates before the first one. */
 const SET_UP = (schema: string): string[] => [
   `create schema if not exists "${schema}";`,
   `create table "${schema}".${MIGRATIONS_TABLE} (id serial primary key, name varchar(255) not null, run_on timestamp not null);`,
@@ -88,7 +88,7 @@ const planned = (
 };
 
 /**
- * A file may end without a semicolon, or with a comment behind it: an empty statement more does no
- * harm.
+ * Ends a statement with a semicolon. A file may end without one, or with a comment behind it: an
+ * extra empty statement does no harm.
  */
 const ended = (statement: string): string => (statement.endsWith(';') ? statement : `${statement}\n;`);

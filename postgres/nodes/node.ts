@@ -1,8 +1,7 @@
 import type { Queryable } from '../pool';
 
 /**
- * One live worker process. `seen_at` is the database's clock: whoever reads it needs no clock of
- * its own.
+ * One live worker process. `seen_at` is the database's clock: readers need no clock of their own.
  */
 export interface NodeRow {
   id: string;
@@ -11,21 +10,21 @@ export interface NodeRow {
   version: string;
   draining: boolean;
   /**
-   * Whether it answers roll calls of executions (`batch_support`, E3), with what attributes, and
-   * which functions it has.
+   * Whether it answers roll calls of executions (`batch_support`), with which attributes, and which
+   * functions it has.
    */
   batch?: boolean;
   attributes?: Readonly<Record<string, string>>;
   functions?: readonly string[];
-  /** Of the node, the same after a restart; none: null. */
+  /** The node's name, which stays after a restart; null: it has none. */
   name?: string | null;
 }
 
 /**
- * A sign of life; who stops does so for good. Inserts the row where it is not there: at the start,
- * and after a sweeper took the process for dead. An admin's drain is not the row's but the table's
- * of that name: it counts for a row that is there again, too. One that came in the middle of this
- * statement is seen by the next one.
+ * Writes a sign of life; a node that is stopping keeps that state. Inserts the row if it is
+ * missing: at the start, and after a sweeper took the process for dead. A drain by an operator is
+ * not in this row but in table `drain`, so that it also applies to a row inserted again. A drain
+ * written during this statement is seen by the next one.
  */
 export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => {
   await db.query({
@@ -51,12 +50,12 @@ on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining
   });
 };
 
-/** A clean stop: nobody need wait for its signs of life. */
+/** Removes a node that stops cleanly, so that nothing waits for its signs of life. */
 export const removeNode = async (db: Queryable, id: string): Promise<void> => {
   await db.query({ name: 'remove-node', text: 'delete from node where id = $1', values: [id] });
 };
 
-/** Nodes without a sign of life for this long are gone for good; answers how many were removed. */
+/** Removes nodes without a sign of life for this long; returns how many. */
 export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-stale-nodes',
@@ -66,12 +65,12 @@ export const deleteStaleNodes = async (db: Queryable, olderThanMs: number): Prom
   return rowCount ?? 0;
 };
 
-/**
- * A node that was not seen for this long is not counted on: many of its signs of life are missing.
- */
+/** A node without a sign of life for this long is not counted on: it has missed many. */
 export const NODE_LIVE_MS = 30_000;
 
-/** Handlers that a live worker serves: seen within the last `withinMs`, not draining. */
+/**
+ * Returns the handlers that a live worker serves: seen within the last `withinMs`, not draining.
+ */
 export const servedHandlers = async (db: Queryable, withinMs: number): Promise<string[]> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'served-handlers',
@@ -84,8 +83,8 @@ where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' order by 1`,
 };
 
 /**
- * Who answers a roll call (E3): live nodes with `batch_support` and these attributes; those without
- * are not considered.
+ * Returns the nodes that answer a roll call: live ones with `batch_support` and these attributes;
+ * no other is considered.
  */
 export const answerRollCall = async (
   db: Queryable,
@@ -108,18 +107,19 @@ export interface NodeFactsRow {
   name: string | null;
   handlers: string[];
   attributes: Record<string, string>;
-  /** By an admin. */
+  /** Drained by an operator. */
   drained: boolean;
-  /** The process ends by itself. */
+  /** The process is stopping. */
   stopping: boolean;
   alive: boolean;
-  /** Since its last sign of life. */
+  /** Time since its last sign of life. */
   seenMs: number;
   startedMs: number;
 }
 
 /**
- * All nodes with a sign of life within `withinMs`, and those without that the store still knows.
+ * Returns all nodes with a sign of life within `withinMs`, and those without that the store still
+ * knows.
  */
 export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<NodeFactsRow[]> => {
   const { rows } = await db.query<NodeFactsRow>({
@@ -134,9 +134,9 @@ select id, name, handlers, attributes, drained, draining as stopping, seen_at > 
 };
 
 /**
- * An admin's word: it is to have no partitions and no chunks. By id: this process, whenever it is
- * there. By name: those of that name, also those that start later. Answers the ids of those there
- * are; none: there is no such node, and nothing was written.
+ * Drains a node for an operator: it is to have no partitions and no chunks. By id: this process,
+ * whenever it is there. By name: all nodes of that name, also those that start later. Returns the
+ * ids of those that exist; none: there is no such node, and nothing was written.
  */
 export const drainNode = async (db: Queryable, idOrName: string): Promise<string[]> => {
   const { rows } = await db.query<{ id: string }>({
@@ -152,8 +152,8 @@ update node n set drained = true from meant m where n.id = m.id returning n.id`,
 };
 
 /**
- * It may have some again, whichever word kept it from that. Answers the ids of those there are, and
- * whether there was a word.
+ * Ends a node's drain, by id or name. Returns the ids of the nodes that exist, and whether there
+ * was a drain.
  */
 export const undrainNode = async (db: Queryable, idOrName: string): Promise<{ ids: string[]; wasDrained: boolean }> => {
   const { rows } = await db.query<{ ids: string[]; wasDrained: boolean }>({
@@ -170,8 +170,8 @@ select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select 
 };
 
 /**
- * Words about processes whose rows have been gone for so long that they do not come back; those
- * about names stay.
+ * Deletes drains of processes whose rows have been gone for so long that they do not come back;
+ * drains by name stay.
  */
 export const forgetDrains = async (db: Queryable, olderThanMs: number): Promise<void> => {
   await db.query({

@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * Nodes as people look at them. Who holds a partition and who makes calls are two facts, read apart
- * (B5).
+ * Statements that show nodes to operators. Which node holds a partition and which one makes its
+ * calls are two facts, read separately.
  */
 
 export interface NodeViewRow {
@@ -24,8 +24,8 @@ export interface NodeViewRow {
 }
 
 /**
- * All nodes that the store knows, those with the latest sign of life first; load: batches whose
- * last call it made, ended within `overMs`.
+ * Returns all nodes that the store knows, those with the latest sign of life first; load: batches
+ * whose last call the node made, ended within `overMs`.
  */
 export const readNodeViews = async (db: Queryable, overMs: number): Promise<NodeViewRow[]> => {
   const { rows } = await db.query<NodeViewRow>({

@@ -1,20 +1,20 @@
 import type { Queryable } from '../pool';
 
 /**
- * Partitions and their leases (B1-B18): `lease.holder` may serve it until `expires_at`, under an
- * epoch that rises with every change of holder; whoever writes names the epoch (store.md section
- * 3). Here: registration, and what the balancer writes. What a node writes of its own ones is in
- * `partitionLease.ts`.
+ * Statements about partitions and their leases: `lease.holder` may serve a partition until
+ * `expires_at`, under an epoch that rises with every change of holder. Every write names the epoch,
+ * so that an old holder's are refused. This file has registration, and what the balancer writes;
+ * what a node writes about its own partitions is in `partitionLease.ts`.
  */
 
 export const partitionResource = (handler: string, no: number): string => `partition/${handler}/${no}`;
 
-/** As people and downstreams know it: `<handler>/<no>`. */
+/** Returns a partition's name as operators and downstreams know it: `<handler>/<no>`. */
 export const partitionName = (resource: string): string => resource.slice('partition/'.length);
 
 /**
- * Partitions of a handler, as many as it has had at most: fewer are asked for later, and what
- * stands in the others still goes.
+ * Registers a handler's partitions. Their number never falls: if the config later names fewer, work
+ * in the others still goes.
  */
 export const registerPartitions = async (
   db: Queryable,
@@ -50,7 +50,7 @@ export interface PartitionRow {
   expired: boolean;
   leftMs: number;
   heldMs: number;
-  /** Since it was asked to give it up. */
+  /** Time since the holder was asked to give it up. */
   revokedMs: number | null;
   wantedBy: string | null;
   keptFor: string | null;
@@ -59,8 +59,8 @@ export interface PartitionRow {
 }
 
 /**
- * The assignor's own lease, locked to the end of the transaction: so rounds come one after another,
- * whoever runs them (B1).
+ * Locks the assignor's lease until the transaction ends: so rounds follow each other, whichever
+ * process runs them.
  */
 export const lockAssignor = async (db: Queryable, holder: string): Promise<number> => {
   const { rows } = await db.query<{ epoch: number }>({
@@ -76,8 +76,8 @@ returning epoch`,
 };
 
 /**
- * All partitions, by name. For one lease after the server started nothing counts as expired: while
- * it was away nobody could renew, and what everyone missed is no sign of anyone's death.
+ * Returns all partitions, by name. For one lease after the server started nothing counts as
+ * expired: while it was down no node could renew, so a missed renewal says nothing about a node.
  */
 export const readPartitions = async (db: Queryable, leaseMs: number): Promise<PartitionRow[]> => {
   const { rows } = await db.query<PartitionRow>({
@@ -97,8 +97,8 @@ from partition p join lease l on l.resource = p.resource join handler h on h.id 
 };
 
 /**
- * Batches that ended in the last minute, a partition; those without any are left out. The measure
- * of load (B17).
+ * Returns the batches per partition that ended in the last `overMs`; partitions without any are
+ * left out. The measure of load.
  */
 export const readPartitionLoads = async (db: Queryable, overMs: number): Promise<{ id: string; batches: number }[]> => {
   const { rows } = await db.query<{ id: string; batches: number }>({
@@ -116,8 +116,8 @@ where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not nul
 };
 
 /**
- * Of $1, those that nobody has locked just now: a process that is stopped in the middle of a grant
- * must not hold up the others.
+ * Those of $1 that no transaction has locked just now: a process that is stopped in the middle of a
+ * grant must not hold up the others.
  */
 const UNLOCKED = `(select o.resource from lease o where o.resource = any($1::text[]) order by o.resource
   for no key update skip locked) u`;
@@ -125,14 +125,14 @@ const UNLOCKED = `(select o.resource from lease o where o.resource = any($1::tex
 export interface Revocation {
   partition: string;
   epoch: number;
-  /** Null: nobody in particular. */
+  /** Node that is to have it next; null: none in particular. */
   wantedBy: string | null;
   reason: string;
 }
 
 /**
- * Asks holders to give up what they hold; a lease that changed since the plan was made is left
- * alone. Answers those that were asked.
+ * Asks holders to give up partitions; a lease that changed since the plan was made is left alone.
+ * Returns those that were asked.
  */
 export const revokePartitions = async (db: Queryable, revocations: readonly Revocation[]): Promise<string[]> => {
   const { rows } = await db.query<{ resource: string }>({
@@ -161,8 +161,8 @@ export interface Assignment {
 }
 
 /**
- * Gives partitions to nodes, under a new epoch each: whatever another one still writes under an
- * older is refused. Answers those given.
+ * Gives partitions to nodes, each under a new epoch: writes under an older one are refused. Returns
+ * those given.
  */
 export const assignPartitions = async (
   db: Queryable,
@@ -189,7 +189,7 @@ where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = 
   return rows.map(({ resource }) => resource);
 };
 
-/** What moved last, or is about to, newest first, a line each. */
+/** Returns the latest moves, and those about to happen, newest first, one line each. */
 export const readLastMoves = async (db: Queryable, limit: number): Promise<string[]> => {
   const { rows } = await db.query<{ at: Date; reason: string }>({
     name: 'read-last-moves',
@@ -203,8 +203,8 @@ where resource like 'partition/%' and reason is not null and coalesce(revoked_at
 };
 
 /**
- * Which node serves this one, for whoever sends work there: null while none does, or while the one
- * that does is to give it up.
+ * Which node serves a partition, for senders of work; null while none does, or while its node is to
+ * give it up.
  */
 export interface Serving {
   id: string;
@@ -212,7 +212,7 @@ export interface Serving {
   epoch: number;
 }
 
-/** The partition of that number; null: the handler has none of it. */
+/** Returns who serves the partition of that number; null: the handler has no such partition. */
 export const readServing = async (db: Queryable, handlerId: number, no: string): Promise<Serving | null> => {
   const { rows } = await db.query<Serving>({
     name: 'read-serving',
@@ -225,8 +225,9 @@ from partition p join lease l on l.resource = p.resource where p.handler_id = $1
 };
 
 /**
- * The same of several, locked until the transaction ends: a grant is made under the epoch that it
- * names (store.md section 3). In their own order, so that two of them never wait for each other.
+ * Returns who serves several partitions, locked until the transaction ends, so that a grant is made
+ * under the epoch that it names. Locks are taken in a fixed order, so that two such statements
+ * never wait for each other.
  */
 export const lockServing = async (db: Queryable, ids: readonly string[]): Promise<Map<string, Serving>> => {
   const { rows } = await db.query<Serving>({
@@ -240,10 +241,10 @@ from lease l where l.resource = any($1::text[]) order by l.resource for share`,
 };
 
 /**
- * Whether the balancer has something to do that nobody told it: a partition whose lease passed a
- * second ago or that was to be given up `overdueMs` ago, or that an admin drained or pinned away
- * from its holder, while a live node is able to have it. As `readPartitions`, nothing has passed
- * just after the server started.
+ * Says whether the balancer has work that no event announced: a partition whose lease passed a
+ * second ago, or that was to be given up `overdueMs` ago, or that an operator drained or pinned
+ * away from its holder, while a live node is able to have it. As in `readPartitions`, nothing
+ * counts as passed just after the server started.
  */
 export const hasLostPartitions = async (db: Queryable, leaseMs: number, overdueMs: number): Promise<boolean> => {
   const { rows } = await db.query<{ lost: boolean }>({
@@ -268,7 +269,8 @@ select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
 };
 
 /**
- * An admin's word on where a partition is to be; null: wherever. False: there is no such partition.
+ * Pins a partition to a node for an operator; null removes the pin. False: there is no such
+ * partition.
  */
 export const pinPartition = async (db: Queryable, id: string, node: string | null): Promise<boolean> => {
   const { rowCount } = await db.query({

@@ -1,20 +1,21 @@
 import type { Queryable } from '../pool';
 
-/** What a node reads and writes of the partitions that it holds (B3, B5, B10). */
+/** Statements with which a node reads and writes the partitions that it holds. */
 
 export interface HeldPartition {
   id: string;
   epoch: number;
-  /** Of the lease, when it was read. */
+  /** What was left of the lease when it was read. */
   leftMs: number;
-  /** It is to be given up. */
+  /** The node is to give it up. */
   revoked: boolean;
 }
 
 /**
- * Renews what is known to be held under these epochs. Rows that somebody has locked are left for
- * the next time: a process that is stopped in the middle of a grant must not cost this node all of
- * its leases. An expired lease that nobody took is kept: a slow answer never loses one.
+ * Renews the partitions that are held under these epochs. Rows that another transaction has locked
+ * are left for the next time: a process that is stopped in the middle of a grant must not cost this
+ * node all of its leases. An expired lease that no other node took is kept: a slow answer never
+ * loses one.
  */
 export const renewPartitions = async (
   db: Queryable,
@@ -34,7 +35,9 @@ where l.resource = any($2::text[]) and l.resource = m.resource`,
   });
 };
 
-/** Everything that this node holds now, what it was given since it last looked among it. */
+/**
+ * Returns everything that this node holds now, including what it was given since it last looked.
+ */
 export const readHeldPartitions = async (db: Queryable, node: string): Promise<HeldPartition[]> => {
   const { rows } = await db.query<HeldPartition>({
     name: 'read-held-partitions',
@@ -48,8 +51,8 @@ from lease l where l.holder = $1 and l.resource like 'partition/%' and l.expires
 };
 
 /**
- * Gives partitions up at once. `keptFor`: a node of this name is about to come back, and nobody
- * else is to have them for so long.
+ * Gives partitions up at once. `keptFor`: a node of this name is about to come back, and no other
+ * is to have them for so long.
  */
 export const releasePartitions = async (
   db: Queryable,
@@ -73,8 +76,8 @@ where l.resource = any($2::text[]) and l.resource = k.id and l.epoch = k.epoch a
 };
 
 /**
- * In how many ms the next other node that holds partitions will have been silent for a lease; null:
- * there is none.
+ * Returns in how many ms the next other node that holds partitions will have been silent for a
+ * lease; null: there is none.
  */
 export const nextSilenceInMs = async (db: Queryable, node: string, leaseMs: number): Promise<number | null> => {
   const { rows } = await db.query<{ inMs: number | null }>({

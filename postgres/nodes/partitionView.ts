@@ -1,9 +1,9 @@
 import type { ServedFacts } from '../../workflows/planning/explain/served';
 import type { Queryable } from '../pool';
 
-/** Partitions as people look at them. */
+/** Statements that show partitions to operators. */
 
-/** `holder`: as the lease names it, also after it passed. */
+/** `holder`: as the lease names it, also after the lease passed. */
 export interface PartitionViewRow extends Omit<ServedFacts, 'partition' | 'needs' | 'able'> {
   id: string;
   no: number;
@@ -21,7 +21,7 @@ select p.resource as id, h.name as handler, p.no, l.holder, n.name as "holderNam
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
   left join node n on n.id = l.holder left join node w on w.id = l.wanted_by`;
 
-/** By handler and number; of one handler, or of all. */
+/** Returns partitions by handler and number; of one handler, or of all. */
 export const readPartitionViews = async (db: Queryable, handlerId: number | null): Promise<PartitionViewRow[]> => {
   const { rows } = await db.query<PartitionViewRow>({
     name: 'read-partition-views',
@@ -32,8 +32,8 @@ export const readPartitionViews = async (db: Queryable, handlerId: number | null
 };
 
 /**
- * Who makes calls of tasks of each partition right now, whoever holds it (B5): those that may not
- * be over, by their deadlines.
+ * Returns the nodes that may be making calls of each partition's tasks right now, by the calls'
+ * deadlines, whichever node holds it.
  */
 export const readProcessing = async (
   db: Queryable,
@@ -51,7 +51,7 @@ where b.state = 1 /* open */ and b.attempt_until > clock() and (a.partition is n
   return rows;
 };
 
-/** What a node must have to serve this partition; null: there is none of this id. */
+/** Returns what a node must have to serve this partition; null: there is none of this id. */
 export const findPartition = async (
   db: Queryable,
   id: string,
@@ -64,7 +64,10 @@ export const findPartition = async (
   return rows[0] ?? null;
 };
 
-/** How many partitions handlers have had at most; those without affinity are missing. */
+/**
+ * Returns the highest number of partitions that handlers have had; those without affinity are
+ * missing.
+ */
 export const countPartitions = async (
   db: Queryable,
   handlerId: number | null,
@@ -83,14 +86,14 @@ from partition p join lease l on l.resource = p.resource where $1::int is null o
 export interface ServedRow extends PartitionViewRow {
   needs: Record<string, string>;
   /**
-   * Live nodes that may have it: they have the handler and the attributes, and nobody drains them.
+   * Live nodes that may have it: they have the handler and the attributes, and are not draining.
    */
   able: number;
 }
 
 /**
- * The partition that a task belongs to: its lane's, or its leader's. Null: its handler has no
- * affinity.
+ * Returns the partition that a task belongs to: its lane's, or its leader's. Null: its handler has
+ * no affinity.
  */
 export const readServedOf = async (db: Queryable, taskId: string, nodeLiveMs: number): Promise<ServedRow | null> => {
   const { rows } = await db.query<ServedRow>({

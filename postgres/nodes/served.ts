@@ -3,9 +3,9 @@ import type { Queryable } from '../pool';
 import type { WokenLeader } from '../grouping/ring';
 
 /**
- * What waited for a node and has one now: the net under those who tell at once (a node that joins,
- * the balancer), so that leaders and queuers need hardly look themselves. Both statements go by
- * what is in the rows: a process that died before it told loses nothing.
+ * Finds work that waited for a node and has one now, in case the process that should have announced
+ * it (a node that joins, the balancer) died. So leaders and queuers need hardly look themselves.
+ * Both statements go by the rows alone, so that nothing is lost.
  */
 
 /**

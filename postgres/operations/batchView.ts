@@ -4,59 +4,62 @@ import { STACK_OF_BATCH } from '../calls/fault';
 import { KEY_OF_BATCH } from '../calls/idempotencyKey';
 import type { Queryable } from '../pool';
 
-/** One batch as people ask for it. */
+/** One batch as `batch` shows it. */
 export interface BatchRow {
   id: number;
   handler: string;
   target: string;
   leader: string;
-  /** Who formed it. */
+  /** Leader's epoch when it formed the batch. */
   epoch: number;
   turn: number;
   state: number;
   reason: number;
   /**
-   * Members when it was formed, and how many of them have left since (put back, split off, or with
-   * an end of their own).
+   * Members when it was formed, and how many of them have left since (put back, split off, or ended
+   * differently).
    */
   n: number;
   left: number;
   bytes: number;
   weight: number;
   /**
-   * Calls marked so far (a verdict by hand is one, too), and those that count against
+   * Calls marked so far (a verdict by hand counts as one), and those that count against
    * `maxAttempts`.
    */
   attempts: number;
   counted: number;
   /**
-   * The node of the last call, and until when nobody may take the next attempt (null: concluded).
+   * The node of the last call, and until when no process may take the next attempt (null:
+   * concluded).
    */
   attemptBy: string | null;
   attemptUntil: Date | null;
-  /** The submission that carries it; null: waits in the store. */
+  /** The dispatch that carries it; null: it waits in the store. */
   dispatch: number | null;
-  /** Calls refused for now in a row (H5). */
+  /** Calls in a row that were refused for now. */
   refusals: number;
   retryAt: Date | null;
-  /** Accepted downstream under this name, asked again at, given up at (H7). */
+  /** Accepted downstream under this reference; when it is polled next, and when it is given up. */
   reference: string | null;
   pollAt: Date | null;
   pollUntil: Date | null;
-  /** The downstream was, or is about to be, asked to stop it; null: it was not given up. */
+  /**
+   * The cancellation that was or will be sent to the downstream; null: the batch was not given up.
+   */
   cancellation: CancellationRow | null;
-  /** Split from, into, and how often. */
+  /** The batch it was split from, those it was split into, and the depth of splits. */
   parent: number | null;
   children: number[];
   depth: number;
-  /** Refused for its content, waits for what becomes of its other half (H4). */
+  /** Refused for its content; its end depends on what happens to its other half. */
   refused: boolean;
   /** Under which the downstream may know these tasks; as another batch, if they were split off. */
   idempotencyKey: string;
   error: string | null;
   /** Where the handler threw in that call; null: it did not. */
   stack: string | null;
-  /** Values of the last attempt are stored in this many pages (H8). */
+  /** Number of pages that store the values of the last attempt. */
   resultPages: number;
   createdAt: Date;
   startedAt: Date | null;
@@ -84,7 +87,9 @@ from batch b join target t on t.id = b.target_id join handler h on h.id = t.hand
   return rows[0] ?? null;
 };
 
-/** The first members as the batch was formed, with the state each is in now, wherever it went. */
+/**
+ * Returns the first members as the batch was formed, with each one's state now, wherever it went.
+ */
 export const readBatchMembers = async (
   db: Queryable,
   id: number,

@@ -1,8 +1,8 @@
 import type { Client } from '../pool';
 
-/** Cancelling of created tasks (G9): the statements of one transaction, in their order. */
+/** The statements that cancel created tasks, in the order of their transaction. */
 
-/** With the lane that each feeds. */
+/** Returns the targets of tasks, with the lane that each feeds. */
 export const findTargetsOf = async (
   client: Client,
   ids: readonly string[],
@@ -18,10 +18,11 @@ select t.id as "targetId", t.lane_id as "laneId" from target t where t.id = any(
 };
 
 /**
- * The lock under which a claim takes tasks out of the queue: what the next statement sees there,
- * stays there. In id order; a claim takes its targets in the order in which they are due, so a
- * deadlock is possible, and retried by both. Tasks of a lane are put into batches under the lane's
- * own lock (`lockLaneStates`), which is taken in their place, after these.
+ * Locks targets. A claim takes tasks out of the queue under this lock, so what the next statement
+ * sees in the queue stays there. Locks are taken in id order; a claim takes its targets in the
+ * order in which they are due, so a deadlock is possible, and both retry it. Tasks of a lane are
+ * put into batches under the lane's own lock instead (`lockLaneStates`), which is taken after
+ * these.
  */
 export const lockTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
   await client.query({
@@ -34,19 +35,19 @@ export const lockTargets = async (client: Client, targetIds: readonly number[]):
 export interface CancelledTask {
   id: string;
   targetId: number;
-  /** Null: its target feeds none. */
+  /** Null: its target feeds no lane. */
   laneId: number | null;
   handler: string;
   target: string;
   initiatorId: number | null;
   cancelled: boolean;
-  /** Before the call. */
+  /** State before the call. */
   state: number;
 }
 
 /**
- * Out of `queue` and `delayed`, an outcome in; the others are answered as they are. A retried task
- * gives its distinctBy key back.
+ * Cancels tasks: out of `queue` and `delayed`, an outcome in; the others are returned as they are.
+ * A retried task frees its distinctBy key.
  */
 export const cancelTasks = async (client: Client, ids: readonly string[]): Promise<CancelledTask[]> => {
   const { rows } = await client.query<CancelledTask>({

@@ -4,8 +4,8 @@ import type { Queryable } from '../pool';
 import { SLOTS_TAKEN } from '../grouping/slots';
 
 /**
- * Everything that `workflows/planning/explain/index.ts` decides from, of one task; names and states
- * still as they are stored.
+ * Everything that `workflows/planning/explain/index.ts` decides from, for one task; names and
+ * states as they are stored.
  */
 export interface ExplainRow {
   id: string;
@@ -21,15 +21,15 @@ export interface ExplainRow {
 }
 
 /**
- * One statement: all facts of one instant. The head of the queue is read as `lowerDue` reads it.
- * `nodeLiveMs`: a node that was not seen for this long serves nothing.
+ * Reads all facts about one task in one statement, so of one instant. Reads the head of the queue
+ * as `lowerDue` does. `nodeLiveMs`: a node that was not seen for this long serves nothing.
  */
 export const readExplainFacts = async (db: Queryable, id: string, nodeLiveMs: number): Promise<ExplainRow | null> => {
   const { rows } = await db.query<ExplainRow>({ name: 'read-explain-facts', text: FACTS, values: [id, nodeLiveMs] });
   return rows[0] ?? null;
 };
 
-/** Milliseconds from now, negative: past. */
+/** SQL of milliseconds from now; negative: past. */
 const inMs = (time: string): string => `(extract(epoch from ${time} - clock()) * 1000)::float8`;
 
 const HANDLER = `json_build_object('name', h.name, 'paused', h.paused_at is not null, 'pauseReason', h.pause_reason,

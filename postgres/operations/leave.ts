@@ -1,8 +1,8 @@
 /**
  * Part of statements by which members leave a batch that is failed, dead or unknown: `gone (seq,
- * batch_id)` are those that were taken out of `member`. A batch that all have left is dissolved.
- * The attempt number goes up and the reference is forgotten: a late answer (or one that is found by
- * the reference) speaks of members that are no longer there, so it must not be written any more.
+ * batch_id)` are those that were taken out of `member`. A batch that all members have left is
+ * dissolved. The attempt number goes up and the reference is cleared: a late answer (or one that is
+ * found by the reference) speaks of members that are no longer there, so it must not be written.
  */
 export const LEAVE_BATCHES = `leaving as (select batch_id, count(*)::int as n from gone group by batch_id),
 left_behind as (
@@ -13,8 +13,8 @@ left_behind as (
   from leaving l where b.id = l.batch_id)`;
 
 /**
- * Beside it: the downstream is to stop parked batches that it accepted and that members leave
- * (cause 2: decided by hand). `where`: unless the decision is that they were applied.
+ * Part of the same statements: asks the downstream to stop parked batches that it accepted and that
+ * members leave (cause 2: decided by hand). `where`: unless the decision is that they were applied.
  */
 export const giveUpLeft = (where = 'true'): string => `given_up as (
   insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at)

@@ -1,15 +1,15 @@
 import type { Client } from '../pool';
 
 /**
- * What a scrape shows, all of it per handler: labels stay few, however many targets and tasks there
- * are.
+ * What a scrape of the metrics shows, all of it per handler: labels stay few, however many targets
+ * and tasks there are.
  */
 
 export interface HandlerGauges {
   handler: string;
   queued: number;
   delayed: number;
-  /** Of the oldest queued task, in seconds; 0: nothing waits. */
+  /** Age of the oldest queued task, in seconds; 0: nothing waits. */
   oldestSeconds: number;
   /** Batches in a call, and batches that a downstream has accepted and not finished. */
   inFlight: number;
@@ -60,7 +60,9 @@ export const readLeaderCounts = async (client: Client): Promise<{ handler: strin
   return rows;
 };
 
-/** Live worker processes that serve a handler; a handler that none serves is missing. */
+/**
+ * Returns the number of live worker processes per handler; a handler that none serves is missing.
+ */
 export const readNodeCounts = async (client: Client, withinMs: number): Promise<{ handler: string; n: number }[]> => {
   const { rows } = await client.query<{ handler: string; n: number }>({
     name: 'read-node-counts',
@@ -73,7 +75,7 @@ left join node n on h.name = any(n.handlers) and not n.draining
   return rows;
 };
 
-/** The newest batch there is: where counting begins. */
+/** Returns the id of the newest batch, where counting begins. */
 export const readLastBatch = async (client: Client): Promise<number> => {
   const { rows } = await client.query<{ id: number }>({
     name: 'read-last-batch',
@@ -83,8 +85,8 @@ export const readLastBatch = async (client: Client): Promise<number> => {
 };
 
 /**
- * Batches formed with an id in (after, upTo], by flush reason; halves and splits included under
- * theirs.
+ * Counts batches formed with an id in (after, upTo], by flush reason; halves and splits included
+ * under theirs.
  */
 export const countReasons = async (
   client: Client,
@@ -102,13 +104,13 @@ where b.id > $1 and b.id <= $2 group by 1, 2`,
   return rows;
 };
 
-/** Lanes as a whole: a label a service would be too many. */
+/** All lanes together: a label per service would be too many. */
 export interface LaneGauges {
   lanes: number;
   ready: number;
   halted: number;
   paused: number;
-  /** Batches that are not over, and of those the ones in flight. */
+  /** Batches that have not ended, and how many of them are in flight. */
   open: number;
   inFlight: number;
   oldestSeconds: number;
@@ -134,10 +136,7 @@ from lane_state s`,
   return rows[0]!;
 };
 
-/**
- * Executions that are not over, and the items of those that were accepted; by the words for their
- * states.
- */
+/** Executions that have not ended, and the items of those that were accepted, by name of state. */
 export interface ExecutionGauges {
   executions: Record<'staging' | 'created' | 'in-progress', number>;
   items: Record<'created' | 'in-progress' | 'done' | 'failed' | 'permanently-failed', number>;
@@ -161,7 +160,7 @@ from execution where state in (0 /* created */, 1 /* in progress */)`,
 };
 
 /**
- * Partitions of handlers with affinity: how many stand how, and how often one was given to a node
+ * Partitions of handlers with affinity: how many per state, and how often one was given to a node
  * so far.
  */
 export interface PartitionGauges {

@@ -2,19 +2,19 @@ import { giveUpLeft, LEAVE_BATCHES } from './leave';
 import type { Client, Queryable } from '../pool';
 
 /**
- * Ended or parked tasks back into the queue as created, their attempts forgotten (G9). Each moving
- * statement answers the target of every task that it moved. `lastBatchId` is the newest batch at
- * the start of the redrive: what fails again meanwhile fails in a newer one, and is not redriven
- * twice.
+ * What to redrive: ended or parked tasks go back into the queue as created, their attempts
+ * forgotten. Each moving statement returns the target of every task that it moved. `lastBatchId` is
+ * the newest batch at the start of the redrive: a task that fails again meanwhile fails in a newer
+ * one, and is not redriven twice.
  *
- * distinctBy: a failed or dead task gave its key back; if another holds it now, it waits in the
- * queue until that one has ended. A parked one takes its key with it.
+ * distinctBy: a failed or dead task has freed its key; if another task holds it now, the redriven
+ * one waits in the queue until that one has ended. A parked task takes its key with it.
  */
 export interface RedriveScope {
   handlerId: number;
   /** Null: all targets of the handler. */
   target: string | null;
-  /** Of the outcome or the batch: failed, dead or unknown. */
+  /** State of the outcome or the batch: failed, dead or unknown. */
   state: number;
   lastBatchId: number;
 }
@@ -35,8 +35,8 @@ select k.target_id, k.priority, k.seq, clock(), k.bytes, 0, k.weight, k.key from
 const targetsOf = (rows: readonly { targetId: number }[]): number[] => rows.map((row) => row.targetId);
 
 /**
- * Tasks whose end was their own: failed or dead beside others that succeeded. What another redrive
- * is taking is left to it.
+ * Redrives tasks that failed or are dead beside others that succeeded. Skips what another redrive
+ * is taking.
  */
 export const redriveOutcomes = async (db: Queryable, scope: RedriveScope, limit: number): Promise<number[]> => {
   const { rows } = await db.query<{ targetId: number }>({
@@ -75,8 +75,8 @@ ${INTO_QUEUE}`,
 };
 
 /**
- * Batches that are failed, dead or parked as a whole, oldest first; at most as many as one step can
- * need.
+ * Locks batches that are failed, dead or parked as a whole, oldest first; at most as many as one
+ * step can need.
  */
 export const lockEndedBatches = async (client: Client, scope: RedriveScope, limit: number): Promise<number[]> => {
   const { rows } = await client.query<{ id: number }>({
@@ -91,7 +91,7 @@ where t.handler_id = $1 and ($2::text is null or t.key = $2) and b.id <= $4 and 
   return rows.map((row) => row.id);
 };
 
-/** The batches in that state which these tasks are members of. */
+/** Locks the batches in that state which these tasks are members of. */
 export const lockBatchesOf = async (client: Client, seqs: readonly number[], state: number): Promise<number[]> => {
   const { rows } = await client.query<{ id: number }>({
     name: 'lock-batches-of',
@@ -105,9 +105,9 @@ order by b.id for no key update`,
 };
 
 /**
- * Members of these batches, all or the given ones, in member order. The batches were locked by a
- * statement before: a late answer or another redrive comes before or after, and what this snapshot
- * shows of their members is true.
+ * Redrives members of these batches, all or the given ones, in member order. A statement before has
+ * locked the batches: a late answer or another redrive comes before or after, and what this
+ * snapshot shows of their members is true.
  */
 export const redriveMembers = async (
   client: Client,
@@ -133,7 +133,7 @@ ${INTO_QUEUE}`,
   return targetsOf(rows);
 };
 
-/** Which of the ids belong to the handler (and target); for naming those that do not. */
+/** Returns which of the ids belong to the handler (and target), to name those that do not. */
 export const findTasksOf = async (
   db: Queryable,
   handlerId: number,

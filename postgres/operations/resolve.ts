@@ -1,12 +1,12 @@
 import { giveUpLeft, LEAVE_BATCHES } from './leave';
 import type { Client, Queryable } from '../pool';
 
-/** Of a batch and of a task: nothing is given up then. */
+/** State of a batch or task that was applied: nothing is given up then. */
 const SUCCEEDED = 4;
 
 /**
- * Verdicts by hand on parked batches and tasks (H3). All of one call in one transaction, the
- * batches locked first.
+ * Verdicts of an operator on parked batches and tasks. One transaction per call, which locks the
+ * batches first.
  */
 
 export interface LockedBatch {
@@ -64,7 +64,7 @@ export const readParkedTasks = async (db: Queryable, ids: readonly string[]): Pr
   return rows;
 };
 
-/** What is left of a batch, in member order. */
+/** Returns the remaining members of a batch, in member order. */
 export const readParkedMembers = async (db: Queryable, batchId: number): Promise<ParkedTask[]> => {
   const { rows } = await db.query<ParkedTask>({
     name: 'read-parked-members',
@@ -78,9 +78,9 @@ where b.id = $1 order by u.place`,
 };
 
 /**
- * All that is left of a batch ends alike. The verdict takes an attempt number of its own: pages of
- * an answer that broke off are not shown, a late answer is not written. Keys are given back. What
- * the downstream accepted is to be stopped there, unless it was applied.
+ * Ends all that is left of a batch alike. The verdict takes its own attempt number: pages of an
+ * answer that broke off are not shown, and a late answer is not written. Frees the keys. What the
+ * downstream accepted is stopped there, unless it was applied.
  */
 export const endParkedBatch = async (
   client: Client,
@@ -107,8 +107,8 @@ where m.seq = u.seq and m.batch_id = o.id and k.seq = u.seq`,
 };
 
 /**
- * One value for every member that is left: pages of the verdict's attempt, `perPage` members each.
- * `result` is JSON text.
+ * Writes one value for every remaining member: pages of the verdict's attempt, `perPage` members
+ * each. `result` is JSON text.
  */
 export const insertParkedResults = async (
   client: Client,
@@ -130,7 +130,7 @@ select id, attempt, no, min(place), max(place), json_agg(json_build_array(place,
   });
 };
 
-/** Members end apart from their batch, which stays parked as long as it has others. */
+/** Ends members apart from their batch, which stays parked as long as it has others. */
 export const endParkedTasks = async (
   client: Client,
   seqs: readonly number[],
@@ -153,8 +153,8 @@ select g.seq, k.target_id, $2::smallint, g.attempts, g.batch_id, $3::json, $4, c
 };
 
 /**
- * Back to the queue as if they had not been cut: in their old order, with the attempts that they
- * have had. Their keys stay theirs.
+ * Puts tasks back into the queue as if they had not been in a batch: in their old order, with the
+ * attempts that they have had. They keep their keys.
  */
 export const requeueParkedTasks = async (client: Client, seqs: readonly number[]): Promise<void> => {
   await client.query({

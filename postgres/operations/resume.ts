@@ -1,6 +1,9 @@
 import type { Queryable } from '../pool';
 
-/** Targets of a handler (or the one named) with anything that waits: what a resume has to ring. */
+/**
+ * Returns the targets of a handler (or the one named) with anything that waits: a resume rings
+ * them.
+ */
 export const findTargetsWithWork = async (db: Queryable, handler: string, key: string | null): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'find-targets-with-work',

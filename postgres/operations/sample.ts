@@ -3,22 +3,22 @@ import type { SampledTable } from '../invariants/invariant';
 import { keyOf } from '../invariants/invariant';
 import type { Queryable } from '../pool';
 
-/** A part of a table to look at: ranges of its keys. */
+/** A part of a table to check: ranges of its keys. */
 export interface Windows {
   table: SampledTable;
   /** First and last keys, as text. */
   from: string[];
   to: string[];
   /**
-   * How many rows they hold, and how many the table has (estimated by Postgres, unless they are all
-   * of it).
+   * Number of rows in the windows and in the table (estimated by Postgres, unless the windows hold
+   * all of them).
    */
   rows: number;
   of: number;
   isWhole: boolean;
 }
 
-/** Places at random beside the newest rows, in which most of what goes wrong is found first. */
+/** Number of random windows besides the newest rows, in which most faults are found first. */
 const PLACES = 4;
 
 /** Every plan goes by indexes: what it reads grows with the windows, not with the tables. */
@@ -27,8 +27,8 @@ export const ONLY_BY_INDEX = `select set_config('enable_seqscan', 'off', true), 
   'off', true)`;
 
 /**
- * About `rows` rows of a table: half of them the newest, half in windows at random, another part
- * each time. All, if there are no more.
+ * Cuts windows of about `rows` rows of a table: half of them the newest, half in random places,
+ * another part each time. All rows, if there are no more.
  */
 export const cutWindows = async (db: Queryable, table: SampledTable, rows: number): Promise<Windows> => {
   const { column, type, weight } = keyOf(table);
@@ -68,7 +68,7 @@ const meet = (one: Range, other: Range, type: 'bigint' | 'uuid'): boolean =>
     ? one.a <= other.b && other.a <= one.b
     : Number(one.a) <= Number(other.b) && Number(other.a) <= Number(one.b);
 
-/** How many rows, or one more than `most`. */
+/** Counts rows, up to one more than `most`. */
 export const countUpTo = async (db: Queryable, rowsOf: string, most: number): Promise<number> => {
   const { rows } = await db.query<{ n: number }>({
     text: `select count(*)::float8 as n from (select from ${rowsOf} limit $1::bigint + 1) x`,
@@ -77,7 +77,7 @@ export const countUpTo = async (db: Queryable, rowsOf: string, most: number): Pr
   return rows[0]!.n;
 };
 
-/** The same, each row by what it stands for. */
+/** Weighs rows up to one more than `most`, each by what it stands for. */
 const weighUpTo = async (db: Queryable, table: SampledTable, most: number): Promise<number> => {
   const { weight } = keyOf(table);
   if (weight === undefined) return countUpTo(db, table, most);
@@ -98,7 +98,9 @@ select (select x.${column} from ${table} x order by x.${column} limit 1)::text a
   return { ...rows[0]!, of: await estimateRows(db, table) };
 };
 
-/** What the planner thinks: the rows of the last ANALYZE, by the size of today. */
+/**
+ * Returns the planner's estimate: the rows of the last ANALYZE, scaled to the table's present size.
+ */
 export const estimateRows = async (db: Queryable, table: string): Promise<number> => {
   const { rows } = await db.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>({
     text: `explain (format json) select from ${table}`,
@@ -125,10 +127,16 @@ const following = async (
   return first(await db.query<Range>({ text, values: [rows, start] }));
 };
 
-/** What weighs more is not for a part: an execution of a million items. A batch never does. */
+/**
+ * Heavier rows are never part of a sample: an execution of a million items, say. No batch is that
+ * heavy.
+ */
 const HEAVIEST = 100_000;
 
-/** From a place on: as many rows as weigh $1, at least one, up to the first that is too heavy. */
+/**
+ * SQL of a window from a place on: as many rows as weigh $1, at least one, up to the first that is
+ * too heavy.
+ */
 const windowText = (table: string, column: string, order: string, weight: string, where = ''): string => `
 select x.a, x.b, x.n from (
   select (array_agg(k order by k))[1]::text as a, (array_agg(k order by k desc))[1]::text as b,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../pool';
 
 /**
- * What `status` is made of, each for one handler (by id) or for all; read in one snapshot
+ * The parts of `status`, each for one handler (by id) or for all; read in one snapshot
  * (`inSnapshot`).
  */
 
@@ -30,7 +30,7 @@ from handler h where $1::int is null or h.id = $1 order by h.name`,
   return rows;
 };
 
-/** All tasks in the store, counted: reads the whole task table. */
+/** Counts all tasks in the store: reads the whole task table. */
 export const countAccepted = async (
   db: Queryable,
   handlerId: number | null,
@@ -55,13 +55,13 @@ export interface LeaderFacts {
   epoch: number;
   wakeInMs: number | null;
   expiresInMs: number | null;
-  /** Since it was woken; null: it has taken a turn since. */
+  /** Time since it was woken; null: it has taken a turn since. */
   unansweredMs: number | null;
   runId: string | null;
 }
 
 /**
- * At most so many of a handler: with one per target there may be any number. Those that do not
+ * Most leaders read per handler: with one per target there may be any number. Those that do not
  * answer come first.
  */
 const LEADERS = 1_000;
@@ -84,7 +84,7 @@ where $1::int is null or h.id = $1 order by h.id, l.id`,
   return rows;
 };
 
-/** Handlers whose tasks go through lanes, and so through a queuer. */
+/** Returns the handlers whose tasks go through lanes, and so through a queuer. */
 export const handlersWithLanes = async (db: Queryable): Promise<number[]> => {
   const { rows } = await db.query<{ id: number }>({
     name: 'handlers-with-lanes',
@@ -93,7 +93,7 @@ export const handlersWithLanes = async (db: Queryable): Promise<number[]> => {
   return rows.map(({ id }) => id);
 };
 
-/** What a target has where it overrides nothing. */
+/** Returns a handler's limits: those of a target without overrides. */
 export const readLimits = async (db: Queryable, handlerId: number): Promise<{ maxItems: number }> => {
   const { rows } = await db.query<{ maxItems: number }>({
     name: 'read-limits',

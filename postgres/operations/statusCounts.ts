@@ -2,20 +2,20 @@ import type { Queryable } from '../pool';
 import { countUpTo, estimateRows } from './sample';
 
 /**
- * Tasks by handler and state, and batches by flush reason: counted where that takes little, else
+ * Tasks by handler and state, and batches by flush reason: counted where that is cheap, otherwise
  * projected from a sample of the pages.
  */
 export interface Counts {
   states: { handlerId: number; state: number; n: number }[];
   reasons: { handlerId: number; reason: number; n: number }[];
-  /** Null: none is queued that was looked at. */
+  /** Null: no queued task was found among those read. */
   oldest: { handlerId: number; ageMs: number }[];
   /** Some of it was projected. */
   estimated: boolean;
 }
 
 /**
- * Rows of a table that are counted one by one; above that, about as many as `SAMPLED` are read and
+ * Most rows of a table that are counted one by one; above that, about `SAMPLED` rows are read and
  * projected.
  */
 export const COUNTED = 50_000;
@@ -27,7 +27,7 @@ interface Reading {
 }
 const ALL: Reading = { percent: 100 };
 
-/** `most`: rows of a table that are counted one by one; `Infinity`: all. */
+/** Counts tasks. `most`: rows of a table that are counted one by one; `Infinity`: all. */
 export const countTasks = async (db: Queryable, handlerId: number | null, most: number): Promise<Counts> => {
   const counts: Counts = { states: [], reasons: [], oldest: [], estimated: false };
   const add = (list: { n: number }[], rows: { n: number }[], { percent }: Reading): void => {
@@ -41,7 +41,7 @@ export const countTasks = async (db: Queryable, handlerId: number | null, most: 
   }
   const reading = await readingOf(db, 'batch', most);
   add(counts.reasons, await countReasons(db, handlerId, reading), reading);
-  // What is not over, and what went wrong, stand in indexes of their own.
+  // Unfinished and failed batches each have an index.
   for (const [of, text] of [
     ['open', OPEN],
     ['bad', BAD],
@@ -58,7 +58,7 @@ const readingOf = async (db: Queryable, table: string, most: number): Promise<Re
   return { percent: Math.min(100, Math.max(0.001, (100 * SAMPLED) / Math.max(1, await estimateRows(db, table)))) };
 };
 
-/** A table and its alias, or the sampled share of its pages. */
+/** SQL of a table and its alias, or of the sampled share of its pages. */
 const pagesOf = (table: string, { percent }: Reading): string =>
   percent < 100 ? `${table} tablesample system (${percent})` : table;
 
@@ -80,8 +80,8 @@ join target t on t.id = p.target_id where $1::int is null or t.handler_id = $1 g
 };
 
 /**
- * Of a sample it is at least so old: the oldest that was read, and the heads of the targets that
- * are due first.
+ * Returns the oldest queued task. From a sample it is a lower bound of the age: the oldest that was
+ * read, and the heads of the targets that are due first.
  */
 const readOldest = async (
   db: Queryable,
@@ -122,8 +122,7 @@ join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 g
 };
 
 /**
- * The parts of the batches that the view `state_count` counts; each but the last has an index of
- * its own.
+ * The parts of the batches that the view `state_count` counts; each but the last has its own index.
  */
 const OPEN = 'b.state = 1';
 const BAD = 'b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)';

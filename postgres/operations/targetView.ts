@@ -3,17 +3,19 @@ import type { Queryable } from '../pool';
 export interface TargetFacts {
   key: string;
   leader: string;
-  /** Of its leader. */
+  /** Epoch of its leader. */
   epoch: number;
   pausedAt: Date | null;
   pauseReason: string | null;
-  /** Its calls (or weight) in flight are at the limit. */
+  /** The target's calls (or weight) in flight are at the limit. */
   busy: boolean;
-  /** Back pressure or its own rate limit; null: not held. */
+  /** Ms left of a hold, by back pressure or a rate limit; null: not held. */
   holdInMs: number | null;
-  /** Until the leader looks at it; negative: overdue; null: nothing waits that could go. */
+  /** Ms until the leader looks at it; negative: overdue; null: nothing that waits could go. */
   dueInMs: number | null;
-  /** Tasks that are ready, that wait for their time, in open batches, in parked ones. */
+  /**
+   * Tasks that are ready, that wait for their time, that are in open batches, and in parked ones.
+   */
   queued: number;
   delayed: number;
   inFlight: number;
@@ -23,8 +25,8 @@ export interface TargetFacts {
 }
 
 /**
- * A page of a handler's targets in the order of their keys. The page is cut first: only its own
- * targets are counted.
+ * Returns a page of a handler's targets in the order of their keys. The page is cut first, so that
+ * only its own targets are counted.
  */
 export const readTargets = async (
   db: Queryable,

@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 
-/** Tasks as people ask for them: by id, with the state that the view derives. */
+/** Statements that show tasks by id, with the state that the view derives. */
 
 export interface TaskRow {
   seq: number;
@@ -10,19 +10,19 @@ export interface TaskRow {
   state: number;
   attempts: number;
   batchId: number | null;
-  /** The value that the downstream gave for it, if it did, is in its batch's pages. */
+  /** The downstream's value for it, if any, is in its batch's pages. */
   paged: boolean;
   createdAt: Date;
   notBefore: Date | null;
   priority: number;
   payload: string;
-  /** JSON text of a result of its own (by hand); null: none. */
+  /** JSON text of a result set by hand; null: none. */
   ownResult: string | null;
   error: string | null;
   finishedAt: Date | null;
 }
 
-/** Those of the ids that exist, in no order. */
+/** Returns those of the ids that exist, in no order. */
 export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<TaskRow[]> => {
   const { rows } = await db.query<TaskRow>({
     name: 'read-tasks',
@@ -42,8 +42,8 @@ where s.id = any($1::text[])`,
 };
 
 /**
- * Values of members, found by their place in the batch, in the pages of its last attempt (H8). JSON
- * text; a member without one is left out.
+ * Returns values of members, found by their place in the batch, in the pages of its last attempt.
+ * JSON text; a member without one is left out.
  */
 export const readResults = async (
   db: Queryable,
@@ -51,8 +51,8 @@ export const readResults = async (
   seqs: readonly number[],
 ): Promise<Map<number, { result: string; note: string | null }>> => {
   const { rows } = await db.query<{ seq: number; result: string; note: string | null }>({
-    // No name: planned anew each time. The generic plan, made for one batch, joined every value
-    // with every wanted task (100 times slower).
+    // Unnamed, so that it is planned each time. The generic plan, made for one batch, joined every
+    // value with every wanted task (100 times slower).
     text: `
 with wanted as materialized (
   select b.id, b.attempt, u.place - 1 as place, u.seq from batch b
@@ -70,8 +70,8 @@ where p.batch_id = any($1::bigint[])
 };
 
 /**
- * For waiting: the states alone, of many. In a lane an unknown outcome that is being resolved is no
- * end to wait for: in-progress here.
+ * Returns only the states, of many tasks: for a caller that waits. A task in a lane whose unknown
+ * outcome is being resolved counts as in-progress: it has not ended.
  */
 export const readTaskStates = async (
   db: Queryable,

@@ -29,23 +29,25 @@ export const INVARIANTS: readonly Invariant[] = [
 ];
 
 export interface VerifyOptions {
-  /** About how many rows of each table are looked at; null: all. */
+  /** Number of rows of each table to check, roughly; null: all. */
   rows: number | null;
 }
 
 export interface Check {
   name: string;
   violations: object[];
-  /** Of which table a part was looked at, and how much of it; null: nothing was left out. */
+  /** The table of which only a part was checked, and how much of it; null: nothing was left out. */
   looked: { table: string; rows: number; of: number } | null;
 }
 
-/** Longer than a ring or a settlement takes, short for whoever waits for the answer. */
+/**
+ * Longer than a ring or a settlement takes, and short for the operator who waits for the answer.
+ */
 const SECOND_LOOK_MS = 1_500;
 
 /**
- * All invariants in one snapshot; those that a running system breaks in passing once more, and only
- * what is broken both times counts.
+ * Checks all invariants in one snapshot. Those that a running system breaks in passing are checked
+ * twice, and only what is broken both times counts.
  */
 export const verifyStore = async (pool: Pool, { rows }: VerifyOptions = { rows: null }): Promise<Check[]> => {
   const windows = new Map<string, Windows>();
@@ -64,7 +66,7 @@ export const verifyStore = async (pool: Pool, { rows }: VerifyOptions = { rows: 
   });
 };
 
-/** One verification: both of its looks are at the same windows. */
+/** One verification: both of its looks read the same windows. */
 class Look {
   constructor(
     private readonly rows: number | null,
@@ -80,8 +82,7 @@ class Look {
 
   private async find(db: Client, { text, sample }: Invariant): Promise<Omit<Check, 'name'>> {
     const windows = sample === undefined || this.rows === null ? null : await this.windowsOf(db, sample.of, this.rows);
-    // Not prepared by name: plans must fit the data of this moment, and the session goes back to
-    // the pool.
+    // Not prepared by name: plans must fit the present data, and the session goes back to the pool.
     if (sample === undefined || windows === null || windows.isWhole)
       return { violations: (await db.query<object>({ text })).rows, looked: null };
     const { table, from, to, rows, of } = windows;

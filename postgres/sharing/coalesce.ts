@@ -1,6 +1,6 @@
-/** One run of `work` in flight at a time; what is asked for meanwhile shares the next one. */
+/** Runs `work` at most once at a time; requests that come meanwhile share the next run. */
 export class Gather<T> {
-  /** The end of the last run that was asked for. */
+  /** End of the last requested run. */
   private last: Promise<void> = Promise.resolve();
   private next: { items: Set<T>; done: Promise<void> } | null = null;
 
@@ -15,7 +15,7 @@ export class Gather<T> {
     return this.next.done;
   }
 
-  /** Resolves when all runs that were asked for so far have ended. */
+  /** Resolves when all runs requested so far have ended. */
   idle(): Promise<void> {
     return this.last.catch(() => undefined);
   }

@@ -1,6 +1,9 @@
 import { STANDING_MS } from '../../workflows/planning/liveness';
 
-/** Who is asked to move at all, and since when: shared by the statements of what stands still. */
+/**
+ * Whether a worker is there to move things, and since when: shared by the statements that find what
+ * stands still.
+ */
 
 export const LATE = `clock() - ${STANDING_MS} * interval '1 ms'`;
 /** A worker without a sign of life for longer may be gone; ten heartbeats. */

@@ -1,8 +1,8 @@
 import type { Queryable } from '../pool';
 
 /**
- * The deletions of `retention.ts`, each statement a transaction; for one handler, from a time that
- * was looked at before.
+ * The deletions of `retention.ts`, each statement a transaction; for one handler, from the time up
+ * to which it has been scanned.
  */
 
 export interface HandlerRetention {
@@ -21,13 +21,13 @@ export const readRetentions = async (db: Queryable): Promise<HandlerRetention[]>
 export interface Deleted {
   tasks: number;
   batches: number;
-  /** Everything that ended before was looked at. */
+  /** Everything that ended before this was scanned. */
   seenTo: Date;
 }
 
 /**
- * Tasks with an end of their own: failed, dead, cancelled, or resolved by hand. What a redrive
- * holds is left to it.
+ * Deletes tasks whose end differs from their batch's: failed, dead, cancelled, or resolved by hand.
+ * Skips what a redrive holds.
  */
 export const deleteExpiredOutcomes = async (
   db: Queryable,
@@ -53,13 +53,13 @@ select (select count(*) from gone) as tasks, 0 as batches,
   return rows[0]!;
 };
 
-/** Most batches of one statement. */
+/** Most batches per statement. */
 const MOST_BATCHES = 1_000;
 
 /**
- * Whole batches, oldest first, with the members that share their end: at most `limit` of them, but
- * one batch at least. A batch that members have left goes when none of those is there any more; so
- * a part goes before the whole it was split from.
+ * Deletes whole batches, oldest first, with the members that share their end: at most `limit`
+ * members, but at least one batch. A batch that members have left goes only when none of those is
+ * left; so a part goes before the whole it was split from.
  */
 export const deleteExpiredBatches = async (
   db: Queryable,
@@ -104,7 +104,7 @@ select (select count(*) from gone) as tasks, (select count(*) from over) as batc
   return rows[0]!;
 };
 
-/** Delivered messages of no batch: of tasks that were cancelled. */
+/** Deletes delivered messages without a batch: those of tasks that were cancelled. */
 export const deleteExpiredNotifications = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-expired-notifications',
@@ -119,8 +119,8 @@ delete from notification where id in (
 };
 
 /**
- * Who no task, no fan-out and no message refers to any more. An hour is far more than any client
- * uses an id without registering it again (`INITIATOR_MS`).
+ * Deletes initiators that no task, no fan-out and no message refers to any more. An hour is far
+ * longer than any client uses an id without registering it again (`INITIATOR_MS`).
  */
 export const deleteUnusedInitiators = async (db: Queryable, limit: number): Promise<number> => {
   const { rowCount } = await db.query({

@@ -3,40 +3,39 @@ import { LATE, LIVE } from './attended';
 import { STANDING_SUBMISSIONS } from './uncalled';
 
 /**
- * Due work whose workflow does not move: since when something is overdue, and nothing else was
- * heard of the one who is to do it. Asked for only where a worker has been alive for as long, or
- * waiting is no fault. One statement per kind, shared by `verify`, which names the rows.
+ * Due work whose workflow does not move: since when something is overdue without any sign of the
+ * workflow. Read only where a worker has been alive for as long, since otherwise waiting is no
+ * fault. One statement per kind, shared by `verify`, which names the rows.
  */
 export interface OverdueWork {
   kind: 'monitor' | 'notifier' | 'balancer' | 'execution' | 'submission';
   /**
-   * The handler, the id of the execution, or of the oldest batch that a submission has not called;
-   * empty: there is one in an installation.
+   * The handler, the id of the execution, or of the oldest batch that a dispatch has not called;
+   * empty: an installation has only one.
    */
   name: string;
-  /** Handlers that have partitions without a node, or whose batch a submission has. */
+  /** Handlers that have partitions without a node, or whose batch a dispatch has. */
   handlers: string[];
-  /** Who gave it to a submission: the leader, or where it has no name the queuer. */
+  /** What gave it to a dispatch or submitter: the leader, or, if `leader` is null, the queuer. */
   givenBy: { id: number; leader: string | null } | null;
   ms: number;
-  /** The run of its last turn, as far as the store knows it. */
+  /** Run of its last turn, as far as the store knows it. */
   runId: string | null;
 }
 
 const ATTENDED = `exists (select from node n where ${LIVE})`;
-/** Of those overdue, so many are read of a kind: the oldest. */
+/** Most rows read per kind: the oldest. */
 const MOST = 10_000;
 
 /**
- * When the activity of a monitor or of the notifier last gave a sign of life, on its row of
- * `lease`.
+ * SQL of the last sign of life of a monitor's or the notifier's activity, on its row of `lease`.
  */
 const lookedAt = (resource: string): string =>
   `(select k.expires_at from lease k where k.resource = ${resource} and k.expires_at > ${LATE})`;
 export const monitorLook = (handler: string): string => `look/monitor/${handler}`;
 export const NOTIFIER_LOOK = 'look/notifier';
 
-/** Handlers whose accepted batches are not asked about, or whose cancellations are not made. */
+/** Handlers whose accepted batches are not polled, or whose cancellations are not sent. */
 export const STANDING_MONITORS = `
 select h.name as handler, min(d.at) as since from (
   select t.handler_id, b.poll_at as at from (
@@ -49,16 +48,16 @@ where exists (select from node n where ${LIVE} and h.name = any(n.handlers))
   and ${lookedAt(`'look/monitor/' || h.name`)} is null
 group by h.name`;
 
-/** At most one row: the oldest notification that nobody delivers. */
+/** The oldest overdue notification, at most one row. */
 export const STANDING_NOTIFIER = `
 select n.id as notification, n.next_at as since from (
   select id, next_at from notification where done_at is null and next_at < ${LATE} order by next_at limit 1) n
 where ${ATTENDED} and ${lookedAt(`'${NOTIFIER_LOOK}'`)} is null`;
 
 /**
- * Partitions that a live node is able to have and that nobody gives it, and those to be given up,
- * while there are no rounds. A node may take most of a lease to give one up; the lease of one that
- * is held is renewed at a third, so what is left of it is above half.
+ * Partitions that a live node is able to have and is not given, and those to be given up, while
+ * there are no rounds. A node may take most of a lease to give one up; the lease of one that is
+ * held is renewed at a third, so what is left of it is above half.
  */
 export const STANDING_PARTITIONS = `
 select p.resource as partition, h.name as handler, case when l.expires_at < ${LATE} then l.expires_at
@@ -75,7 +74,7 @@ where (l.expires_at < ${LATE} and (l.kept_until is null or l.kept_until < ${LATE
     and n.attributes @> h.needs)
   and not exists (select from lease k where k.resource = 'assignor' and k.expires_at > ${LATE})`;
 
-/** Executions that were woken and take no turn, or that nobody wakes. */
+/** Executions that were woken and take no turn, or that were not woken. */
 export const STANDING_EXECUTIONS = `
 select x.id as execution, x.since, x.run from (
   select e.id, e.woken_at as since, e.run from execution e where e.woken_at < ${LATE}
@@ -84,7 +83,7 @@ select x.id as execution, x.since, x.run from (
     and e.state in (0 /* created */, 1 /* in progress */) and e.woken_at is null) x
 where ${ATTENDED}`;
 
-/** Those that stand still, the longest first. */
+/** Returns the work that stands still, the longest first. */
 export const readOverdueWork = async (db: Queryable, limit: number): Promise<OverdueWork[]> => {
   const { rows } = await db.query<OverdueWork>({
     name: 'read-overdue-work',
@@ -130,7 +129,8 @@ from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'submission'])
 };
 
 /**
- * A sign of life of a look under way. Written at most every 10 s: looks may follow each other fast.
+ * Writes a sign of life of a monitor's or notifier's activity. At most every 10 s: its looks may
+ * follow each other fast.
  */
 export const signLook = async (db: Queryable, resource: string): Promise<void> => {
   await db.query({
@@ -143,8 +143,8 @@ on conflict (resource) do update set expires_at = excluded.expires_at where l.ex
 };
 
 /**
- * Whether a callback of this task, which is over, has been due for so long that its notifier stands
- * still.
+ * Says whether a callback of this task, which has ended, has been due for so long that its notifier
+ * stands still.
  */
 export const hasOverdueNotice = async (db: Queryable, taskId: string): Promise<boolean> => {
   const { rows } = await db.query<{ overdue: boolean }>({

@@ -2,18 +2,18 @@ import * as expired from './expired';
 import { deleteKeptAnswers } from '../api/idempotencyKey';
 import type { Queryable } from '../pool';
 
-/** Rows that commit late carry an earlier time: this much is looked at again each time. */
+/** Rows that commit late carry an earlier time: this much is scanned again each time. */
 const MARGIN_MS = 120_000;
 /**
- * What could not go when its time came (a part, a retried member, a callback on its way) goes with
- * the next full look.
+ * What could not be deleted when its time came (a part, a retried member, an undelivered callback)
+ * is deleted by the next full scan.
  */
 const FULL_LOOK_MS = 3_600_000;
 
-/** It reads every initiator that is still in use: now and then, so many at once. */
+/** Reading initiators means reading each one in use: done rarely, and this many at once. */
 const INITIATORS_MS = 600_000;
 const INITIATORS = 5_000;
-/** An Idempotency-Key of the HTTP API is known for so long. */
+/** How long an Idempotency-Key of the HTTP API is kept. */
 const KEYS_KEPT_MS = 86_400_000;
 const KEYS = 5_000;
 
@@ -24,13 +24,13 @@ interface Mark {
 
 /**
  * Deletes what ended longer ago than its handler's `retentionMs` (default 7 days), in bounded
- * transactions. The ids of deleted tasks are free again: the dedupe window is the retention. Never
- * deleted: a backlog, anything unknown, a batch with members that live on elsewhere (retried, split
- * off, redriven) or whose callbacks are not delivered yet.
+ * transactions. The ids of deleted tasks are free again: duplicates are detected within the
+ * retention. Never deleted: a backlog, anything unknown, a batch with members that live on
+ * elsewhere (retried, split off, redriven) or whose callbacks are not delivered yet.
  *
  * Handlers may keep things for an hour or for a year, and the index knows only when a batch ended:
- * without a memory each call would read all that the patient handlers keep. So one of these
- * remembers up to where it has looked, and looks at everything again once an hour.
+ * without a memory each call would read everything that handlers with a long retention keep. So an
+ * instance remembers how far it has scanned, and scans everything again once an hour.
  */
 export class Retention {
   private marks = new Map<number, Mark>();
@@ -41,8 +41,8 @@ export class Retention {
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /**
-   * About `limit` tasks at most (one batch goes whole); answers how many. To be called again and
-   * again.
+   * Deletes about `limit` tasks at most (one batch goes whole); returns how many. To be called
+   * again and again.
    */
   async deleteExpired(db: Queryable, limit: number): Promise<number> {
     if (this.now() - this.fullLookAt > FULL_LOOK_MS) {
@@ -51,7 +51,8 @@ export class Retention {
     }
     const handlers = await expired.readRetentions(db);
     let deleted = 0;
-    // Another handler is the first each time: one with much to delete leaves the others their turn.
+    // Starts with another handler each time, so that one with much to delete leaves the others
+    // their turn.
     for (let i = 0; i < handlers.length && deleted < limit; i++) {
       const handler = handlers[(i + this.turn) % handlers.length]!;
       deleted += await this.deleteOf(db, handler, limit - deleted);
@@ -80,6 +81,6 @@ export class Retention {
 
 const before = (time: Date): Date => new Date(time.getTime() - MARGIN_MS);
 
-/** One full look, without a memory. */
+/** Runs one full scan, without a memory. */
 export const deleteExpired = (db: Queryable, limit: number): Promise<number> =>
   new Retention().deleteExpired(db, limit);

@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 
-/** The last turn of each of these executions that is not over. */
+/** Returns the last turn of each of these executions that has not ended. */
 export const executionTurns = async (
   db: Queryable,
   ids: readonly string[],
@@ -14,7 +14,7 @@ export const executionTurns = async (
   return rows;
 };
 
-/** When the balancer's last round was; null: there was none. */
+/** Returns when the balancer's last round was; null: there was none. */
 export const lastRound = async (db: Queryable): Promise<string | null> => {
   const { rows } = await db.query<{ at: string }>({
     name: 'last-round',

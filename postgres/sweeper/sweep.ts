@@ -1,18 +1,18 @@
 import type { Queryable } from '../pool';
 
 /**
- * What the sweeper looks for, a page at a time (store.md section 1). Each statement starts after a
- * cursor, reads a bounded number of index entries and answers where it ended (null: at the end), so
- * that a round costs the same with ten targets and with a million. They only find; `ring.ts`,
- * `batch.ts` and `leader.ts` repair, by the statements that everybody uses.
+ * What the sweeper looks for, a page at a time. Each statement starts after a cursor, reads a
+ * bounded number of index entries and returns where it stopped (null: at the end), so that a round
+ * costs the same with ten targets and with a million. They only find; the statements of `ring.ts`,
+ * `batch.ts` and `leader.ts` repair, as for every caller.
  */
 export interface TargetPage {
   /** Start of the next page; null: this was the last one. */
   next: number | null;
   read: number;
-  /** Have work, and nothing says when it is due, or says it too late: their ring never came. */
+  /** Targets with work that have no due time, or one that is too late: their ring never came. */
   forgotten: number[];
-  /** Due later: only a ring can tell whether they have filled up since. */
+  /** Targets due later: only a ring can tell whether they have filled up since. */
   later: number[];
 }
 
@@ -27,9 +27,9 @@ const targetPage = (
 });
 
 /**
- * The next `limit` targets that have queued tasks, an index probe each (a loose scan): idle targets
- * cost nothing. A target's first row bounds when it is due, so one that waits for tomorrow's
- * delayed task and got a task for now is found too. A second's grace.
+ * Returns the next `limit` targets that have queued tasks, one index probe each (a loose scan):
+ * idle targets cost nothing. A target's first row bounds its due time, so one that waits for
+ * tomorrow's delayed task and got a task for now is found too. Allows a second's grace.
  */
 export const sweepQueued = async (db: Queryable, after: number, limit: number): Promise<TargetPage> => {
   const { rows } = await db.query<{ last: number | null; read: number; forgotten: number[]; later: number[] }>({
@@ -61,10 +61,10 @@ from seen`,
 };
 
 /**
- * Forgotten targets among those of the newest `limit` tasks with a seq from `fromSeq` on, and where
- * the next look should begin: however many targets have a backlog, what was just accepted is looked
- * at within a round; a target that is due already costs no probe. A task whose transaction was open
- * for long lies further back: `sweepQueued` finds it.
+ * Returns forgotten targets among those of the newest `limit` tasks with a seq from `fromSeq` on,
+ * and where the next look should begin: however many targets have a backlog, newly accepted tasks
+ * are checked within a round; a target that is due already costs no probe. A task whose transaction
+ * was open for long lies further back: `sweepQueued` finds it.
  */
 export const sweepRecent = async (
   db: Queryable,
@@ -90,7 +90,7 @@ select coalesce((select max(seq) from newest), $1) as "newestSeq",
   return rows[0]!;
 };
 
-/** The same for targets with tasks that wait for their time. */
+/** Returns the next targets with delayed tasks, as `sweepQueued` does for queued ones. */
 export const sweepDelayed = async (db: Queryable, after: number, limit: number): Promise<TargetPage> => {
   const { rows } = await db.query<{ last: number | null; read: number; forgotten: number[] }>({
     name: 'sweep-delayed',
@@ -115,16 +115,16 @@ from page p join target t on t.id = p.target_id`,
 export interface BatchPage {
   next: { leaderId: number; id: number } | null;
   read: number;
-  /** Targets of open batches that wait in the store, due too late or not at all. */
+  /** Targets of open batches that wait in the store, due too late or without a due time. */
   forgotten: number[];
   /**
-   * Batches refused in a first split whose other half is over (H4): nobody will decide about them.
-   * It should not happen.
+   * Batches refused in a first split whose other half has ended, so that nothing will decide about
+   * them. It should not happen.
    */
   stranded: number[];
 }
 
-/** The next `limit` open batches, leader by leader. */
+/** Returns the next `limit` open batches, leader by leader. */
 export const sweepBatches = async (
   db: Queryable,
   after: { leaderId: number; id: number },
@@ -163,8 +163,8 @@ export interface LeaderPage {
   next: number | null;
   read: number;
   /**
-   * A target each of leaders that are idle, or wait too long, although it is due: their wake never
-   * came.
+   * One target each of leaders that are idle, or wait too long, although it is due: their wake
+   * never came.
    */
   due: number[];
   /**
@@ -174,7 +174,7 @@ export interface LeaderPage {
   busy: number[];
 }
 
-/** The next `limit` leaders. */
+/** Returns the next `limit` leaders. */
 export const sweepLeaders = async (db: Queryable, after: number, limit: number): Promise<LeaderPage> => {
   const { rows } = await db.query<{ last: number | null; read: number; due: number[]; busy: number[] }>({
     name: 'sweep-leaders',
@@ -202,7 +202,10 @@ select max(id) as last, count(*)::int as read, array(select id from due) as due,
   return { next: read < limit ? null : last, read, due, busy };
 };
 
-/** Slots of submissions whose leader has ended and that gave no sign of life for this long. */
+/**
+ * Deletes dispatches whose leader has ended and that gave no sign of life for this long, and so
+ * frees their slots.
+ */
 export const deleteStaleDispatches = async (db: Queryable, olderThanMs: number): Promise<number> => {
   const { rowCount } = await db.query({
     name: 'delete-stale-dispatches',

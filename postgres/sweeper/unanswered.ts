@@ -5,21 +5,21 @@ import type { Queryable } from '../pool';
 export interface Unanswered {
   kind: 'leader' | 'queuer';
   id: number;
-  /** Of a leader. */
+  /** Null: a queuer. */
   handler: string | null;
   name: string | null;
-  /** Since the wake. */
+  /** Time since the wake. */
   ms: number;
-  /** Who took the last turn. */
+  /** Run that took the last turn. */
   runId: string | null;
-  /** Of this store. */
+  /** Name of this store's installation. */
   installation: string;
 }
 
 /**
- * Those whose wake is older than `olderThanMs`, the oldest first: of each handler's leaders and of
- * the queuers at most `limit`, so that many of one handler hide no other. A renewed lease does not
- * hide them.
+ * Returns leaders and queuers whose wake is older than `olderThanMs`, the oldest first: at most
+ * `limit` of each handler's leaders and of the queuers, so that many of one handler hide no other.
+ * A renewed lease does not hide them.
  */
 export const readUnanswered = async (db: Queryable, olderThanMs: number, limit: number): Promise<Unanswered[]> => {
   const { rows } = await db.query<Unanswered>({
@@ -40,10 +40,10 @@ where r.place <= $2 order by r.woken_at`,
   return rows;
 };
 
-/** Wakes that no turn has answered yet, of leaders and of queuers. */
+/** Wakes of leaders and queuers that no turn has answered yet. */
 export interface Wakes {
   kind: 'leader' | 'queuer';
-  /** Older than the limit. */
+  /** Those older than the limit. */
   late: number;
   /** Age of the oldest; 0: there is none. */
   oldestMs: number;

@@ -1,14 +1,15 @@
 import { LATE, LIVE } from './attended';
 
 /**
- * Batches that are in the hands of a submission, and whose calls are not begun: it was never
- * started, or its process is stopped, overloaded or hangs while it still gives signs of life. A
- * submission calls what it has at once, or gives it back within its soft deadline of seconds.
+ * Finds batches in the hands of a dispatch or submitter whose calls have not begun: the activity
+ * was never started, or its process is stopped, overloaded or hangs while it still gives signs of
+ * life. A healthy one calls what it has at once, or gives it back within its soft deadline of
+ * seconds.
  */
 
 const SERVED = `exists (select from node n where ${LIVE} and h.name = any(n.handlers))`;
 
-/** Of lanes: since they were granted, or their rate let them start. */
+/** Batches of lanes: since they were granted, or since their rate let them start. */
 export const STANDING_GRANTS = `
 select h.name as handler, b.id as batch, m.queuer_id as owner, null::text as leader,
   greatest(s.granted_at, b.retry_at) as since
@@ -18,7 +19,7 @@ from submission s join batch b on b.id = s.batch_id
 where s.status = 3 /* submitted */ and b.state = 1 /* open */ and b.dispatch is not null and b.attempt_until is null
   and s.granted_at < ${LATE} and greatest(s.granted_at, b.retry_at) < ${LATE} and ${SERVED}`;
 
-/** Of leaders: since the submission was given out, or was given them. */
+/** Batches of leaders: since the dispatch was started, or was given them. */
 export const STANDING_CARRIED = `
 select h.name as handler, b.id as batch, l.id as owner, l.name as leader,
   greatest(d.started_at, b.created_at, b.retry_at) as since

@@ -45,7 +45,7 @@ const knock = async ({ method, body, ...route }: Route, token?: string): Promise
 };
 const isAllowed = (status: number): boolean => status !== 401 && status !== 403;
 
-test('issue 7: every route x no token, a wrong one, a revoked one: 401, and nothing is open but health', async () => {
+test('HTTP API: every route x no token, a wrong one, a revoked one: 401, and nothing is open but health', async () => {
   const wrong = newToken();
   const open: string[] = [];
   expect(world.api.routes.length).toBeGreaterThan(50);
@@ -58,7 +58,7 @@ test('issue 7: every route x no token, a wrong one, a revoked one: 401, and noth
   expect(open).toEqual(OPEN);
 });
 
-test('issue 7: every route x each scope: as its table says; admin may all', async () => {
+test('HTTP API: every route x each scope: as its table says; admin may all', async () => {
   const expected = new Map(
     world.api.routes.map((route) => [
       route.id,
@@ -82,7 +82,7 @@ test('issue 7: every route x each scope: as its table says; admin may all', asyn
   expect(changing).toEqual([]);
 });
 
-test('issue 7: pages and paths that are not there ask for a token, too; a browser may log in to the pages', async () => {
+test('HTTP API: pages and paths that are not there ask for a token, too; a browser may log in to the pages', async () => {
   const { origin } = new URL(world.api.url);
   const pages = ['/docs', '/docs/json', '/docs/static/swagger-ui-bundle.js', '/openapi.json', '/nobody', '/v1', '/'];
   for (const page of pages) expect([page, (await fetch(origin + page)).status]).toEqual([page, 401]);
@@ -94,7 +94,7 @@ test('issue 7: pages and paths that are not there ask for a token, too; a browse
   expect((await fetch(`${origin}/v1/status`)).headers.get('www-authenticate')).toBe('Bearer realm="muster"');
 });
 
-test('issue 7: tokens are in no log, and not in the store', async () => {
+test('HTTP API: tokens are in no log, and not in the store', async () => {
   const wrong = newToken();
   await world.call('GET /v1/status', { token: wrong });
   await world.call('POST /v1/handlers/items/tasks', { token: tokens.admin!, raw: '{' });
@@ -110,7 +110,7 @@ test('issue 7: tokens are in no log, and not in the store', async () => {
   }
 });
 
-test('issue 7: comparing takes as long whatever is wrong with a token', () => {
+test('HTTP API: comparing takes as long whatever is wrong with a token', () => {
   const right = newToken();
   const known = Array.from({ length: 200 }, (_, id) => ({ id, hash: hashToken(newToken()), scopes: new Set<Scope>() }));
   known[100] = { id: 100, hash: hashToken(right), scopes: new Set(['read']) };
@@ -129,7 +129,7 @@ test('issue 7: comparing takes as long whatever is wrong with a token', () => {
   expect(findCaller(known, right)).toMatchObject({ id: 100 });
 });
 
-describe('issue 7: without tokens', () => {
+describe('HTTP API: without tokens', () => {
   test('this machine only: another address is refused with the remedy; with a token it may listen there', async () => {
     const database = await createDatabase();
     const start = () =>

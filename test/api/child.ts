@@ -5,7 +5,7 @@ import { createWorld } from '../cli/world';
 import type { CallApi } from './world';
 import { caller } from './world';
 
-/** `muster api` as a process of its own, in a user's folder. */
+/** `muster api` as a separate process, in a user's folder. */
 export interface ApiProcess {
   process: CliProcess;
   url: string;

@@ -58,7 +58,7 @@ void muster.GET('/v1/nobody');
 void muster.GET('/v1/lanes', { params: { query: { limit: 'ten' } } });
 `;
 
-test('issue 7: a generated TypeScript client compiles against the document and works', async () => {
+test('HTTP API: a generated TypeScript client compiles against the document and works', async () => {
   const document = (await world.call('GET /openapi.json')).text;
   mkdirSync(path.join(folder, 'src'));
   writeFileSync(path.join(folder, 'openapi.json'), document);
@@ -94,7 +94,7 @@ test('issue 7: a generated TypeScript client compiles against the document and w
   expect(JSON.parse(stdout)).toEqual({ accepted: 1, state: 'created', items: 3, code: 'NOT_FOUND' });
 });
 
-test('issue 7: the document names every operation once, with a schema for every answer', async () => {
+test('HTTP API: the document names every operation once, with a schema for every answer', async () => {
   const { paths, components } = (await world.call('GET /openapi.json')).body as {
     paths: Record<string, Record<string, { operationId: string; responses: Record<string, { content: object }> }>>;
     components: { schemas: object };

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-test('issue 7: fuzzed by its own OpenAPI document: no 5xx, every answer as documented', async () => {
+test('HTTP API: fuzzed by its own OpenAPI document: no 5xx, every answer as documented', async () => {
   const token = await world.token('admin');
   const { ok, output } = await fuzz({
     url: world.api.url,

@@ -16,7 +16,7 @@ const template = { function_id: 'f', method: 'm' };
 const count = async (table: string): Promise<number> =>
   (await world.database.pool.query<{ n: number }>(`select count(*) as n from ${table}`)).rows[0]!.n;
 
-test('issue 7: repeated with the same key: the same answer, nothing more done', async () => {
+test('HTTP API: repeated with the same key: the same answer, nothing more done', async () => {
   const body = { tasks: items('a', '1', '2') };
   const first = await world.call(submit, { body, key: 'k1' });
   expect(first).toMatchObject({ status: 200, body: { accepted: 2, repeated: 0 } });
@@ -26,7 +26,7 @@ test('issue 7: repeated with the same key: the same answer, nothing more done', 
   expect(await count('task')).toBe(2);
 });
 
-test('issue 7: fan-outs, adds, executions and lanes: what has no id of its own gets it from the key', async () => {
+test('HTTP API: fan-outs, adds, executions and lanes: what has no id of its own gets it from the key', async () => {
   const twice = async (route: string, body: object, key: string) => {
     const [a, b] = [await world.call(route, { body, key }), await world.call(route, { body, key })];
     expect(b.text).toBe(a.text);
@@ -48,7 +48,7 @@ test('issue 7: fan-outs, adds, executions and lanes: what has no id of its own g
   expect(batches).toEqual([{ batch: expect.any(Number), service: 'po', accepted: true }]);
 });
 
-test('issue 7: the answer of the last seal and of the last ack is kept: a completion is never lost', async () => {
+test('HTTP API: the answer of the last seal and of the last ack is kept: a completion is never lost', async () => {
   const { id } = (await world.call('POST /v1/fanouts', { body: {} })).body;
   await world.call(`POST /v1/fanouts/${id}/items`, { body: { items: 1 } });
   await world.call(`POST /v1/fanouts/${id}/seal`);
@@ -59,7 +59,7 @@ test('issue 7: the answer of the last seal and of the last ack is kept: a comple
   ]);
 });
 
-test('issue 7: the same key with another body: 422, nothing done; of another caller or operation it is another key', async () => {
+test('HTTP API: the same key with another body: 422, nothing done; of another caller or operation it is another key', async () => {
   await world.call(submit, { body: { tasks: items('b', '3') }, key: 'k2' });
   expect(await world.call(submit, { body: { tasks: items('b', '4') }, key: 'k2' })).toMatchObject({
     status: 422,
@@ -73,7 +73,7 @@ test('issue 7: the same key with another body: 422, nothing done; of another cal
   expect((await world.call(submit, { body: {}, key: 'with blanks' })).status).toBe(400);
 });
 
-test('issue 7: a refusal is not kept: it has changed nothing, and is judged anew', async () => {
+test('HTTP API: a refusal is not kept: it has changed nothing, and is judged anew', async () => {
   const body = { tasks: items('n', 'n1', 'n2', 'n3') };
   await world.call('POST /v1/handlers/narrow/tasks', { body: { tasks: items('n', 'first') } });
   expect((await world.call('POST /v1/handlers/narrow/tasks', { body, key: 'k3' })).status).toBe(429);
@@ -84,7 +84,7 @@ test('issue 7: a refusal is not kept: it has changed nothing, and is judged anew
   });
 });
 
-test('issue 7: under way with the same key: 409 with Retry-After, and one effect', async () => {
+test('HTTP API: under way with the same key: 409 with Retry-After, and one effect', async () => {
   const holder = await world.database.pool.connect();
   await holder.query('begin');
   await holder.query('lock table task in access exclusive mode');
@@ -105,7 +105,7 @@ test('issue 7: under way with the same key: 409 with Retry-After, and one effect
   expect((await world.call(submit, { body, key: 'k4' })).body).toEqual((await first).body);
 });
 
-test('issue 7: a key is known for 24 h; then the sweeper has forgotten it, and it is a new one', async () => {
+test('HTTP API: a key is known for 24 h; then the sweeper has forgotten it, and it is a new one', async () => {
   const send = (id: string) => world.call(submit, { body: { tasks: items('d', id) }, key: 'k6' });
   const retention = new Retention();
   const age = async (hours: number): Promise<number> => {
@@ -120,7 +120,7 @@ test('issue 7: a key is known for 24 h; then the sweeper has forgotten it, and i
   expect([await age(23), await age(25)]).toEqual([422, 200]);
 });
 
-test('issue 7: twenty at once with one key: one effect; who is answered 200 is answered the same', async () => {
+test('HTTP API: twenty at once with one key: one effect; who is answered 200 is answered the same', async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => world.call('POST /v1/fanouts', { body: { userKey: 'x' }, key: 'k5' })),
   );

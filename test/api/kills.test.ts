@@ -25,7 +25,7 @@ interface Sent {
   told: string | null;
 }
 
-test('issue 7: kill -9 in the middle of POSTs with a key: repeating never doubles, what was answered 2xx is there', async () => {
+test('HTTP API: kill -9 in the middle of POSTs with a key: repeating never doubles, what was answered 2xx is there', async () => {
   let api: ApiProcess = await home.start();
   const port = new URL(api.url).port;
   const growing = (await api.call('POST /v1/fanouts', { body: {} })).body.id as string;
@@ -106,7 +106,7 @@ test('issue 7: kill -9 in the middle of POSTs with a key: repeating never double
   expect(await api.process.exit).toBe(0);
 });
 
-test('issue 7: SIGTERM: a request under way is answered, a stream ends with a word, a new one finds nobody, exit code 0', async () => {
+test('HTTP API: SIGTERM: a request under way is answered, a stream ends with a word, a new one finds nobody, exit code 0', async () => {
   const api = await home.start();
   const holder = await home.database.pool.connect();
   await holder.query('begin');
@@ -128,7 +128,7 @@ test('issue 7: SIGTERM: a request under way is answered, a stream ends with a wo
   expect(await api.process.exit).toBe(0);
 });
 
-test('issue 7: the commands: tokens are made, shown once, listed, revoked; the API refuses an open door and bad settings', async () => {
+test('HTTP API: the commands: tokens are made, shown once, listed, revoked; the API refuses an open door and bad settings', async () => {
   expect(await home.run('api --host 0.0.0.0 --port 0')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--host: expected a loopback address'),

@@ -13,7 +13,7 @@ afterAll(() => world.stop());
 
 const batchesOf = (batches: object[]) => world.call('POST /v1/handlers/lane/batches', { body: { batches } });
 
-test('issue 7: batches of lanes: submitted in order, looked at, cancelled; a circle is refused', async () => {
+test('HTTP API: batches of lanes: submitted in order, looked at, cancelled; a circle is refused', async () => {
   const { body } = await batchesOf([
     { service: 'po', items: items('po', 'a1', 'a2'), key: 'first' },
     { service: 'po', items: items('po', 'b1'), dependsOn: ['first'] },
@@ -50,7 +50,7 @@ test('issue 7: batches of lanes: submitted in order, looked at, cancelled; a cir
   });
 });
 
-test('issue 7: lanes: a page, pause, resume, weight; the queuer', async () => {
+test('HTTP API: lanes: a page, pause, resume, weight; the queuer', async () => {
   await batchesOf(['l1', 'l2', 'l3'].map((service) => ({ service, items: items(service, `of ${service}`) })));
   const page = await world.call('GET /v1/lanes?limit=2&after=l1');
   expect(page.body).toMatchObject({ lanes: [{ service: 'l2' }, { service: 'l3' }], next: 'l3' });
@@ -69,7 +69,7 @@ test('issue 7: lanes: a page, pause, resume, weight; the queuer', async () => {
   expect((await world.call('POST /v1/queuers/resume')).body).toEqual({ paused: false });
 });
 
-test('issue 7: a handler as server-sent events: whenever something happened', async () => {
+test('HTTP API: a handler as server-sent events: whenever something happened', async () => {
   await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('x', 'e1') } });
   const stream = await follow(`${world.api.url}/v1/handlers/items/events`);
   await eventually(() => stream.events.length === 1);

@@ -166,7 +166,7 @@ const cases: readonly (readonly [
   ['a lane that is not there', 'GET /v1/lanes/nobody', {}, { status: 404 }],
 ];
 
-test.each(cases)('issue 7: problem details: %s', async (_what, route, options, expected) => {
+test.each(cases)('HTTP API: problem details: %s', async (_what, route, options, expected) => {
   const answer = await world.call(route, options);
   expect(answer.type).toBe('application/problem+json');
   const { errors, ...rest } = expected as { status: number; errors?: object[] };

@@ -36,7 +36,7 @@ afterAll(async () => {
   await muster.stop();
 });
 
-test('issue 7: submit, long poll until it has ended, look, explain; repeating is harmless', async () => {
+test('HTTP API: submit, long poll until it has ended, look, explain; repeating is harmless', async () => {
   const sent = await world.call('POST /v1/handlers/items/tasks', { body: { tasks: items('se', 'a', 'b') } });
   expect(sent).toMatchObject({ status: 200, body: { accepted: 2, repeated: 0, refused: [] } });
   const ended = await world.call('GET /v1/tasks/a?wait=30');
@@ -67,7 +67,7 @@ test('issue 7: submit, long poll until it has ended, look, explain; repeating is
   });
 });
 
-test('issue 7: an id with slashes, blanks and umlauts; one that is longer than any framework expects', async () => {
+test('HTTP API: an id with slashes, blanks and umlauts; one that is longer than any framework expects', async () => {
   const odd = 'a/b c?ä#%2F:é';
   const long = 'x'.repeat(256);
   await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: items('no', odd, long) } });
@@ -78,7 +78,7 @@ test('issue 7: an id with slashes, blanks and umlauts; one that is longer than a
     });
 });
 
-test('issue 7: a long poll whose time is up answers the task as it is; one that ends meanwhile is answered at once', async () => {
+test('HTTP API: a long poll whose time is up answers the task as it is; one that ends meanwhile is answered at once', async () => {
   await world.call('POST /v1/handlers/slow/tasks', { body: { tasks: items('dk', 'waits') } });
   expect((await world.call('GET /v1/tasks/waits?wait=1')).body).toMatchObject({ state: 'created' });
   const begun = performance.now();
@@ -91,7 +91,7 @@ test('issue 7: a long poll whose time is up answers the task as it is; one that 
   expect(performance.now() - begun).toBeLessThan(30_000);
 });
 
-test('issue 7: failed tasks are redriven; a handler is paused, told and resumed; status counts', async () => {
+test('HTTP API: failed tasks are redriven; a handler is paused, told and resumed; status counts', async () => {
   await world.call('POST /v1/handlers/items/tasks', {
     body: { tasks: [{ id: 'bad', payload: { to: 'fi', note: 'bad' } }] },
   });
@@ -115,7 +115,7 @@ test('issue 7: failed tasks are redriven; a handler is paused, told and resumed;
   ).toEqual(['items', 'slow']);
 });
 
-test('issue 7: targets: a page, overrides, flush and pause of one', async () => {
+test('HTTP API: targets: a page, overrides, flush and pause of one', async () => {
   await world.call('POST /v1/handlers/slow/tasks', {
     body: { tasks: ['t1', 't2', 't/3'].flatMap((to) => items(to, `of ${to}`)) },
   });
@@ -134,7 +134,7 @@ test('issue 7: targets: a page, overrides, flush and pause of one', async () => 
   expect((await world.call('POST /v1/handlers/slow/targets/t1/flush')).body).toEqual({ targets: 1, tasks: 1 });
 });
 
-test('issue 7: nodes, verify, metrics, the document and its page', async () => {
+test('HTTP API: nodes, verify, metrics, the document and its page', async () => {
   expect((await world.call('GET /v1/nodes')).body.nodes).toEqual([
     expect.objectContaining({ alive: true, handlers: ['items', 'slow'] }),
   ]);

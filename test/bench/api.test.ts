@@ -6,7 +6,7 @@ import { distPath } from '../examples/paths';
  * grow with each flood. Figures: docs/performance.md.
  */
 
-test('issue 7: more open requests than it takes: 503, nothing accepted and lost, memory flat', async () => {
+test('HTTP API: more open requests than it takes: 503, nothing accepted and lost, memory flat', async () => {
   const out = await new Promise<string>((resolve, reject) => {
     execFile(
       process.execPath,

@@ -1,4 +1,4 @@
-/** What is measured, and the figures that issue 3 asks for. */
+/** What is measured, and the goals that it is compared with. */
 
 export interface BenchCase {
   name: string;

@@ -11,7 +11,7 @@ import { targetKey } from './tasks';
 
 /**
  * The floor's worker process: hand-written SQL, no leader, no durability of decisions; the
- * yardstick of DESIGN section 7.
+ * yardstick of `npm run bench`.
  */
 
 /**

@@ -71,7 +71,7 @@ const SETTLED_READS = 4;
 const SETTLED_EVERY_MS = 250;
 
 /**
- * The frontend's `action` counters by type (temporal.md section 2.2), which count what a bill
+ * The frontend's `action` counters by type which count what a bill
  * would; read until they rest: a workflow reports its last turn a moment after the store has it.
  */
 export const readActions = async (metricsUrl: string): Promise<Map<string, number>> => {

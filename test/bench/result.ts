@@ -132,7 +132,7 @@ const sumOfActions = (run: RunMeasure): number => Object.values(run.actions).red
 const round = (value: number, digits = 2): number => Number(value.toFixed(digits));
 
 /**
- * What is not as issue 3 wants it, in words; the figures are for the whole case, so a smaller one
+ * Names the goals that were missed, in words; the figures are for the whole case, so a smaller one
  * may miss them.
  */
 const missedGoals = ({ goal }: BenchCase, result: CaseResult): string[] => {

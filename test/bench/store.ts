@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Arrival } from './optimum';
 
-/** What the bench itself asks the databases, over a connection of its own. */
+/** What the bench itself asks the databases, over a separate connection. */
 
 export interface WatchedStore {
   connection: pg.Client;

@@ -24,7 +24,7 @@ export interface ArenaOptions {
 
 /**
  * Starts all of it, tells the outcome, ends all of it; the files stay where the run did not pass.
- * Answers whether it did.
+ * Returns whether it did.
  */
 export const inArena = async (
   scenario: Scenario,

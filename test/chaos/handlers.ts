@@ -56,7 +56,7 @@ export const chaosHandlers = (downstream: string, worker: number): Handler[] => 
 
 /**
  * Batches of the handler with distinct keys that this process called: what is freed after their
- * settle is a statement of its own.
+ * settle is a separate statement.
  */
 export const distinctBatches = new Set<number>();
 

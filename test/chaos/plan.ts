@@ -15,7 +15,7 @@ export interface Kill {
 /** Of the kills of one point, every third is a stop. */
 const STOP_EVERY = 3;
 
-/** All points in turn, each round in an order of its own. */
+/** All points in turn, each round in its own order. */
 export const planKills = (kills: number, seed: number, points: readonly Point[] = POINTS): Kill[] => {
   const random = randomOf(seed);
   const plan: Kill[] = [];

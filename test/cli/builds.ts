@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../project/project';
 
-/** A program in a folder of its own. */
+/** A program in a separate folder. */
 export interface Build {
   folder: string;
   bin: string;

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { eventually } from '../helpers/eventually';
 
 /**
- * A downstream in a process of its own that accepts a batch and calls back later. `POST /jobs` with
+ * A downstream in a separate process that accepts a batch and calls back later. `POST /jobs` with
  * the ids and the callback URL answers 202 and a job's number; `POST /jobs/<n>/tell` posts what it
  * is given to the callback of that job and answers what came back.
  */

@@ -96,7 +96,7 @@ test('killed in the call that cancels: the next process asks again, and what it 
   const second = await world.worker();
   await eventually(() => cancels.length >= 2);
   // Its lease (the call's timeout and 5 s) and the start of a process; without a retry it would be
-  // for ever.
+  // without end.
   expect(performance.now() - killedAt).toBeLessThan(60_000);
   expect(new Set(cancels)).toEqual(new Set([reference]));
   statuses.set(reference, 'expired');

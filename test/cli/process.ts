@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { eventually } from '../helpers/eventually';
 
-/** The command line as a user runs it: a process of its own, from dist/. */
+/** The command line as a user runs it: a separate process, from dist/. */
 
 const MUSTER = path.join(__dirname, '..', '..', 'bin', 'muster.js');
 

@@ -75,7 +75,7 @@ test('Build 10: a second signal ends the process at once', async () => {
   release();
 });
 
-test('DESIGN 6: it waits for servers that come up later, and says for whom', async () => {
+test('start: it waits for servers that come up later, and says for whom', async () => {
   const empty = await createDatabase({ empty: true });
   const worker = world.start('worker', { MUSTER_DATABASE_URL: empty.url });
   await worker.says(/no Muster tables of this version.*Trying again/);

@@ -83,7 +83,7 @@ describe('H7: without a lane', () => {
     const failed = { batchId: rest.batchId, status: 'failed' as const, error: 'line 2 is no JSON' };
     expect(await complete('plain', failed)).toMatchObject({ state: 'dissolved', results: null, repeated: false });
     expect(await complete('plain', failed)).toMatchObject({ state: 'dissolved', repeated: true });
-    // Its halves, each a batch of its own.
+    // Its halves, each a separate batch.
     const [half, other] = await acceptedBatches('expired', rest.batchId, 2);
     await complete('plain', { batchId: half!.batchId, status: 'failed', error: 'again' });
     await complete('plain', { batchId: other!.batchId, results: [{ index: 0, status: 'ok' }] });

@@ -64,7 +64,7 @@ test('pause of one target leaves the others alone; resume ends its hold', async 
   expect((await shop.client.targets('items')).find((one) => one.key === 'se')).toMatchObject({ holdInMs: null });
 });
 
-test('store.md R: after a resume what waited is due again and its idle leader is written as woken', async () => {
+test('ring: after a resume what waited is due again and its idle leader is written as woken', async () => {
   await shop.client.submit('items', items('dk', 'd1'));
   await shop.client.pause('items');
   // A leader that looked while all was paused went idle; a target that was busy then lost its time.

@@ -204,7 +204,7 @@ test('G13: parked and ended ones say why', async () => {
 
 test('an id that is not there', async () => {
   await expect(explain('nobody')).rejects.toThrow(
-    'task "nobody": there is none. It was never accepted, or it ended and its retention is over.',
+    'task "nobody": there is none. It was never accepted, or it was deleted after its retention period.',
   );
   await expect(explain('')).rejects.toThrow('id: expected a text that is not empty (without NUL), got "".');
 });

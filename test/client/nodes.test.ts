@@ -7,8 +7,8 @@ import type { Fleet, FleetNode } from '../nodes/fleet';
 import { startFleet } from '../nodes/fleet';
 
 /**
- * What a client sees of nodes and partitions, and what an operator does about them (B5, B10, B13;
- * issue 6, Build 5).
+ * What a client sees of nodes and partitions, and what an operator does about them (B5, B10,
+ * B13).
  */
 
 interface Order {

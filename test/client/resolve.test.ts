@@ -150,7 +150,7 @@ test('H3: some tasks of parked batches, each way; the rest stays parked', async 
   ]);
 });
 
-test('store.md section 3: a late answer comes before a verdict or not at all', async () => {
+test('fencing: a late answer comes before a verdict or not at all', async () => {
   const batch = await park('a', 'b');
   await shop.client.resolve({ batch }, { as: 'failed' });
   expect(await settleSucceeded(shop.pool, [{ id: batch, attempt: 1, counts: true }], [], [])).toEqual(new Set());

@@ -132,7 +132,7 @@ test('pause and resume, of a handler and of one target; what waited goes on by i
   expect(states(await wait(held))).toEqual(['succeeded']);
 });
 
-test('store.md R: a storm of pauses and resumes under load loses nothing', async () => {
+test('ring: a storm of pauses and resumes under load loses nothing', async () => {
   const ids: string[] = [];
   for (let i = 0; i < 25; i++) {
     const some = name('storm', 12);

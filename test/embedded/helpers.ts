@@ -30,7 +30,7 @@ export function removeTemporary(): void {
 }
 
 /**
- * workers/embedded as plain JavaScript in a directory of its own, beside `node_modules`: what dist/
+ * workers/embedded as plain JavaScript in a separate directory, beside `node_modules`: what dist/
  * is for an installed Muster. Returns its path. `packages`: copy these alone, with read permission
  * for all, where the process will not be able to reach the repository.
  */

@@ -20,7 +20,7 @@ async function start(...[options]: Parameters<typeof startPostgres>): Promise<Em
   return postgres;
 }
 
-/** Runs one query on a connection of its own; the values of its first row. */
+/** Runs one query on a separate connection; the values of its first row. */
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -8,8 +8,8 @@ import type { Row, Script } from './tableHandlers';
 import { all, calls, callsOf, numberOf, ok, scripts, STATES, tableHandlers } from './tableHandlers';
 
 /**
- * Every row of the table in spec/handlers.md on a real HTTP downstream: what the n-th call of a
- * target is answered is scripted here.
+ * Every row of the table of outcomes (docs/handlers/http-json.md) on a real HTTP downstream: the
+ * answer to the n-th call of a target is scripted here.
  */
 let downstream: Downstream;
 let muster: TestMuster;

@@ -131,7 +131,7 @@ describe('sqs-send', () => {
   it('H5: a server that is not there is a LaterError, for a queue that is known already too', async () => {
     await createQueue('gone');
     const proxy = await examples.lossyProxy(server.url, 0);
-    // In a process of its own: under jest node's errors are of another realm, and the SDK wraps
+    // In a separate process: under jest node's errors are of another realm, and the SDK wraps
     // those until nothing is left.
     const script = `
       const [, handlerPath, endpoint, pid] = process.argv;

@@ -9,8 +9,8 @@ import type { Fleet } from './helpers';
 import { ended, functionsOf, openFleet } from './helpers';
 
 /**
- * A registered function that blocks its process (DESIGN section 5: heartbeats from a timer that
- * work cannot block), in a node's real process.
+ * A registered function that blocks its process, in a node's real process: the heartbeat comes from
+ * a thread that work cannot block.
  */
 
 const LEASE_MS = 1_000;
@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A node in a process of its own; resolves with what it ran, line by line. */
+/** A node in a separate process; resolves with what it ran, line by line. */
 const startChild = async (timeoutMs: number): Promise<{ child: Child; ran: () => string[] }> => {
   const runs = path.join(folder, `runs-${++started}`);
   const settings: BlockingSettings = {

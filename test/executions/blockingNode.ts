@@ -17,7 +17,7 @@ export interface BlockingSettings {
 }
 const settings = JSON.parse(process.argv[2]!) as BlockingSettings;
 
-/** Blocks for so many milliseconds, or for ever. */
+/** Blocks for so many milliseconds, or without end. */
 const block = ([ms]: readonly string[], { position }: { position: number }): string => {
   appendFileSync(settings.runs, `${position}\n`);
   const until = ms === 'for-ever' ? Infinity : performance.now() + Number(ms);

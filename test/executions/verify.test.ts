@@ -25,10 +25,10 @@ const PLANTS: Record<string, string> = {
   'an execution counts its items by state':
     'update execution set n_running = n_running - 1, n_created = n_created + 1 where n_running > 0',
   'a chunk counts its items in progress': 'update chunk set n_open = n_open - 1 where n_open > 1',
-  'an item is in a chunk of its own execution': `update work_item set chunk_id = gen_random_uuid() where position = 0 and chunk_id is not null`,
+  'an item is in a chunk of the same execution': `update work_item set chunk_id = gen_random_uuid() where position = 0 and chunk_id is not null`,
   'items are numbered without gaps': 'update work_item set position = 77 where position = 1 and state = 0',
-  'attempts of an item are within the limit (E10)': 'update work_item set attempts = 11 where state = -1',
-  'nothing of an execution that is over is in progress': `update execution set state = -3, finished_at = clock() where n_running > 0`,
+  'attempts of an item are within the limit': 'update work_item set attempts = 11 where state = -1',
+  'nothing of an ended execution is in progress': `update execution set state = -3, finished_at = clock() where n_running > 0`,
   'a taken chunk is held by a node, or closed in time': `update chunk set expires_at = clock() - interval '5 min' where state = 1`,
   'an open execution is looked at in time': `update execution set resume_at = clock() - interval '5 min' where n_running > 0`,
 };

@@ -5,8 +5,8 @@ import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
 /**
- * Locks are taken in one order whatever the order of a call: nothing deadlocks (store.md section
- * 5). Asked of the statements themselves: the client sorts, and retries.
+ * Locks are taken in one order whatever the order of a call: nothing deadlocks. Tested on
+ * the statements themselves: the client sorts, and retries.
  */
 
 let shop: FanoutShop;

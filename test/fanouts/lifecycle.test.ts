@@ -2,7 +2,7 @@ import { expectWhole } from '../helpers/whole';
 import type { FanoutShop } from './shop';
 import { chunks, openFanoutShop } from './shop';
 
-/** The tests that spec/fanout.md names, in its order. */
+/** The life of a fan-out: opened, added to, sealed, acked, complete. */
 
 let shop: FanoutShop;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { sealFanout } from '../../postgres/fanouts/fanout';
 import type { Pool } from '../../postgres/pool';
 
 /**
- * The two races of spec/fanout.md, on real connections: the two last acks of two segments, and the
- * seal against the last ack. Each trial is a fan-out of its own; both sides are sent at the same
+ * The two races for a completion, on real connections: the two last acks of two segments, and the
+ * seal against the last ack. Each trial is a separate fan-out; both sides are sent at the same
  * instant, on two connections.
  */
 

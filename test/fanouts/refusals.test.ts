@@ -4,8 +4,7 @@ import type { FanoutShop } from './shop';
 import { openFanoutShop } from './shop';
 
 /**
- * What cannot be is an error that names it, and nothing of the call is applied (spec/fanout.md,
- * "Where the source breaks").
+ * Invalid ids are errors that name them, and nothing of the call is applied.
  */
 
 const NOBODY = '0190f6a0-0000-4000-8000-000000000001';

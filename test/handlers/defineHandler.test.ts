@@ -206,7 +206,7 @@ describe('checkHandlers', () => {
     expect(problems).toEqual([
       'handlers.1.limits.maxItems: expected a whole number of tasks from 1 to 100,000, got nothing',
       expect.stringContaining('handlers.2.target: expected names with single dots'),
-      'handlers.3.name: expected a name of its own, got "orders" as in handlers.0',
+      'handlers.3.name: expected a unique name, got "orders" as in handlers.0',
       'handlers.4: expected an object, got 7',
     ]);
   });

@@ -5,7 +5,7 @@ import { eventually } from '../helpers/eventually';
 import { expectWhole } from '../helpers/whole';
 import { Downstream, items, okay } from './downstream';
 
-/** What becomes of a batch in a lane, answer by answer (spec/queuer.md, second table). */
+/** What happens to a lane batch, answer by answer of its downstream. */
 
 const downstream = new Downstream();
 const halting = new Downstream();

@@ -67,7 +67,7 @@ test.each([
   ['submitted', CALLING, /a submitter is calling/],
   ['submitted', 'dispatch = 1, attempt = 1, unsure = true', /earlier call of it may have been applied/],
   ['refused', EXTRA.refused, null],
-  ['unknown', EXTRA.unknown, /nobody knows yet/],
+  ['unknown', EXTRA.unknown, /it may have been applied; it is looked up/],
   ['pending', EXTRA.pending, /the downstream accepted it/],
   ['valid', EXTRA.valid, /the downstream accepted it/],
   ['parked', EXTRA.parked, /lane skip.*lane fix/],

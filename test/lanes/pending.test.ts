@@ -67,7 +67,7 @@ test('C1: the next of a serial lane goes only after the one before was committed
   await reaches(second, 'committed');
 });
 
-test('explain says when an accepted batch is asked about again, or that nobody asks', async () => {
+test('explain says when an accepted batch is asked about again, or that it is not polled', async () => {
   const { client, database } = muster;
   const { batch } = await client.submitBatch('edits', 'told-1', items('told-1'));
   await reaches(batch, 'pending');
@@ -78,7 +78,7 @@ test('explain says when an accepted batch is asked about again, or that nobody a
     `update batch set poll_at = clock() + interval '2 h', poll_until = clock() + interval '1 h' where id = $1`,
     [batch],
   );
-  await explains(/; nobody asks about it: it is parked if its completion is not told within 60 min\.$/);
+  await explains(/; it is not polled: it is parked if its completion does not come within 60 min\.$/);
   await database.pool.query('update batch set poll_at = clock() where id = $1', [batch]);
   statuses.set(await referenceOf(batch), 'done');
   await reaches(batch, 'committed');

@@ -3,7 +3,7 @@ import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 import { Downstream, items, okay } from './downstream';
 
-/** Order in time, to the millisecond: both clocks are skipped (spec/queuer.md, tables). */
+/** Order in time, to the millisecond: both clocks are skipped. */
 
 const downstream = new Downstream();
 const ledger = new Downstream();
@@ -78,7 +78,7 @@ test('refused for now ten times: then delayed for 15 s, at its place, never give
   expect(calls.map(({ batch }) => batch)).toEqual([...times.map(() => first), first, first + 1]);
 });
 
-/** Two batches of a lane of its own, of which the first is refused so many times. */
+/** Two batches of a separate lane, of which the first is refused so many times. */
 const submitted = async (refusals: number): Promise<number> => {
   let times = 0;
   const service = `refused-${refusals}`;

@@ -57,7 +57,7 @@ const PLANTS: Record<string, () => string[]> = {
     ...inFlight(() => second),
   ],
   'what depends on a batch that is not committed was not sent': () => inFlight(() => other),
-  'a lane is halted by a batch of its own': () => [
+  'a lane is halted by one of its batches': () => [
     `update lane_state set halted_by = ${other}, halted_at = clock() where lane_id = ${lane('po-1')}`,
   ],
   'a parked batch halts its lane': () => [

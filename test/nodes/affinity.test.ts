@@ -5,7 +5,7 @@ import { startFleet } from './fleet';
 
 /**
  * Handlers with affinity: each target's calls are made by the one node that holds its partition
- * (B1, B14; issue 6, affinity).
+ * (B1, B14).
  */
 
 interface Order {

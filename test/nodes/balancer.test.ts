@@ -14,7 +14,7 @@ import type { Skipping } from '../helpers/skippingMuster';
 import { startSkipping } from '../helpers/timeSkipping';
 
 /**
- * The balancer's waits on a skipping server (B10, B11, B13, B16; issue 6): revoke, slow release,
+ * The balancer's waits on a skipping server (B10, B11, B13, B16): revoke, slow release,
  * the shutdown limit, the minimum hold, a lease that passes. Nodes are rows here: what a process
  * would do of its own, the test does.
  */
@@ -43,7 +43,7 @@ afterAll(async () => {
   await pool.end();
   await muster.stop();
 });
-/** A handler of its own with so many partitions, and no nodes. */
+/** A separate handler with so many partitions, and no nodes. */
 const start = async (partitions: number): Promise<void> => {
   await pool.query('delete from node where id <> $1', [muster.node.id]);
   await pool.query('delete from partition');

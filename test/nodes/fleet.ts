@@ -32,7 +32,7 @@ export interface Fleet {
   client: Client;
   prefix: string;
   join(handlers: readonly Handler[], settings?: Partial<NodeSettings>): Promise<FleetNode>;
-  /** Node ids of all partitions by resource; null: nobody's. */
+  /** Node ids of all partitions by resource; null: no node's. */
   holders(): Promise<Record<string, string | null>>;
   /** Until every partition is held, by these nodes, evenly. */
   settled(nodes: readonly FleetNode[]): Promise<Record<string, string | null>>;

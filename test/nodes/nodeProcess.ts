@@ -7,7 +7,7 @@ import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';
 
 /**
- * A node in a process of its own, whose event loop can be blocked and whose clock can be wrong. Its
+ * A node in a separate process, whose event loop can be blocked and whose clock can be wrong. Its
  * lines say who it is and what it sends.
  */
 

@@ -27,7 +27,7 @@ const COLUMNS: Record<string, Partial<SettlementContext>> = {
 const same = (settlement: Settlement) => Object.values(COLUMNS).map(() => settlement);
 
 /**
- * The table of spec/handlers.md: row, outcome, what each column comes to, attempts it costs. m = 3
+ * The table of outcomes: row, outcome, what each column comes to, attempts it costs. m = 3
  * members, 2 attempts before.
  */
 const ROWS: [string, CallOutcome, Settlement[], number][] = [

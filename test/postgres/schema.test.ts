@@ -7,8 +7,7 @@ import { createDatabase } from '../helpers/database';
 import { dumpSchema } from './schemaDump';
 
 /**
- * Build 1: the schema diff of `npm run check`. Review sees the schema, not only its history
- * (style.md 3.8).
+ * Build 1: the schema diff of `npm run check`. Review sees the schema, not only its history.
  */
 
 const COMMITTED = readFileSync(path.join(__dirname, '..', '..', 'postgres', 'schema.sql'), 'utf8');

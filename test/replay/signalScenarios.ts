@@ -38,7 +38,7 @@ const stranger: CompletionSignal = { reference: 'r-1', results: [{ id: 'stranger
 
 export const signalScenarios: Scenario[] = [
   {
-    // One is refused, and goes to a workflow of its own; the other is taken by the activity.
+    // One is refused, and goes to a separate workflow; the other is taken by the activity.
     name: 'signals-read',
     handler: accepting,
     run: async (muster) => {

@@ -33,7 +33,7 @@ describe('H7: completion from outside', () => {
     await expect(complete(reference, told.slice(1))).rejects.toMatchObject({
       code: 'COMPLETION_STALE',
       state: 'succeeded',
-      message: expect.stringMatching(/^batch \d+ \(succeeded\): it is over \(succeeded, 3 tasks\)/),
+      message: expect.stringMatching(/^batch \d+ \(succeeded\): it has ended \(succeeded, 3 tasks\)/),
     });
     await expect(complete('nothing', [])).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });

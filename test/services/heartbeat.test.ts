@@ -10,7 +10,7 @@ import { createDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { oneEach, Scene } from '../postgres/executionStore';
 
-/** What a worker process holds is kept by a thread of its own. */
+/** What a worker process holds is kept by a separate thread. */
 
 test('silence is counted while this thread looks: time in which the whole process stood still is not held against the main thread', () => {
   let now = 0;

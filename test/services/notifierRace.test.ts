@@ -9,7 +9,7 @@ import { startMuster } from '../helpers/muster';
 import type { Receiver } from './receiver';
 import { SECRET, startReceiver } from './receiver';
 
-/** A lost wake is lost for ever: the machine may be as slow as it likes. */
+/** A lost wake is lost for good: the machine may be as slow as it likes. */
 const LOST_MS = 60_000;
 /** Enough for the notifier that loses them: only where one is to be found. */
 const SOON_LOST_MS = 4_000;

@@ -51,7 +51,7 @@ const submitUnrung = async (id: string, to: string, dueTarget?: number): Promise
     await client.end();
   }
 };
-/** What nobody but the sweeper would ever find: the machine may be slow. */
+/** What only the sweeper would ever find: the machine may be slow. */
 const within = async (ms: number, id: string): Promise<void> => {
   await eventually(() => succeeded(id), { timeoutMs: 4 * ms, what: `task ${id} to succeed` });
 };

@@ -12,7 +12,7 @@ import { Silence } from '../../workers/sweeper/backOff';
 export interface Overrides {
   /** Limit of workflow code's time. */
   isolateMs?: number;
-  /** Every leader runs for ever. */
+  /** Every leader runs without end. */
   endless?: boolean;
   /**
    * Every leader begins in the cancellation scope of another run, as in a process whose workflow

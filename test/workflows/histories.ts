@@ -3,7 +3,7 @@ import type { temporal } from '@temporalio/proto';
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /**
- * Temporal actions of one run (temporal.md 2.2): start and its signal 1, later signals 1 each,
+ * Counts the Temporal actions of one run: start and its signal 1, later signals 1 each,
  * timers, activities, 1 a workflow task that ran local activities, continue-as-new 1.
  */
 export const actionsOf = (events: readonly HistoryEvent[]): number => {

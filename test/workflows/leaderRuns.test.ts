@@ -63,7 +63,7 @@ const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
     ids.map((id) => ({ id, payload: { to: 'se' } })),
   );
 
-test('DESIGN 4, G12: a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
+test('G12: a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
   await muster.startNode();
   const submitted = Date.now();
   await submit('lone', 'l-0', 'l-1');

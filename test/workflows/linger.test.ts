@@ -11,7 +11,7 @@ const now = (): Promise<number> => muster.now();
 const pairs = scripted('pairs', now, { limits: { maxItems: 2 }, linger: { lingerMs: 100 } });
 /**
  * What a signal cuts short waits long here: the skipping server breaks a run whose timer falls due
- * while a workflow task cancels it (temporal.md 3.3).
+ * while a workflow task cancels it.
  */
 const slow = scripted('slow', now, { limits: { maxItems: 2 }, linger: { lingerMs: 100_000 } });
 const second = scripted('second', now, { linger: { lingerMs: 1_000 } });

@@ -18,7 +18,7 @@ export const operate = (pool: Pool, client: Client) => {
     if (failure !== null) throw failure;
   };
   return {
-    /** Answers how many tasks it made due. */
+    /** Returns how many tasks it made due. */
     flush: async (handler: string, key: string | null = null): Promise<number> => {
       const flushed = await flushTargets(pool, handler, key);
       await client.ring(flushed.map((target) => target.id));

@@ -6,7 +6,7 @@ import { createNode } from '../../workers/node';
 import { runToEnd } from '../helpers/runToEnd';
 
 /**
- * A worker in a process of its own, for tests that kill it. Its handler posts to a downstream in
+ * A worker in a separate process, for tests that kill it. Its handler posts to a downstream in
  * the test's process.
  */
 export interface SlotProcess {

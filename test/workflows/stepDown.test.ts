@@ -6,7 +6,7 @@ import { startMuster } from '../helpers/muster';
 
 /**
  * A leader closes while its target is rung, again and again, on the dev server and without a
- * sweeper: every target has a leader of its own, waits for nothing, and gets its next task a moment
+ * sweeper: every target has a separate leader, waits for nothing, and gets its next task a moment
  * after the last one's call has ended, from before the leader's release to after its end.
  */
 const TARGETS = 25;

@@ -19,7 +19,7 @@ import { TokenBook } from './tokens';
 
 export interface ApiOptions {
   log: Logger;
-  /** Is the port taken, a free one will do. */
+  /** If the port is taken, use any free one. */
   elsewhere?: boolean;
   /**
    * Database connections for effects and reads, and as many again for the transactions of
@@ -28,13 +28,12 @@ export interface ApiOptions {
   maxConnections?: number;
 }
 
-/** An HTTP API that listens. */
+/** A running HTTP API. */
 export interface RunningApi {
   url: string;
   routes: readonly Route[];
   /**
-   * Takes no new connection; what is being answered ends within the grace, streams end with an
-   * event.
+   * Takes no new connection; requests in progress end within the grace, streams end with an event.
    */
   stop(graceMs: number): Promise<void>;
 }
@@ -43,8 +42,8 @@ const CONNECTIONS = 10;
 const IDLE_MS = 50;
 
 /**
- * Listens; the database must have its tables (`awaitStore`). Refuses to be reached from elsewhere
- * while there is no token.
+ * Starts the API; the database must have its tables (`awaitStore`). Refuses to listen for other
+ * machines while there is no token.
  */
 export const startApi = async (settings: Settings, options: ApiOptions): Promise<RunningApi> => {
   const { log } = options;
@@ -95,7 +94,8 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
     const stop = async (graceMs: number): Promise<void> => {
       stopping.abort();
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
-      // Those whose answer ends now would be kept alive for a next request that nobody takes.
+      // Connections whose answer ends now would be kept alive for a next request that is not taken
+      // any more.
       const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
       await app.close();
       clearTimeout(timer);
@@ -109,7 +109,10 @@ export const startApi = async (settings: Settings, options: ApiOptions): Promise
   }
 };
 
-/** Without tokens anybody who reaches it may do anything: only this machine may reach it then. */
+/**
+ * Throws unless only this machine can reach the API while there are no tokens: anyone who reaches
+ * it may then do anything.
+ */
 const refuseOpenDoor = async (book: TokenBook, host: string): Promise<void> => {
   if (isLoopback(host) || !(await book.isEmpty())) return;
   throw new MusterError(

@@ -6,13 +6,13 @@ import type { Caller, TokenBook } from './tokens';
 import { may } from './tokens';
 
 /**
- * Who may call what. Without any token the API is this machine's alone, and then nobody is asked
- * for one.
+ * Decides which caller may call what. Without any token the API serves this machine only, and
+ * requires none.
  */
 
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 
-/** Somebody on this machine, where there are no tokens. */
+/** A caller on this machine, where there are no tokens. */
 const LOCAL: Caller = { id: 0, scopes: new Set(SCOPES) };
 
 export interface Guard {
@@ -22,8 +22,8 @@ export interface Guard {
 }
 
 /**
- * `basic`: a browser may give the token as the password of a Basic login (pages only: it cannot
- * send Bearer by itself).
+ * Authenticates a request. `basic`: a browser may give the token as the password of a Basic login
+ * (pages only: it cannot send Bearer by itself).
  */
 export const authenticate = async (
   { book, loopback }: Guard,
@@ -70,12 +70,15 @@ const tokenIn = (header: string | undefined, basic: boolean): string | null => {
   return login.slice(login.indexOf(':') + 1);
 };
 
-/** A page of some web site whose name resolves to 127.0.0.1 is not this machine's user. */
+/**
+ * Refuses requests for other hosts: a page of some web site whose name resolves to 127.0.0.1 is not
+ * this machine's user.
+ */
 const refuseOtherHosts = ({ host }: FastifyRequest): void => {
   const name = host.replace(/:\d+$/, '');
   if (!isLoopback(name))
     throw new ApiProblem(
       'wrong-host',
-      `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: without tokens nobody else may call.`,
+      `Expected a Host of this machine (localhost, 127.0.0.1), got ${JSON.stringify(name)}: without tokens no other caller is allowed.`,
     );
 };

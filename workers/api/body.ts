@@ -3,8 +3,8 @@ import { MAX_DEPTH } from './limits';
 import { ApiProblem } from './problem';
 
 /**
- * A body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply, with a number that
- * would lose digits.
+ * Parses a body as JSON. @throws ApiProblem: not UTF-8, not JSON, nested too deeply, with a number
+ * that would lose digits.
  */
 export const parseBody = (bytes: Buffer): unknown => {
   const text = decode(bytes);

@@ -15,9 +15,9 @@ import type { ProblemExtras, ProblemName } from './problem';
 import { ApiProblem } from './problem';
 
 /**
- * What an error of the client library is over HTTP, by its stable code; codes of a task or an item
- * stand in the `errors` of that problem. Null: the code does not come from a request, so what comes
- * with it is a defect.
+ * The problem over HTTP of an error of the client library, by its stable code; codes of a task or
+ * an item are in the `errors` of that problem. Null: the code does not come from a request, so the
+ * error is a defect.
  */
 const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   ASYNC_SCHEMA: 'refused',
@@ -89,26 +89,29 @@ const BY_CODE: Readonly<Record<ErrorCode, ProblemName | null>> = {
   WORKER_POISONED: null,
 };
 
-/** Seconds after which it is worth another try. */
+/** Seconds after which another try is sensible. */
 const AGAIN_S = 1;
 /** A queue of thousands takes longer than that to drain. */
 const BACKLOG_S = 5;
-/** Named one by one; of more, the first. */
+/** Most that are named one by one. */
 const MOST_NAMED = 1_000;
 
-/** The problem that an error of this code is; null: the code says nothing of that. */
+/** Returns the problem of an error with this code; null: the code has none. */
 export const problemOfCode = (code: string): ProblemName | null =>
   Object.hasOwn(BY_CODE, code) ? BY_CODE[code as ErrorCode] : null;
 
-/** Any error as what is answered; what nobody knows is a bug: 500, its message in the log only. */
+/**
+ * Turns any error into the problem to answer; an unknown one is a bug: 500, its message in the log
+ * only.
+ */
 export const problemOf = (error: unknown): ApiProblem => {
   if (error instanceof ApiProblem) return error;
   const code = codeOf(error);
   if (error instanceof InvalidTaskError) return ofTasks(error);
   const known = code === undefined ? null : problemOfCode(code);
   if (known !== null) return ofCode(error as Error, code as ErrorCode, known);
-  // The stopping server's, a lock's, a deadlock's: nothing was committed, or it was and repeating
-  // it is safe.
+  // From the stopping server, a lock, a deadlock: nothing was committed, or it was and repeating it
+  // is safe.
   if (isConnectionError(error) || (code !== undefined && isRetryable(error)))
     return new ApiProblem('unavailable', 'The database did not answer. Try again.', {
       code: 'DATABASE_UNAVAILABLE',
@@ -145,7 +148,10 @@ const specialsOf = (error: Error): ProblemExtras => {
   return {};
 };
 
-/** An id that is taken is a conflict; anything else is what the handler refuses. */
+/**
+ * Returns the problem of invalid tasks: an id that is taken is a conflict; the handler refuses
+ * anything else.
+ */
 const ofTasks = (error: InvalidTaskError): ApiProblem => {
   const isConflict = error.problems.every(({ code }) => code === 'ID_CONFLICT');
   return new ApiProblem(isConflict ? 'id-conflict' : 'refused', error.message, {

@@ -13,7 +13,7 @@ import { checked, fromText } from './validate';
 export interface HandleDeps {
   client: Client;
   /**
-   * Of the transactions of keys alone: an effect takes its connections from the client's, so
+   * Only for the transactions of keys: an effect takes its connections from the client's pool, so
    * neither waits for the other.
    */
   keyPool: Pool;
@@ -28,7 +28,7 @@ export interface Body {
   value: unknown;
 }
 
-/** One request of a route, from its checked parts to its answer. Refusals are thrown. */
+/** Handles one request of a route, from its checked parts to its answer. Refusals are thrown. */
 export const handle = async (
   deps: HandleDeps,
   route: Route,
@@ -77,7 +77,7 @@ const underKey = async (
     ...(route.keyed === 'id' ? { keyId: idOfKey(keyed) } : {}),
     afterCommit: (work) => void later.push(work),
   });
-  call({}); // what is malformed is told before anything is locked
+  call({}); // a malformed request is refused before anything is locked
   const answer = await once(keyPool, keyed, async (tx) => {
     later = []; // of an earlier try, which was rolled back
     return { status: route.answer.status, text: JSON.stringify(await route.run(call(more(tx)))) };

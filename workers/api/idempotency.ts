@@ -7,7 +7,7 @@ import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { ApiProblem } from './problem';
 
-/** 1 to 255 printable characters. @throws ApiProblem */
+/** Checks a key: 1 to 255 printable characters. @throws ApiProblem */
 export const checkKey = (key: string): string => {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw new ApiProblem('invalid', 'Idempotency-Key: expected 1-255 printable ASCII characters without blanks.', {
@@ -24,7 +24,7 @@ export const requestHash = (url: string, body: Buffer | null): Buffer =>
     .digest();
 
 /**
- * A UUID (version 8: of our own making) of a key: an effect that carries it is the same when it is
+ * Returns a UUID (version 8: made by us) of a key: an effect that carries it is the same when it is
  * repeated.
  */
 export const idOfKey = ({ caller, route, key }: KeyedRequest): string => {
@@ -50,8 +50,8 @@ const KEYED = {
 /**
  * Does the work of a request once for its key. The answer is kept in the transaction that `work`
  * gets, so what joins it is there iff the answer is; anything else that `work` does must be
- * harmless to repeat, because this process may die before the commit. Whoever holds the key holds
- * its lock in the store: it falls with its session. Only good answers are kept: a refusal has
+ * harmless to repeat, because this process may die before the commit. A request holds its key's
+ * lock in the store: the lock falls with the session. Only good answers are kept: a refusal has
  * changed nothing, and is judged anew.
  */
 export const once = (
@@ -77,7 +77,7 @@ export const once = (
         if (!kept.request.equals(keyed.request))
           throw new ApiProblem(
             'key-reused',
-            'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a key of its own for each request.',
+            'This Idempotency-Key was used for a request with another path or body. Nothing was done; use a separate key for each request.',
           );
         return { status: kept.status, text: kept.answer, replayed: true };
       }),

@@ -3,14 +3,14 @@ import { ApiProblem } from './problem';
 
 /** What one process of the API takes at once, and in one request. */
 export interface ApiLimits {
-  /** Of one body. 1 KB to 256 MB; default 16 MB. */
+  /** Most bytes of one body. 1 KB to 256 MB; default 16 MB. */
   maxBodyBytes: number;
-  /** Requests at work at once; more are answered 503 with Retry-After. Default 256. */
+  /** Requests in progress at once; more get 503 with Retry-After. Default 256. */
   maxRequests: number;
-  /** Streams and long polls at once; more are answered 429 with Retry-After. Default 500. */
+  /** Streams and long polls at once; more get 429 with Retry-After. Default 500. */
   maxWaiting: number;
   /**
-   * Longest that an answer is held back for `wait`, in seconds: below what proxies before it allow.
+   * Longest that an answer is held back for `wait`, in seconds: below what proxies in front allow.
    * Default 60.
    */
   maxWaitS: number;
@@ -21,9 +21,9 @@ export const DEFAULT_LIMITS: ApiLimits = { maxBodyBytes: 16_777_216, maxRequests
 const BODIES_AT_ONCE = 8;
 /** Nesting of a JSON body; the payloads of real users have a dozen. */
 export const MAX_DEPTH = MAX_JSON_DEPTH + 8;
-/** A whole request must have come by then; a slow sender holds its part of the memory as long. */
+/** Time for a whole request to arrive; a slow sender holds its part of the memory as long. */
 export const REQUEST_MS = 60_000;
-/** Longest `wait` that may be asked for. */
+/** Longest `wait` that a caller may ask for. */
 export const MAX_WAIT_S = 60;
 const AGAIN_S = 1;
 
@@ -58,7 +58,9 @@ export class Ticket {
   }
 }
 
-/** Who comes in. Refused before anything of a body was read, so that refusing costs no memory. */
+/**
+ * Admits requests. Refuses before anything of a body was read, so that refusing costs no memory.
+ */
 export class Admission {
   private requests = 0;
   private waiting = 0;

@@ -5,8 +5,8 @@ import { StoreMetrics } from '../metrics/storeMetrics';
 import type { Admission } from './limits';
 
 /**
- * The store's metrics and this process's own, labelled by operation and status: never by what
- * callers send.
+ * The store's metrics and this process's own, labelled by operation and status: never by the
+ * content of requests.
  */
 export class ApiMetrics {
   readonly registry = new Registry();

@@ -5,12 +5,12 @@ import type { ProblemName } from './problem';
 import { PROBLEMS } from './problem';
 import type { Route } from './route';
 
-/** The OpenAPI 3.1 document of the routes, made from the contracts that check the requests. */
+/** Builds the OpenAPI 3.1 document of the routes, from the contracts that check the requests. */
 
 type Json = Record<string, unknown>;
 type Schemas = Record<string, Json>;
 
-/** As JSON Schema; what has an id becomes a component, once. */
+/** Returns the JSON Schema; a schema with an id becomes a component, once. */
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Schemas): Json => {
   const made = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any' }) as Json;
   const { $schema: _, $defs = {}, ...rest } = made;
@@ -21,13 +21,13 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Schemas
   return { $ref: `#/components/schemas/${id}` };
 };
 
-/** `#/$defs/X` to where components stand; `id` was ours, not JSON Schema's. */
+/** Redirects `#/$defs/X` to the components; `id` was ours, not JSON Schema's. */
 const relink = (schema: Json): Json => {
   const { id: _, ...rest } = schema;
   return JSON.parse(JSON.stringify(rest).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json;
 };
 
-/** What any route of its kind may answer besides its own. */
+/** Returns the problems that any route of its kind may answer besides its own. */
 const usualProblems = (route: Route): ProblemName[] => [
   ...(route.scope === 'open'
     ? []

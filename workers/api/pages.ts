@@ -3,8 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * The document as a page to look around and try things in, served from here: nothing is fetched
- * from elsewhere.
+ * Serves the document as a page to browse and try out, without fetching anything from elsewhere.
  */
 export const servePages = async (app: FastifyInstance, document: object): Promise<void> => {
   await app.register(swagger, { mode: 'static', specification: { document: document as never } });

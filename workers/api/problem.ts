@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../workflows/planning/errorCodes';
 import { problemType } from '../problemType';
 
 /**
- * What can be wrong with a request, by name: status and title. A name is part of the API and never
- * changes its meaning.
+ * The problems of a request, by name: status and title. A name is part of the API and never changes
+ * its meaning.
  */
 export const PROBLEMS = {
   invalid: [400, 'The request is not of the documented form'],
@@ -32,7 +32,7 @@ export const PROBLEMS = {
 export type ProblemName = keyof typeof PROBLEMS;
 
 export interface ProblemExtras {
-  /** As of the client library's errors; default: the name in capitals. */
+  /** Code of the client library's error; default: the name in capitals. */
   code?: ErrorCode;
   errors?: ProblemDetails['errors'];
   /** Seconds; from 1. */
@@ -41,7 +41,7 @@ export interface ProblemExtras {
   more?: Readonly<Record<string, unknown>>;
 }
 
-/** Thrown by whoever refuses a request. */
+/** Thrown where a request is refused. */
 export class ApiProblem extends Error {
   readonly status: number;
 

@@ -9,15 +9,15 @@ import { stopOnSignals } from '../signals';
 
 export interface RunApiOptions {
   log: Logger;
-  /** What is being answered may take so long at a stop. */
+  /** Longest that requests in progress may take at a stop. */
   shutdownGraceMs: number;
-  /** Postgres is waited for so long at the start. */
+  /** Longest wait for Postgres at the start. */
   startTimeoutMs: number;
   onReady(api: RunningApi): void;
 }
 
 /**
- * The HTTP API as a process, from start to end: resolves when it has stopped after SIGTERM or
+ * Runs the HTTP API as a process, from start to end: resolves when it has stopped after SIGTERM or
  * SIGINT. A second signal ends it at once.
  */
 export const runApi = async (settings: Settings, options: RunApiOptions): Promise<void> => {

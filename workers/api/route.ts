@@ -15,16 +15,16 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** Aborted when the caller is gone, or this process stops. */
   signal: AbortSignal;
   /**
-   * With an Idempotency-Key, of a `keyed: 'tx'` route: the transaction in which the answer is kept,
-   * too.
+   * With an Idempotency-Key, for a `keyed: 'tx'` route: the transaction in which the answer is
+   * kept, too.
    */
   tx?: Queryable;
   /**
-   * With an Idempotency-Key, of a `keyed: 'id'` route: a UUID made of it, so that a repeat of the
+   * With an Idempotency-Key, for a `keyed: 'id'` route: a UUID made of it, so that a repeat of the
    * effect is the same.
    */
   keyId?: string;
-  /** Once the transaction has committed (at once where there is none). */
+  /** Runs work once the transaction has committed (at once if there is none). */
   afterCommit(work: () => Promise<void>): void;
 }
 
@@ -46,7 +46,7 @@ export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `{name}` for parameters. */
   path: string;
-  /** Which tokens may; `open`: nobody needs one. */
+  /** The scope that a token needs; `open`: none is needed. */
   scope: Scope | 'open';
   tag: string;
   summary: string;
@@ -57,14 +57,14 @@ export interface Route {
   /** The body may be left out. */
   bodyOptional?: boolean;
   answer: Answer;
-  /** It streams: server-sent events, or other text. */
+  /** Its answer is a stream: server-sent events, or other text. */
   stream?: 'text/event-stream' | 'text/plain; version=0.0.4; charset=utf-8';
-  /** Whether this call waits, and so counts among those that do. */
+  /** Says whether this call waits, and so counts among those that do. */
   waits?: (query: Readonly<Record<string, unknown>>) => boolean;
-  /** What it may answer besides what any route of its kind may. */
+  /** Problems that it may answer besides those of any route of its kind. */
   problems: readonly ProblemName[];
   keyed?: Keyed;
-  /** The document, or the pieces of a stream. */
+  /** Returns the document, or the pieces of a stream. */
   run(call: Call): Promise<unknown>;
 }
 
@@ -78,7 +78,7 @@ interface Typed<P, Q, B, A extends z.ZodType> extends Omit<Route, 'params' | 'qu
   run(call: Call<Of<P, undefined>, Of<Q, undefined>, Of<B, undefined>>): Promise<z.input<A>>;
 }
 
-/** A route whose `run` is typed by its contracts. */
+/** Types a route's `run` by its contracts. */
 export const route = <P = undefined, Q = undefined, B = undefined, A extends z.ZodType = z.ZodType>(
   typed: Typed<P, Q, B, A>,
 ): Route => typed;
@@ -86,6 +86,6 @@ export const route = <P = undefined, Q = undefined, B = undefined, A extends z.Z
 interface Streamed<P, Q> extends Omit<Typed<P, Q, undefined, z.ZodObject>, 'run' | 'stream'> {
   run(call: Call<Of<P, undefined>, Of<Q, undefined>>): Promise<AsyncIterable<string>>;
 }
-/** A route that answers server-sent events. */
+/** Makes a route that answers server-sent events. */
 export const eventRoute = <P = undefined, Q = undefined>(streamed: Streamed<P, Q>): Route =>
   ({ ...streamed, stream: 'text/event-stream', waits: () => true }) as unknown as Route;

@@ -21,7 +21,7 @@ export interface ServerDeps extends HandleDeps {
   metrics: ApiMetrics;
 }
 
-/** What hangs on a request: its route (none: there is no such path), and what the hooks found. */
+/** State of a request: its route (none: there is no such path), and what the hooks found. */
 interface Context {
   route: Route | null;
   caller: Caller | null;
@@ -47,7 +47,7 @@ const ALL_METHODS: readonly HTTPMethods[] = [
   'QUERY',
 ];
 
-/** A server with these routes, not listening yet. */
+/** Creates a server with these routes, not listening yet. */
 export const createServer = (routes: readonly Route[], deps: ServerDeps): FastifyInstance => {
   const app = fastify({
     bodyLimit: deps.limits.maxBodyBytes,
@@ -95,7 +95,7 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     const waits = route?.waits?.(queryOf(request)) ?? false;
     context.ticket = deps.admission.enter({ waits, bodyBytes: bodyBytesOf(request) });
     reply.raw.once('close', () => context.ticket!.closed());
-    const basic = request.method === 'GET' && route === null; // the pages are plugins' own
+    const basic = request.method === 'GET' && route === null; // plugins serve the pages
     context.caller = await context.ticket.during(() => authenticate(deps.guard, request, reply, { basic }));
     if (route !== null) authorize(context.caller, route.scope);
     else refuseMethod(request, reply);
@@ -105,14 +105,14 @@ const addHooks = (app: FastifyInstance, deps: ServerDeps): void => {
     const waits = route?.waits?.(queryOf(request)) ?? false;
     const ms = performance.now() - since;
     deps.metrics.answered(route?.id ?? 'none', reply.statusCode, waits ? null : ms);
-    // The operation, never the headers: a token stands there.
+    // The operation, never the headers: they contain a token.
     deps.log.debug({ operation: route?.id ?? 'none', status: reply.statusCode, ms: Math.round(ms) }, 'api');
   });
 };
 
 const queryOf = (request: FastifyRequest): Record<string, unknown> => request.query as Record<string, unknown>;
 
-/** 0: it has none; null: of a length that nobody announced. */
+/** Returns the announced length of the body; 0: it has none; null: it was not announced. */
 const bodyBytesOf = ({ headers }: FastifyRequest): number | null => {
   if (headers['transfer-encoding'] !== undefined) return null;
   return Number(headers['content-length'] ?? 0);
@@ -125,14 +125,14 @@ const addRoute = (app: FastifyInstance, deps: ServerDeps, route: Route): void =>
     config: { muster: route } as object,
     handler: (request, reply) => {
       const { ticket, caller } = contextOf(request);
-      const work = (): Promise<FastifyReply> => handle(deps, route, caller ?? NOBODY, request, reply);
+      const work = (): Promise<FastifyReply> => handle(deps, route, caller ?? ANONYMOUS, request, reply);
       return ticket === null ? work() : ticket.during(work);
     },
   });
 };
-const NOBODY: Caller = { id: 0, scopes: new Set() };
+const ANONYMOUS: Caller = { id: 0, scopes: new Set() };
 
-/** `:` of a verb is doubled: alone it begins a parameter. */
+/** Doubles the `:` of a verb: alone it begins a parameter. */
 const urlOf = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
 
 const methodsByPath = (routes: readonly Route[]): Map<string, string[]> => {
@@ -151,7 +151,7 @@ const refuseOthers = (app: FastifyInstance, path: string, methods: readonly stri
   });
 };
 
-/** Before a body is read: of such a request none is wanted. */
+/** Rejects the method before reading a body we would discard. */
 const refuseMethod = (request: FastifyRequest, reply: FastifyReply): void => {
   const { allow } = request.routeOptions.config as { allow?: string };
   if (allow === undefined) return;
@@ -159,7 +159,7 @@ const refuseMethod = (request: FastifyRequest, reply: FastifyReply): void => {
   throw new ApiProblem('method-not-allowed', `Expected ${allow}, got ${request.method}.`);
 };
 
-/** Of the framework: by its own code. */
+/** Maps Fastify error codes to problem details. */
 const FRAMEWORK: Readonly<Record<string, (deps: ServerDeps) => ApiProblem>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ limits }) =>
     new ApiProblem(

@@ -5,9 +5,9 @@ import * as schemas from '../config/settingsSchema';
 import type { ApiLimits } from './limits';
 import { DEFAULT_LIMITS } from './limits';
 
-/** Where the HTTP API listens, and what it takes at once. */
+/** Where the HTTP API listens, and how much it takes at once. */
 export interface ApiSettings {
-  /** 0: a free one; null: nothing said. */
+  /** 0: any free one; null: not set. */
   port: number | null;
   host: string;
   limits: ApiLimits;
@@ -28,5 +28,5 @@ export const apiSettings = (read: Read, file: FileSettings['api'] = {}): ApiSett
   };
 };
 
-/** Nothing said. */
+/** The defaults. */
 export const DEFAULT_API: ApiSettings = { port: null, host: LOCAL_HOST, limits: DEFAULT_LIMITS };

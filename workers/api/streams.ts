@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Waiting } from '../../client/waiting';
 import { problemOf } from './errors';
 
-/** Where people wait: server-sent events, and answers that are held back. */
+/** Waiting answers: server-sent events, and answers that are held back. */
 
 const LOOK_MS = 500;
 /** Proxies close what is silent for a minute. */
@@ -11,7 +11,7 @@ const PING_MS = 15_000;
 const RETRY_MS = 1_000;
 
 export interface Watched<T> {
-  /** Found before the stream began, so that what is not there is a 404. */
+  /** Found before the stream began, so that an unknown id is a 404. */
   first: T;
   look(): Promise<T>;
   isOver(found: T): boolean;
@@ -23,9 +23,9 @@ export interface Watched<T> {
 const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /**
- * `progress` at once and whenever what is seen has changed, `end` with the last of it; then it is
- * over. `stopping` where this process ends first (connect again), `problem` with problem details
- * where it cannot be looked at any more. A comment every 15 s keeps it open.
+ * Streams `progress` at once and whenever the result of a look has changed, and `end` with the last
+ * one; then the stream ends. `stopping` if this process ends first (connect again), `problem` with
+ * problem details if a look fails. A comment every 15 s keeps it open.
  */
 export async function* events<T>({
   first,
@@ -59,7 +59,7 @@ export async function* events<T>({
   }
 }
 
-/** The same, with a failure of a look told as an event: the status was sent long ago. */
+/** Streams events, with a failure of a look as an event: the status was sent long ago. */
 export async function* safely(stream: AsyncIterable<string>, failed: (error: unknown) => void): AsyncGenerator<string> {
   try {
     yield* stream;
@@ -70,7 +70,7 @@ export async function* safely(stream: AsyncIterable<string>, failed: (error: unk
 }
 
 /**
- * What `look` finds once it is over, or when `waitS` seconds have passed, or as it is when the
+ * Returns what `look` finds at the end, or when `waitS` seconds have passed, or as it is when the
  * caller or this process goes.
  */
 export const waited = async <T>(

@@ -3,14 +3,17 @@ import type { ApiTokenRow, Scope } from '../../postgres/api/token';
 import { readTokens } from '../../postgres/api/token';
 import type { Pool } from '../../postgres/pool';
 
-/** 256 random bits; the word before them is for people and for scanners of leaked secrets. */
+/**
+ * Makes a token: 256 random bits; the word before them is for people and for scanners of leaked
+ * secrets.
+ */
 export const newToken = (): string => `muster_${randomBytes(32).toString('base64url')}`;
 
-/** All that is stored of a token. A fast hash will do: nobody guesses 256 bits. */
+/** Returns all that is stored of a token. A fast hash suffices: 256 bits cannot be guessed. */
 export const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 export interface Caller {
-  /** 0: no token was asked for. */
+  /** 0: no token was required. */
   id: number;
   scopes: ReadonlySet<Scope>;
 }
@@ -35,20 +38,24 @@ export class TokenBook {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Whether there is any. @throws what the database throws: who cannot look lets nobody in */
+  /**
+   * Says whether there is any token. @throws the database's error: without an answer no caller is
+   * admitted
+   */
   async isEmpty(): Promise<boolean> {
     await this.refresh();
     return this.known.length === 0;
   }
 
-  /** Whose token it is; null: nobody's. */
+  /** Returns the caller with this token; null: there is none. */
   async find(token: string): Promise<Caller | null> {
     await this.refresh();
     return findCaller(this.known, token);
   }
 
   private async refresh(): Promise<void> {
-    // While there is none, everybody on this machine may call: the first one counts at once.
+    // While there is no token, any caller on this machine is admitted: the first token counts at
+    // once.
     if (this.known.length > 0 && this.now() - this.readAt < FRESH_MS) return;
     this.reading ??= this.read().finally(() => (this.reading = null));
     await this.reading;
@@ -64,8 +71,8 @@ export class TokenBook {
 const knownOf = ({ id, hash, scopes }: ApiTokenRow): Known => ({ id, hash, scopes: new Set(scopes) });
 
 /**
- * Compared with each, in constant time and to the end: how long it takes says neither how much of a
- * token was right nor whose it is.
+ * Finds the caller by comparing with each token, in constant time and to the end: the time says
+ * neither how much of a token was right nor whose it is.
  */
 export const findCaller = (known: readonly Known[], token: string): Caller | null => {
   const hash = hashToken(token);
@@ -74,5 +81,5 @@ export const findCaller = (known: readonly Known[], token: string): Caller | nul
   return found;
 };
 
-/** `admin` may all. */
+/** Says whether the caller has the scope; `admin` grants every scope. */
 export const may = ({ scopes }: Caller, scope: Scope): boolean => scopes.has('admin') || scopes.has(scope);

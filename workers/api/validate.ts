@@ -5,8 +5,8 @@ import { ApiProblem } from './problem';
 type Place = 'path' | 'query' | 'body';
 
 /**
- * A part of the request by its contract. @throws ApiProblem with every field that is wrong; 413
- * where a list is too long.
+ * Checks a part of the request by its contract. @throws ApiProblem with every field that is wrong;
+ * 413 where a list is too long.
  */
 export const checked = <T>(schema: z.ZodType<T>, value: unknown, place: Place): T => {
   const parsed = schema.safeParse(value);
@@ -37,15 +37,15 @@ const errorsOf = (issue: Issue, place: Place): NonNullable<ProblemDetails['error
   return [{ field: at, message: issue.message }];
 };
 
-/** `tasks[3].payload.country`; the body itself is `body`. */
+/** Returns the field's name: `tasks[3].payload.country`; the body itself is `body`. */
 const fieldOf = (path: readonly PropertyKey[], place: Place): string => {
   const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
   return text === '' ? place : text.replace(/^\./, '');
 };
 
 /**
- * Texts of a query or a path as the numbers and truth values that their contract wants; what is
- * none stays, and is refused there.
+ * Converts texts of a query or a path to the numbers and truth values of their contract; any other
+ * text stays, and is refused there.
  */
 export const fromText = (schema: z.ZodObject, texts: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(

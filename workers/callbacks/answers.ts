@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CompletionEnd } from '../../activities/accepted/complete';
 import { PROBLEM_JSON, problemType } from '../problemType';
 
-/** What a callback is answered: JSON, or problem details (RFC 9457). */
+/** The answer of a callback: JSON, or problem details (RFC 9457). */
 export interface Answer {
   status: number;
   body: object;
@@ -15,13 +15,14 @@ const TITLES: Readonly<Record<string, string>> = {
   unauthorized: 'Wrong token',
   unreadable: 'Unreadable completion',
   'too-early': 'The acceptance of the batch is not written yet',
-  stale: 'The batch is over, or not with the downstream',
+  stale: 'The batch has ended, or the downstream does not have it',
   'too-large': 'Body too large',
   unavailable: 'Not now',
 };
 
 /**
- * `type` is `urn:muster:problem:<name>`, stable; `more` are its extension members, such as `field`.
+ * Returns problem details. `type` is `urn:muster:problem:<name>`, stable; `more` are its extension
+ * members, such as `field`.
  */
 export const problem = (
   status: number,
@@ -59,13 +60,15 @@ export const answerOf = (end: CompletionEnd, batch: number): Answer => {
       return problem(400, 'unreadable', `${end.field}: ${end.message}. Nothing was settled.`, { field: end.field });
     case 'unknown-batch':
     case 'several': // not by number
-      return problem(404, 'not-found', `There is no batch ${batch}, or its retention is over.`, { batch });
+      return problem(404, 'not-found', `There is no batch ${batch}, or it was deleted after its retention period.`, {
+        batch,
+      });
   }
 };
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** How long a body that nobody wants may still come, so that its sender gets to read the answer. */
+/** How long an unwanted body may still come, so that its sender gets to read the answer. */
 const DRAIN_MS = 2_000;
 
 export const send = (

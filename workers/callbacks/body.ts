@@ -19,9 +19,9 @@ export class UnreadableBody extends Error {
 }
 
 /**
- * The body as a JSON object; `BodyTooLarge`, before more than that was kept, or `UnreadableBody`.
- * In `members`, which are read, no number may lose digits; in others, which are the sender's, it
- * may.
+ * Reads the body as a JSON object; throws `BodyTooLarge`, before more than that was kept, or
+ * `UnreadableBody`. In `members`, which are read, no number may lose digits; in others, which
+ * belong to the sender, it may.
  */
 export const readJson = async (
   request: IncomingMessage,

@@ -16,46 +16,46 @@ import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
 
 export interface CallbackOptions {
-  /** 0: a free one, see `url`. */
+  /** 0: any free one, see `url`. */
   port: number;
-  /** Is that port taken, a free one will do. */
+  /** If that port is taken, use any free one. */
   elsewhere?: boolean;
   host: string;
   secret: string;
-  /** Of one body. */
+  /** Most bytes of one body. */
   maxBytes: number;
   log: Logger;
 }
 export interface CallbackServer {
   url: string;
-  /** From now on it answers; before, 503. */
+  /** Starts to answer requests; before, each gets 503. */
   serve(deps: ActivityDeps): void;
-  /** Takes no new connection; what is being answered ends within the grace. */
+  /** Takes no new connection; requests in progress end within the grace. */
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Bodies of the largest size in memory at once, or so many more smaller ones; beyond that they are
- * asked to come again.
+ * Bodies of the largest size in memory at once, or so many more smaller ones; later ones are asked
+ * to come again.
  */
 const MOST_AT_ONCE = 8;
 /**
- * A downstream that calls back before its acceptance is written is waited with so long, then told
- * to come again.
+ * How long a downstream that calls back before its acceptance is written is kept waiting, before it
+ * is asked to come again.
  */
 const EARLY_WAIT_MS = 2_000;
 const EARLY_EVERY_MS = 100;
-/** A whole request; a slow sender holds its part of that memory as long. */
+/** Time for a whole request; a slow sender holds its part of that memory as long. */
 const REQUEST_MS = 60_000;
-/** What a body is read for. */
+/** Members for which a body is read. */
 const TOLD = ['status', 'results', 'error'];
 
 /**
  * Completion by HTTP (H7): `POST <base>/callbacks/<batch>.<created>/<token>` with `{"results": [...]}` or
  * `{"status": "expired" | "failed", ...}`. 200 when it is committed, or was before by the same;
  * problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409
- * over otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS
- * is a proxy's. No URL is ever logged.
+ * ended otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS
+ * is left to a proxy. No URL is ever logged.
  */
 export const listenForCallbacks = async (options: CallbackOptions): Promise<CallbackServer> => {
   const receiver = new Receiver(options);
@@ -79,7 +79,7 @@ export const listenForCallbacks = async (options: CallbackOptions): Promise<Call
   };
 };
 
-/** Tried, not looked at before: another process may take the port in between. */
+/** Tries the port instead of checking it first: another process may take it in between. */
 const listen = async (server: Server, { port, elsewhere = false, host }: CallbackOptions): Promise<void> => {
   try {
     server.listen(port, host);
@@ -94,7 +94,7 @@ const listen = async (server: Server, { port, elsewhere = false, host }: Callbac
 class Receiver {
   readonly stopping = new AbortController();
   private deps: ActivityDeps | null = null;
-  /** Bytes of bodies that are read or being written. */
+  /** Bytes of bodies that are being read or written. */
   private held = 0;
 
   constructor(private readonly options: CallbackOptions) {}
@@ -103,7 +103,7 @@ class Receiver {
     this.deps = deps;
   }
 
-  /** Never rejects. */
+  /** Takes one request; never rejects. */
   async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const answer = await this.answer(request).catch((error: unknown) => this.failed(error));
     send(request, response, answer, this.stopping.signal.aborted);

@@ -8,7 +8,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 export interface CallbackKey {
   /** The same in every worker that makes calls or listens. */
   secret: string;
-  /** Of the store: a URL of one installation is nothing in another with the same secret. */
+  /** The store's installation: a URL of one is invalid in another with the same secret. */
   installation: string;
 }
 
@@ -33,8 +33,8 @@ export const isCallbackToken = (key: CallbackKey, batch: CallbackBatch, token: s
 };
 
 /**
- * Never log it: whoever has it may complete the batch. `base` is the address under which
- * downstreams reach a worker.
+ * Returns a batch's callback URL. Never log it: anyone who has it may complete the batch. `base` is
+ * the address under which downstreams reach a worker.
  */
 export const callbackUrl = (base: string, key: CallbackKey, batch: CallbackBatch): string =>
   `${base.replace(/\/+$/, '')}${CALLBACK_PATH}/${batch.id}.${batch.createdUs}/${callbackToken(key, batch)}`;

@@ -4,14 +4,14 @@ import { DEFAULT_CALLBACK_BYTES, LOCAL_HOST } from './defaults';
 import type { FileSettings } from './settingsSchema';
 import * as schemas from './settingsSchema';
 
-/** How downstreams call back (H7). Not `callbacks`: those are ours, to initiators. */
+/** How downstreams call back. Not `callbacks`: those are Muster's, to initiators. */
 export interface CallbackSettings {
-  /** This process listens there; 0: a free one. Null: it does not. */
+  /** Port on which this process listens; 0: any free one. Null: it does not listen. */
   port: number | null;
-  /** Is that port taken, a free one will do. */
+  /** If that port is taken, use any free one. */
   elsewhere?: boolean;
   host: string;
-  /** Under which downstreams reach a worker that listens; null: where this one listens. */
+  /** Address under which downstreams reach a worker that listens; null: where this one listens. */
   url: string | null;
   secret: string | null;
   maxBytes: number;
@@ -31,13 +31,13 @@ export const callbackSettings = (read: Read, file: FileSettings['callback'] = {}
     port: port === undefined ? (file.port ?? null) : Number(port),
     host: read('callbackHost', 'MUSTER_CALLBACK_HOST', schemas.hostName) ?? file.host ?? LOCAL_HOST,
     url: read('callbackUrl', 'MUSTER_CALLBACK_URL', schemas.callbackUrl) ?? file.url ?? null,
-    // No flag: others on this machine see those.
+    // No flag: other users of this machine can see flags.
     secret: read(null, 'MUSTER_CALLBACK_SECRET', schemas.callbackSecret) ?? file.secret ?? null,
     maxBytes: file.maxBytes ?? DEFAULT_CALLBACK_BYTES,
   };
 };
 
-/** What is missing before a process may hand out URLs or listen. */
+/** Returns what is missing before a process may hand out URLs or listen. */
 export const callbackProblems = ({ port, host, url, secret }: CallbackSettings): Problem[] => {
   const problems: Problem[] = [];
   if ((port !== null || url !== null) && secret === null)

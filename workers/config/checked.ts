@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import { show } from '../../handlers/text';
 
-/** What schemas of settings are made of: each says what was expected and what came. */
+/** Building blocks for schemas of settings: each says what was expected and what came. */
 
 export type Shown = (value: unknown) => string;
 
 export const checked = <T>(what: string, fits: (value: unknown) => boolean, shown: Shown = show): z.ZodType<T> =>
   z.custom<T>(fits, { error: (issue) => `expected ${what}, got ${shown(issue.input)}` }).meta({ expected: what });
 
-/** What docs/reference/config.md says of a setting. */
+/** What docs/reference/config.md says about a setting. */
 export interface SettingNote {
   /** What it is for, as a sentence. */
   about: string;
-  /** What counts where nothing is said; as text where it is no plain value. */
+  /** The default; as text where it is not a plain value. */
   byDefault?: string | number | boolean | null | undefined;
 }
 
-/** An optional setting, with its note. */
+/** Returns an optional setting, with its note. */
 export const setting = <S extends z.ZodType>(schema: S, about: string, byDefault?: SettingNote['byDefault']) =>
   schema.optional().meta({ about, byDefault } satisfies SettingNote);
 

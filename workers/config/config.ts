@@ -25,8 +25,8 @@ import type { TemporalPlugs } from '../temporal/plugs';
 import type { LogLevel } from './settingsSchema';
 
 /**
- * The only reader of `process.env`. What counts: flag, then environment, then config file, then a
- * `muster dev` of this folder, then the default.
+ * The only reader of `process.env`. The first of these counts: flag, environment, config file, a
+ * `muster dev` of this folder, the default.
  */
 
 export interface Flags {
@@ -54,7 +54,7 @@ export interface TemporalSettings extends TemporalPlugs {
 }
 
 export interface Settings {
-  /** Null only where nothing names a database and it was not needed. */
+  /** Null only if no database is named and none was needed. */
   databaseUrl: string | null;
   schema: string;
   /** Most database connections of a process; null: its own default. */
@@ -65,7 +65,7 @@ export interface Settings {
   callbacks: CallbackPolicy;
   executions: ExecutionSettings;
   nodes: NodeSettings;
-  /** When fan-outs are given up and deleted, where the config file says so. */
+  /** When fan-outs are given up and deleted, if the config file says so. */
   fanouts?: ReapIntervals;
   /** Completion by HTTP; switched on by a port or a URL. */
   callback: CallbackSettings;
@@ -74,25 +74,25 @@ export interface Settings {
   logLevel: LogLevel;
   /** The config file that was read. */
   config: string | null;
-  /** The config file was named, not found. */
+  /** The config file was named by a flag or variable, not found. */
   configNamed: boolean;
-  /** Names a database or a Temporal of its own in the config file. */
+  /** The config file names a database or a Temporal. */
   ownServers: boolean;
-  /** The servers are those of a `muster dev` that runs in this folder. */
+  /** The servers of a `muster dev` that runs in this folder. */
   dev: DevServers | null;
 }
 
 export interface Needs {
   handlers?: boolean;
   database?: boolean;
-  /** It hands out callback URLs: all that those need is there. */
+  /** The process hands out callback URLs, so everything that those need must be set. */
   callback?: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 type TemporalEnv = { address?: string; namespace?: string; connection: TemporalSettings['connection'] };
 
-/** All settings, checked; throws one `SettingsError` with every problem. */
+/** Returns all settings, checked; throws one `SettingsError` with every problem. */
 export const loadSettings = async (
   flags: Flags,
   needs: Needs = {},
@@ -172,8 +172,8 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
 const DATABASE_FIELD = 'MUSTER_DATABASE_URL';
 
 /**
- * Reads one setting from its flag, else from its environment variable; a wrong one is named by
- * where it stood.
+ * Reads one setting from its flag, or else from its environment variable; an error names the one
+ * used.
  */
 const reader =
   (flags: Flags, env: Env, problems: Problem[]) =>
@@ -190,7 +190,7 @@ const reader =
     return undefined;
   };
 
-/** `isNamed`: somebody said which server, so that a dev server of this folder is not meant. */
+/** `isNamed`: the user named a server, so that a dev server of this folder is not meant. */
 const temporalOf = (
   flags: Flags,
   env: Env,
@@ -215,13 +215,13 @@ const temporalOf = (
       dataConverter: fromFile.dataConverter,
       interceptors: fromFile.interceptors,
     },
-    // A profile in the home directory names somebody's usual server; it does not stand against a
-    // dev server started here.
+    // A profile in the home directory names the user's usual server; it does not override a dev
+    // server started here.
     isNamed: fromFlag !== undefined || fromFile.address !== undefined,
   };
 };
 
-/** TLS, API key and profiles as every Temporal tool reads them: TEMPORAL_* and the profile file. */
+/** Reads TLS, API key and profiles as every Temporal tool does: TEMPORAL_* and the profile file. */
 const temporalEnv = (env: Env, problems: Problem[]): TemporalEnv => {
   try {
     const variables = Object.fromEntries(

@@ -12,7 +12,7 @@ import { cacheDirectory } from '../embedded/paths';
 import { fileSchema, problemsOf, SETTING_NAMES } from './settingsSchema';
 import type { FileSettings } from './settingsSchema';
 
-/** In this order; two in one folder are a mistake that is named. */
+/** In this order; two in one folder are reported as a mistake. */
 export const CONFIG_NAMES = ['ts', 'js', 'mjs', 'cjs', 'json'].map((extension) => `muster.config.${extension}`);
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export interface ConfigFile {
   problems: Problem[];
 }
 
-/** The config file of a folder, or null. */
+/** Returns the config file of a folder, or null. */
 export const findConfig = (cwd: string, problems: Problem[]): string | null => {
   const found = CONFIG_NAMES.filter((name) => existsSync(path.join(cwd, name)));
   if (found.length > 1)
@@ -34,8 +34,8 @@ export const findConfig = (cwd: string, problems: Problem[]): string | null => {
 };
 
 /**
- * Loads a config file: TypeScript or JavaScript through jiti, or JSON. Answers its problems rather
- * than throwing, so that those of other settings can be told with them.
+ * Loads a config file: TypeScript or JavaScript through jiti, or JSON. Returns its problems rather
+ * than throwing, so that they can be reported with those of other settings.
  */
 export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> => {
   const nothing = { path: file, handlers: [], functions: [], settings: {} };
@@ -66,14 +66,14 @@ export const loadConfig = async (file: string, env: Env): Promise<ConfigFile> =>
 };
 
 /**
- * `import 'muster'` in the file means this very program, wherever the file lies and whatever is
- * installed beside it. zod is the folder's own, or ours where it has none: a config needs nothing
- * installed to begin with.
+ * Imports a config file. `import 'muster'` in it means this very program, wherever the file is and
+ * whatever is installed beside it. zod is the folder's, or ours if it has none: a config needs
+ * nothing installed to begin with.
  */
 const importConfig = async (file: string): Promise<unknown> => {
   const jiti = createJiti(__filename, {
-    // Ours, not the folder for temporary files, where anyone on the machine may write what we would
-    // then run.
+    // In our cache, not the folder for temporary files, where anyone on the machine may write what
+    // we would then run.
     fsCache: path.join(cacheDirectory(), 'jiti'),
     virtualModules: { muster, ...(hasOwn(file, 'zod') ? {} : { zod }) },
   });
@@ -99,7 +99,7 @@ const handlersIn = (exported: unknown, env: Env, name: string, problems: Problem
   }
 };
 
-/** `functions` as an export of its own, or a field of the default export. */
+/** Returns the `functions`: a separate export, or a field of the default export. */
 const functionsIn = (exported: unknown, name: string, problems: Problem[]): RegisteredFunction[] => {
   const top = asRecord(exported);
   const value = top['functions'] ?? asRecord(top['default'])['functions'];
@@ -114,8 +114,8 @@ const functionsIn = (exported: unknown, name: string, problems: Problem[]): Regi
 };
 
 /**
- * Settings beside the handlers: top-level exports, or fields of the default export or of the JSON
- * object.
+ * Returns the settings beside the handlers: top-level exports, or fields of the default export or
+ * of the JSON object.
  */
 const settingsIn = (
   exported: unknown,
@@ -157,7 +157,7 @@ const asRecord = (value: unknown): Record<string, unknown> =>
 const isPlain = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** By name: the file may have got the class from another copy of the package. */
+/** By name: the file may have the class from another copy of the package. */
 const isConfigError = (error: unknown): error is Error & { problems: readonly Problem[]; subject: string } =>
   error instanceof Error && error.name === 'ConfigError' && Array.isArray((error as { problems?: unknown }).problems);
 

@@ -1,7 +1,7 @@
-/** Where others look first for the HTTP API. */
+/** Usual port of the HTTP API, where other tools look first. */
 export const USUAL_API_PORT = 8080;
 
-/** What the HTTP API and the receiver of completions listen on: this machine only. */
+/** Address on which the HTTP API and the receiver of completions listen: this machine only. */
 export const LOCAL_HOST = '127.0.0.1';
 
 /** Most bytes of one completion by HTTP: 50,000 results of 300 bytes. */

@@ -5,7 +5,7 @@ import type { RegisteredFunction } from '../../handlers/functions';
 import { attributes, checked, setting, whole } from './checked';
 
 /**
- * `executions` of the config file: what an operator says of executions on the nodes that read it.
+ * `executions` of the config file: an operator's settings for executions on the nodes that read it.
  * Times in milliseconds.
  */
 
@@ -93,7 +93,7 @@ export interface ExecutionFileSettings {
   httpAllow?: readonly string[] | undefined;
 }
 
-/** The settings of a node: it answers roll calls where there is anything to run. */
+/** Returns the settings of a node: it answers roll calls if it has anything to run. */
 export const executionSettings = (
   file: ExecutionFileSettings,
   functions: readonly RegisteredFunction[],

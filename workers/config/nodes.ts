@@ -6,8 +6,8 @@ import type { Problem } from '../../handlers';
 import { settingsProblems } from '../../workflows/planning/nodes/settings';
 
 /**
- * `nodes` of the config file: how partitions are spread over the nodes that read it (B4, B13, B17).
- * Times in milliseconds.
+ * `nodes` of the config file: how partitions are spread over the nodes that read it. Times in
+ * milliseconds.
  */
 
 const HOUR_MS = 3_600_000;
@@ -63,13 +63,16 @@ export const nodeShape = {
 
 export type NodeFileSettings = { [K in keyof typeof nodeShape]?: z.infer<(typeof nodeShape)[K]> | undefined };
 
-/** `name`: of the environment, before that of a file that many nodes read. */
+/**
+ * Returns the settings of a node. `name`: from the environment, which precedes a file that many
+ * nodes read.
+ */
 export const nodeSettings = (file: NodeFileSettings, name: string | undefined): NodeSettings => {
   const given = Object.fromEntries(Object.entries(file).filter(([, value]) => value !== undefined));
   return { ...DEFAULT_NODE_SETTINGS, ...given, ...(name === undefined ? {} : { name }) };
 };
 
-/** Relations between the times (B4). */
+/** Checks the relations between the times. */
 export const nodeProblems = (settings: NodeSettings): Problem[] => {
   const { leaseMs, maxLeaseMs, shutdownLimitMs, minimumHoldMs, restartGraceMs } = settings;
   const times = {

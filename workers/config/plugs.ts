@@ -39,7 +39,10 @@ const activityInterceptors = list<ActivityInterceptorsFactory>(
   checked('a function that makes the interceptors of an activity', (value) => typeof value === 'function'),
 );
 
-/** A module's full path. A bare name is a file of the folder if there is one, else a package. */
+/**
+ * Returns a module's full path. A bare name is a file of the folder if there is one, otherwise a
+ * package.
+ */
 const resolved = (folder: string, name: string): string => {
   const near = path.resolve(folder, name);
   const file = [near, `${near}.ts`].find((one) => existsSync(one) && path.extname(one) !== '');

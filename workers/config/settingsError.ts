@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../workflows/planning/errorCodes';
 import type { Problem } from '../../handlers';
 
-/** The settings are wrong; carries every problem at once. Secrets never stand in a message. */
+/** The settings are wrong; carries every problem at once. A message never contains a secret. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly code: ErrorCode = 'INVALID_SETTINGS';

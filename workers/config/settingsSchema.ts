@@ -13,9 +13,7 @@ import { DEFAULT_CALLBACK_BYTES, LOCAL_HOST, USUAL_API_PORT } from './defaults';
 import { isNodeName, NODE_NAME, nodeShape } from './nodes';
 import { plugsShape } from './plugs';
 
-/**
- * What each setting must be, wherever it comes from. Messages say what came, except of a secret.
- */
+/** Checks each setting, wherever it comes from. Messages say what came, except for a secret. */
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +35,8 @@ export const logLevel = checked<LogLevel>(
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 /**
- * `{env: NAME}`, or the text itself where a file is code: no secret stands in a JSON file (H10).
+ * Takes `{env: NAME}`, or the text itself where a file is code: a JSON file must not contain a
+ * secret.
  */
 const secret = ({ json, env }: { json: boolean; env: Env }, inner: z.ZodType<string>): z.ZodType<string> =>
   z.unknown().transform((value, context): string => {
@@ -105,7 +104,7 @@ const LONGEST_WAIT_MS = 3_650 * 86_400_000;
 const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
 interface SchemaOptions {
-  /** The file is JSON: no secret stands in it. */
+  /** The file is JSON: it must not contain a secret. */
   json: boolean;
   env: Env;
   folder: string;
@@ -186,12 +185,13 @@ const callbacksShape = (options: SchemaOptions) => ({
 });
 
 /**
- * Settings that may stand beside the handlers in the config file; paths in it are from its folder.
+ * Returns the schema of the settings beside the handlers in the config file; paths in it are from
+ * its folder.
  */
 export const fileSchema = (options: SchemaOptions) =>
   strict({
     databaseUrl: setting(
-      // A database URL may be without a password, so it may be plain; with {env} it need not be.
+      // A database URL may have no password, so it may be plain; with {env} it need not be.
       secret({ ...options, json: false }, databaseUrl),
       'The Postgres database, as text or as `{"env": "NAME"}`.',
     ),
@@ -214,7 +214,7 @@ export const fileSchema = (options: SchemaOptions) =>
     nodes: strict(nodeShape).optional(),
   });
 export type FileSettings = z.infer<ReturnType<typeof fileSchema>>;
-/** What `fileSchema` knows; the handlers stand beside them. */
+/** The settings that `fileSchema` knows, beside the handlers. */
 export const SETTING_NAMES: readonly string[] = [
   'databaseUrl',
   'schema',
@@ -229,7 +229,7 @@ export const SETTING_NAMES: readonly string[] = [
   'fanouts',
 ];
 
-/** Every problem of a value, one a field. */
+/** Returns every problem of a value, one per field. */
 export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] => {
   const parsed = schema.safeParse(value);
   if (parsed.success) return [];

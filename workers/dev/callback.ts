@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { CallbackSettings } from '../config/callbacks';
 
 /**
- * `muster dev` listens for callbacks with nothing set: on this machine, with a secret that stays
- * with the data, so that URLs outlive a restart.
+ * Returns the callback settings of `muster dev`, which listens without any configuration: on this
+ * machine, with a secret that stays with the data, so that URLs outlive a restart.
  */
 export const devCallback = (dataDir: string, settings: CallbackSettings): CallbackSettings => ({
   ...settings,

@@ -25,9 +25,9 @@ export interface DevOptions {
   uiPort?: number | undefined;
   databasePort?: number | undefined;
   shutdownGraceMs?: number | undefined;
-  /** What a person is told on the way. */
+  /** Shows progress to the user. */
   say: (line: string) => void;
-  /** All is up. */
+  /** Called when all is up. */
   onReady: (servers: DevServers, logFile: string, callbacks: string) => void;
 }
 
@@ -35,9 +35,9 @@ export interface DevOptions {
 const USUAL = { temporalPort: 7233, uiPort: 8233, databasePort: 5433 };
 
 /**
- * Everything on this machine: Postgres, Temporal with its Web UI, the tables, and a worker with the
- * config's handlers. Runs until Ctrl-C or SIGTERM, then drains and stops all; the data stays for
- * the next start. Rejects if something cannot start or ends by itself.
+ * Runs everything on this machine: Postgres, Temporal with its Web UI, the tables, and a worker
+ * with the config's handlers. Runs until Ctrl-C or SIGTERM, then drains and stops all; the data
+ * stays for the next start. Rejects if something cannot start or ends by itself.
  */
 export const runDev = async (settings: Settings, options: DevOptions): Promise<void> => {
   const { cwd, dataDir, say } = options;
@@ -93,7 +93,7 @@ const refuseSecond = async (cwd: string): Promise<void> => {
   const other = readDevFile(cwd);
   if (other === null) return;
   const port = Number(other.temporal.address.split(':').at(-1));
-  // The process id may be somebody else's by now; who holds the port is not.
+  // The process id may be another process's by now; the holder of the port is certain.
   if (await isFree(port)) return removeDevFile(cwd);
   throw new MusterError(
     'DEV_SERVER',
@@ -121,7 +121,7 @@ const startServers = async (running: Running, options: DevOptions, log: Logger):
       binary: { log: say },
     }).then((temporal) => (running.temporal = temporal), named({ port: '--temporal-port', uiPort: '--ui-port' })),
   ]);
-  // Both are waited for, so that nothing is left behind by the one that came up.
+  // Both are waited for, so that the one that started is not left behind.
   for (const one of started) if (one.status === 'rejected') throw one.reason;
   const { postgres, temporal } = running;
   sayIfOther(say, 'Temporal', options.temporalPort ?? USUAL.temporalPort, temporal!.address);
@@ -129,7 +129,7 @@ const startServers = async (running: Running, options: DevOptions, log: Logger):
   sayIfOther(say, 'Postgres', options.databasePort ?? USUAL.databasePort, `127.0.0.1:${postgres!.port}`);
 };
 
-/** A port that was asked for and is taken is an error by the name of the flag. */
+/** Turns a requested port that is taken into an error with the flag's name. */
 const named =
   (flags: Readonly<Record<string, string>>) =>
   (error: Error): never => {
@@ -165,7 +165,7 @@ const withServers = (settings: Settings, servers: DevServers): Settings => ({
   },
 });
 
-/** For this machine only, and so without a token. */
+/** Starts the API for this machine only, and so without a token. */
 const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say']): Promise<RunningApi> => {
   const port = settings.api.port ?? USUAL_API_PORT;
   const api = await startApi(
@@ -176,7 +176,7 @@ const startDevApi = async (settings: Settings, log: Logger, say: DevOptions['say
   return api;
 };
 
-/** Until somebody stops it; rejects when a part ends by itself. */
+/** Resolves when it is stopped; rejects when a part ends by itself. */
 const untilOver = ({ postgres, temporal, worker }: Running, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const gone = (what: string) => (): void =>

@@ -20,8 +20,8 @@ const DEV_DIRECTORY = '.muster';
 const fileIn = (cwd: string): string => path.join(cwd, DEV_DIRECTORY, 'dev.json');
 
 /**
- * Made with a `.gitignore` in it: data and passwords of a development server belong in no
- * repository.
+ * Makes the directory with a `.gitignore` in it: data and passwords of a development server belong
+ * in no repository.
  */
 export const makeDevDirectory = (directory: string): void => {
   mkdirSync(directory, { recursive: true });
@@ -32,7 +32,10 @@ export const makeDevDirectory = (directory: string): void => {
   }
 };
 
-/** Readable by its owner only: it holds the password of the development database. */
+/**
+ * Writes the file, readable by its owner only: it contains the password of the development
+ * database.
+ */
 export const writeDevFile = (cwd: string, servers: DevServers): void => {
   makeDevDirectory(path.join(cwd, DEV_DIRECTORY));
   const file = fileIn(cwd);
@@ -43,8 +46,8 @@ export const writeDevFile = (cwd: string, servers: DevServers): void => {
 export const removeDevFile = (cwd: string): void => rmSync(fileIn(cwd), { force: true });
 
 /**
- * The servers of a `muster dev` that runs in this folder; null: there is none, or what it left is
- * not of a live process.
+ * Returns the servers of a `muster dev` that runs in this folder; null: there is none, or the
+ * file's process is gone.
  */
 export const readDevFile = (cwd: string): DevServers | null => {
   let text: string;
@@ -66,6 +69,6 @@ const isAlive = (pid: number): boolean => {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // there, but somebody else's
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it runs, as another user's process
   }
 };

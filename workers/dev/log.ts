@@ -27,8 +27,8 @@ export interface DevLog {
 }
 
 /**
- * All of it as JSON into a file, begun anew at each start; warnings and worse also told to the
- * person at the terminal, a line each.
+ * Writes all of it as JSON into a file, begun anew at each start; warnings and worse are also shown
+ * at the terminal, one line each.
  */
 export const openDevLog = (file: string, level: LogLevel, say: (line: string) => void): DevLog => {
   const fd = openSync(file, 'w', 0o600);

@@ -7,7 +7,7 @@ const WORK_PREFIX = '.install-';
 
 /**
  * Puts a file or directory into the cache under `name` and returns its path. `build` makes it in a
- * directory of its own and returns where it lies; one rename publishes it, so that another process
+ * separate directory and returns its path there; one rename publishes it, so that another process
  * sees all of it or nothing, and two that install at once both end with a whole one. `broken`: what
  * `identityOf` returned for the directory there that is to be replaced.
  */
@@ -79,8 +79,8 @@ export function writableCache(cacheDirs: string[]): string {
 }
 
 /**
- * Returns whether programs of this directory may be run: in the temporary directory anybody can
- * make one under our name.
+ * Says whether programs of this directory may be run: in the temporary directory anyone can make
+ * one under our name.
  */
 export function isTrusted(cacheDir: string): boolean {
   if (cacheDir !== temporaryCache()) {
@@ -90,7 +90,9 @@ export function isTrusted(cacheDir: string): boolean {
   return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
 }
 
-/** Tells one directory from another that took its place; undefined where there is none. */
+/**
+ * Returns what tells one directory from another that took its place; undefined if there is none.
+ */
 export function identityOf(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
@@ -98,7 +100,7 @@ export function identityOf(path: string): string | undefined {
 
 /**
  * Moves `target` away if it still is the one that was found broken, and not the whole one of a
- * process that was faster.
+ * faster process.
  */
 function setAside(target: string, aside: string, broken: string): void {
   if (identityOf(target) !== broken) {
@@ -118,8 +120,8 @@ function setAside(target: string, aside: string, broken: string): void {
 }
 
 /**
- * Renames `built` to `target`; where another process was first with a directory, the first one
- * stays. True if ours was put there.
+ * Renames `built` to `target`; if another process was first with a directory, the first one stays.
+ * True if ours was put there.
  */
 export function publish(built: string, target: string): boolean {
   try {
@@ -134,9 +136,9 @@ export function publish(built: string, target: string): boolean {
 }
 
 /**
- * Removes what a process left behind that was killed: directories `prefix`* in `parent`, over an
- * hour old, so that nobody works in them. What cannot be removed, such as another user's, stays: it
- * is in nobody's way.
+ * Removes what a killed process left behind: directories `prefix`* in `parent`, over an hour old,
+ * so that no process works in them. What cannot be removed, such as another user's, stays and does
+ * no harm.
  */
 export function removeStale(parent: string, prefix: string): void {
   for (const name of readdirSync(parent).filter((entry) => entry.startsWith(prefix))) {

@@ -31,9 +31,9 @@ export function clusterPath(dataDir: string): string {
 }
 
 /**
- * The cluster in `dataDir`, made if there is none. It is made aside and put in place by one rename,
- * with its password in it, so that a start that was killed, or two at once, leave a whole cluster
- * or none.
+ * Returns the cluster in `dataDir`, made if there is none. It is made aside and put in place by one
+ * rename, with its password in it, so that a start that was killed, or two at once, leave a whole
+ * cluster or none.
  */
 export async function ensureCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir } = options;
@@ -71,7 +71,7 @@ async function makeCluster(options: ClusterOptions, path: string): Promise<void>
 }
 
 /**
- * Makes the cluster in `aside`, which its user owns and so reaches wherever it lies, with the
+ * Makes the cluster in `aside`, which its user owns and so reaches wherever it is, with the
  * password beside it; returns its path.
  */
 async function initialise(options: ClusterOptions, aside: string, password: string): Promise<string> {

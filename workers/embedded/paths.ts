@@ -44,8 +44,8 @@ function homeDirectory(): string | undefined {
   try {
     return homedir();
   } catch {
-    // Neither HOME nor an entry in the list of users, as in a container that was started with a
-    // user id of its own.
+    // Neither HOME nor an entry in the list of users, as in a container that was started with an
+    // unlisted user id.
     return undefined;
   }
 }

@@ -93,7 +93,7 @@ function listen(port: number): Promise<Server> {
   });
 }
 
-/** Whether somebody listens there. */
+/** Says whether a server listens there. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((answer) => {
     const socket = connect(port, LOOPBACK, () => {

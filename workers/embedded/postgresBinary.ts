@@ -211,8 +211,8 @@ function readJson(path: string): unknown {
 }
 
 /**
- * Everybody may read and run: what was installed under a strict umask must still serve the user
- * that Postgres runs as.
+ * Lets every user read and run the copy: what was installed under a strict umask must still serve
+ * the user that Postgres runs as.
  */
 function openToAll(directory: string): void {
   chmodSync(directory, 0o755);

@@ -18,8 +18,7 @@ const POLL_MS = 20;
 export interface Attempt<T> {
   command: GuardedCommand;
   /**
-   * Whether it is this process that answers by now, not another that took the port first. Must not
-   * throw.
+   * Says whether this process answers by now, not another that took the port first. Must not throw.
    */
   ready(server: GuardedProcess): Promise<boolean>;
   /** The ports that it was told to listen on. */
@@ -37,7 +36,7 @@ export interface StartOptions {
 /** The outside of a running server: what every handle of this folder has. */
 export interface ServerHandle {
   pid: number;
-  /** Resolves when the server is gone, whoever ended it. */
+  /** Resolves when the server is gone, whatever ended it. */
   exited: Promise<Exit>;
   /**
    * Stops it in order, removes its temporary files; resolves when all is gone. May be called again,

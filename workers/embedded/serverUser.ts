@@ -5,9 +5,9 @@ import { runCommand, type User } from './commands';
 const CANDIDATES = ['postgres', '_postgres', 'nobody'];
 
 /**
- * Whom Postgres runs as: undefined (ourselves) for an ordinary user. It refuses to run as root, so
- * for root it is the owner of the cluster that exists at `clusterDir`, or else a system account. No
- * account is made: that would change the machine for good.
+ * Returns the user that Postgres runs as: undefined (ourselves) for an ordinary user. Postgres
+ * refuses to run as root, so for root it is the owner of the cluster that exists at `clusterDir`,
+ * or else a system account. No account is made: that would change the machine permanently.
  */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) {
@@ -22,7 +22,7 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
       ['-u', '-g'].map((flag) => runCommand('id', [flag, name], { timeoutMs: 5_000 })),
     );
     if (uid?.ok && gid?.ok) {
-      // macOS writes its nobody as 4294967294, spawn takes the same as -2.
+      // macOS writes this account's id as 4294967294, spawn takes the same as -2.
       return { name: `user ${name}`, uid: Number(uid.stdout) | 0, gid: Number(gid.stdout) | 0 };
     }
   }
@@ -33,9 +33,9 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
 }
 
 /**
- * The name under which `user` can reach `directory`, which it owns. Its parents may be closed to it
- * (root's home is): then, on Linux, a process started in the directory still reaches it as
- * `/proc/self/cwd`, and nobody's permissions need widening.
+ * Returns the name under which `user` can reach `directory`, which it owns. Its parents may be
+ * closed to it (root's home is): then, on Linux, a process started in the directory still reaches
+ * it as `/proc/self/cwd`, and no permissions need widening.
  */
 export async function asReachedBy(user: User | undefined, directory: string): Promise<string> {
   if (user === undefined) {

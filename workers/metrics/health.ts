@@ -7,16 +7,16 @@ import type { PollWatch } from './pollWatch';
 import { SinceError } from './pollWatch';
 
 /**
- * Whether this process is of use, part by part. A short hiccup of a server is none; what stands
- * still is not called healthy.
+ * Says whether this process works, part by part. A short hiccup of a server does not count; while
+ * work stands still, it is not called healthy.
  */
 
 export interface PartHealth {
   part: 'database' | 'temporal' | 'workers' | 'polls' | 'turns';
   healthy: boolean;
   /**
-   * ISO; null: nothing is wrong with it. Within its patience a part may be healthy although it
-   * fails.
+   * ISO time; null: nothing is wrong with it. Within its tolerance a part may be healthy although
+   * it fails.
    */
   failingSince: string | null;
   error: string | null;
@@ -30,11 +30,11 @@ export interface HealthReport {
 export interface HealthOptions {
   pool: Pool;
   /**
-   * A cheap question to Temporal over the connection of the workers; rejects if there is no answer
+   * A cheap request to Temporal over the connection of the workers; rejects if there is no answer
    * in time. Left out: none is used.
    */
   askTemporal?: () => Promise<unknown>;
-  /** What becomes of the workers' polls. */
+  /** Watches the workers' polls. */
   polls?: PollWatch | undefined;
   /** Rejects, or throws, if a worker of this process has failed. */
   checkWorkers?: () => void;
@@ -43,12 +43,12 @@ export interface HealthOptions {
 }
 
 const EVERY_MS = 5_000;
-/** A question is given up after this. */
+/** A request is given up after this. */
 const MOST_MS = 2_000;
 
 /**
- * Asked every 5 s, so that the age of the last answer is known, and again when somebody wants to
- * know.
+ * Asked every 5 s, so that the age of the last answer is known, and again for each caller of
+ * `/healthz`.
  */
 export class Health {
   private readonly parts: Part[];
@@ -58,8 +58,9 @@ export class Health {
   constructor({ pool, askTemporal, checkWorkers, polls, silentMs = {} }: HealthOptions) {
     const isAlive = (): Promise<unknown> => pool.query({ name: 'is-alive', text: 'select 1' });
     const database = new Part('database', silentMs.database ?? DATABASE_SILENT_MS, isAlive, 'Postgres');
-    // The patience with a wake is in the question. A database that refuses is another part's fault;
-    // while one gives no answer, nobody knows what stands still, and it is not called healthy.
+    // The tolerance for an unanswered wake is in the statement. A refusing database is another
+    // part's fault; while one gives no answer, it is unknown what stands still, and this is not
+    // called healthy.
     const askTurns = async (): Promise<void> => {
       const what = await whatStandsStill(pool).catch(() => null);
       if (what !== null) throw new Error(`${what}; muster status names all`);
@@ -85,7 +86,7 @@ export class Health {
     return { healthy: parts.every(({ healthy }) => healthy), parts };
   }
 
-  /** Seconds since the last good answer, by part. */
+  /** Returns the seconds since the last good answer, by part. */
   silence(): { part: string; seconds: number; healthy: boolean }[] {
     return this.parts.map((part) => ({
       part: part.name,
@@ -106,7 +107,7 @@ export class Health {
   }
 }
 
-/** The oldest, or null. */
+/** Returns the work that has stood still the longest, or null. */
 const whatStandsStill = async (pool: Pool): Promise<string | null> => {
   const [woken] = await readUnanswered(pool, UNANSWERED_MS, 1);
   if (woken !== undefined) {
@@ -136,9 +137,9 @@ class Part {
     readonly name: PartHealth['part'],
     private readonly patienceMs: number,
     private readonly ask: () => Promise<unknown>,
-    /** Who is asked. */
+    /** Which server is asked. */
     private readonly whom: 'Postgres' | 'Temporal' | 'this process',
-    /** Told of each question that fails, and for how long they have. */
+    /** Called for each request that fails, and for how long they have. */
     private readonly onSilence: (forMs: number) => void = () => undefined,
   ) {}
 
@@ -177,7 +178,7 @@ const inTime = async (ask: () => Promise<unknown>, whom: string): Promise<void> 
   }
 };
 
-/** True if the database answers now; false too if no connection is to be had in time. */
+/** Says whether the database answers now; false too if no connection is to be had in time. */
 export const answers = (pool: Pool): Promise<boolean> =>
   inTime(() => pool.query({ name: 'is-alive', text: 'select 1' }), 'Postgres').then(
     () => true,

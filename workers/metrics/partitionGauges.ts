@@ -7,13 +7,13 @@ const STATES = ['held', 'revoked', 'free'] as const;
 
 /**
  * Partitions as metrics of a registry: the store's, the same from every process, and how many this
- * process holds, its own.
+ * process holds.
  */
 export class PartitionGauges {
   private readonly partitions: Gauge<'handler' | 'state'>;
   private readonly moves: Gauge<'handler'>;
 
-  /** `held`: of this process; undefined: it is no node. */
+  /** `held`: partitions of this process; undefined: it is not a node. */
   constructor(registry: Registry, held: { readonly size: number } | undefined) {
     const registers = [registry];
     this.partitions = new Gauge({

@@ -1,7 +1,7 @@
 import type { PollKind } from './polls';
 import { PollState, readPollCounts } from './polls';
 
-/** Fails a part of `/healthz`, with since when. */
+/** Fails a part of `/healthz`, and says since when. */
 export class SinceError extends Error {
   constructor(
     message: string,
@@ -23,7 +23,7 @@ export class PollWatch {
   constructor(private readonly url: string) {}
 
   /**
-   * The server gives no answer to other questions either: polls have their time from its return on.
+   * Notes that the server answers no other request either: polls get their time from its return on.
    */
   sayAway(): void {
     this.awayAt = performance.now();
@@ -46,7 +46,10 @@ export class PollWatch {
     if (oldest !== undefined) throw new SinceError(oldest.text, new Date(Date.now() - (now - oldest.sinceMs)));
   }
 
-  /** Seconds since a poll of each kind was last answered, of the task queue that waits longest. */
+  /**
+   * Returns the seconds since a poll of each kind was last answered, for the task queue that waits
+   * longest.
+   */
   ages(): { kind: PollKind; seconds: number }[] {
     const now = performance.now();
     const oldest = (kind: PollKind): number =>
@@ -55,7 +58,7 @@ export class PollWatch {
   }
 }
 
-/** Where a process on this machine reads what is served at this host:port. */
+/** Returns the URL at which a process on this machine reads what is served at this host:port. */
 export const localUrl = (address: string): string => {
   const [, host, port] = /^(.*):(\d+)$/.exec(address) ?? [address, '127.0.0.1', ''];
   const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host;

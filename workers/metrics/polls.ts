@@ -8,8 +8,8 @@ import {
 } from '../../workflows/planning/liveness';
 
 /**
- * Whether the polls of a worker come back, decided from the SDK's own counters. Pure: readings and
- * clocks are handed in.
+ * Decides from the SDK's counters whether the polls of a worker come back. Pure: readings and
+ * clocks are passed in.
  */
 
 export type PollKind = 'workflow' | 'activities';
@@ -18,7 +18,7 @@ export type PollKind = 'workflow' | 'activities';
 export interface PollCounts {
   queue: string;
   kind: PollKind;
-  /** Requests begun, and those that came back in whatever way. */
+  /** Requests begun, and those that came back in any way. */
   started: number;
   returned: number;
   /** Those that the server answered: with a task, or after its minute without one. */
@@ -31,9 +31,9 @@ export interface PollCounts {
 type Counter = Exclude<keyof PollCounts, 'queue' | 'kind'>;
 
 /**
- * What counts is the answers: the SDK counts a poll that a server refuses by its limits as one that
- * came back, and not as a failure, and `Worker.getStatus()` says POLLING while the server is
- * stopped or gone.
+ * The counters. Only answers count: the SDK counts a poll that a server refuses by its limits as
+ * one that came back, and not as a failure, and `Worker.getStatus()` says POLLING while the server
+ * is stopped or gone.
  */
 const COUNTERS: readonly [RegExp, Counter, PollKind | null][] = [
   [/^temporal_long_request(_total)?$/, 'started', null],
@@ -48,7 +48,7 @@ const KIND_OF: Readonly<Record<string, PollKind>> = {
   PollActivityTaskQueue: 'activities',
 };
 
-/** Reads the counters out of what the SDK's Prometheus endpoint answers. */
+/** Reads the counters from the text of the SDK's Prometheus endpoint. */
 export const readPollCounts = (text: string): PollCounts[] => {
   const found = new Map<string, PollCounts>();
   for (const [, name, labels, value] of text.matchAll(/^(\w+)\{(.*)\} ([\d.e+]+)$/gm)) {
@@ -78,7 +78,7 @@ export interface PollTrouble {
   text: string;
 }
 
-/** A failed workflow task that was not followed by another for so long says nothing any more. */
+/** How long a failed workflow task counts that no other followed. */
 const FAILURE_COUNTS_MS = 120_000;
 
 /** The polls of one task queue and kind, as readings of them come in. */
@@ -129,7 +129,7 @@ export class PollState {
 
   /**
    * A poll that came back without an answer before its minute was over was cut off, and its
-   * successor has a minute of its own. Later it was given up by its client, after 70 s, and hangs,
+   * successor has its own minute. Later it was given up by its client, after 70 s, and hangs,
    * unless the server was away when it began. Several that hang are given up in turns, which looks
    * like cuts: so these are believed for a while only.
    */

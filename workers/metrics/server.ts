@@ -14,9 +14,9 @@ import type { SweepCounts } from '../sweeper/counts';
 
 export interface MetricsOptions {
   pool: Pool;
-  /** 0: a free one, see `url`. */
+  /** 0: any free one, see `url`. */
   port: number;
-  /** Default 127.0.0.1: numbers of a business are nobody else's. `0.0.0.0` in a container. */
+  /** Default 127.0.0.1: a business's numbers are not public. `0.0.0.0` in a container. */
   host?: string;
   /** `node.sweepCounts`, where a worker runs in this process. */
   sweepCounts?: Readonly<SweepCounts>;
@@ -37,9 +37,9 @@ export interface MetricsServer {
 }
 
 /**
- * `/metrics` for Prometheus, beside the SDK's own endpoint, and `/healthz`: 200, or 503 while a
- * part of this process is of no use (`Health`); the answer says which, and since when. All values
- * but the sweeper's, those of item runs, of chunks given back and of partitions held are the
+ * Serves `/metrics` for Prometheus, besides the SDK's own endpoint, and `/healthz`: 200, or 503
+ * while a part of this process does not work (`Health`); the answer says which, and since when. All
+ * values but the sweeper's, those of item runs, of chunks given back and of partitions held are the
  * store's and so the same from every process: aggregate with `max`, not with `sum`.
  */
 export const startMetrics = async (options: MetricsOptions): Promise<MetricsServer> => {
@@ -77,7 +77,7 @@ export const startMetrics = async (options: MetricsOptions): Promise<MetricsServ
   };
 };
 
-/** All metrics of one process; without a server, for who only reads them. */
+/** Creates all metrics of one process; without a server, for callers that only read them. */
 export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) => {
   const registry = new Registry();
   const health = new Health({ ...options.health, pool: options.pool });
@@ -88,7 +88,10 @@ export const createMetrics = (options: Omit<MetricsOptions, 'port' | 'host'>) =>
   return { registry, health, metrics };
 };
 
-/** Of this process: whether each part is of use, and for how long it has given no good answer. */
+/**
+ * Registers, for this process, whether each part works, and for how long it has given no good
+ * answer.
+ */
 const registerHealth = (registry: Registry, health: Health): void => {
   const registers = [registry];
   const labelNames = ['part'] as const;
@@ -112,7 +115,10 @@ const registerHealth = (registry: Registry, health: Health): void => {
   });
 };
 
-/** Of this process: an idle one stays below a minute, which a server lets a poll wait for work. */
+/**
+ * Registers the polls of this process: an idle one stays below a minute, which a server lets a poll
+ * wait for work.
+ */
 const registerPolls = (registry: Registry, polls: PollWatch): void => {
   new Gauge({
     name: 'muster_poll_age_seconds',

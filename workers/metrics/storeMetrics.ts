@@ -37,7 +37,7 @@ const PER_HANDLER = {
 const OF_LANES = {
   lanes: ['muster_lanes', 'Lanes'],
   ready: ['muster_lanes_ready', 'Lanes that have something to send'],
-  halted: ['muster_lanes_halted', 'Lanes that wait for somebody to skip or fix their first batch'],
+  halted: ['muster_lanes_halted', 'Lanes that wait for an operator to skip or fix their first batch'],
   paused: ['muster_lanes_paused', 'Lanes that were paused'],
   open: ['muster_lane_batches', 'Batches of lanes that are not over'],
   inFlight: ['muster_lane_batches_in_flight', 'Batches of lanes that were sent and have no end yet'],

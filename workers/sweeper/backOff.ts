@@ -1,22 +1,25 @@
 import type { LastTurn } from '../../postgres/grouping/leader';
 
-/** Small rules of time for the sweeper; clocks are handed in. */
+/** Pacing and back-off for the sweeper; clocks are injected. */
 
-/** First repeat of a wake that seems not to have helped, doubled each time up to the last. */
+/**
+ * Wait before the first repeat of a wake that seems not to have helped, doubled each time up to the
+ * last.
+ */
 const FIRST_MS = 10_000;
 const LONGEST_MS = 300_000;
 
 /**
- * How often something that stays due is woken: at once, then less and less. A workflow that cannot
- * get on (its activity has no worker) would otherwise gather a signal a round until its history is
- * full.
+ * Decides how often work that stays due is woken: at once, then less and less. A workflow that
+ * cannot make progress (its activity has no worker) would otherwise get one signal per round until
+ * its history is full.
  */
 export class Patience {
   private readonly tries = new Map<string, { notBefore: number; waitMs: number }>();
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** True: try now. `due` false: it got on, the next time begins anew. */
+  /** Says whether to try now. `due` false: it made progress, the next time begins anew. */
   mayTry(key: string, due: boolean): boolean {
     if (!due) {
       this.tries.delete(key);
@@ -36,16 +39,16 @@ export class Patience {
 }
 
 /**
- * First repeat of a wake that brought no turn, and the longest wait: whatever kept it from its turn
- * may be over at any time.
+ * Wait before the first repeat of a wake that brought no turn, and the longest wait: the obstacle
+ * may vanish at any time.
  */
 const FIRST_WAKE_MS = 10_000;
 const LONGEST_WAKE_MS = 60_000;
 
 /**
- * How often a leader or queuer is woken that takes no turn: at once, then less and less. While
- * workers are starved of time each signal makes the server offer a workflow task at once that
- * nobody had the time for, instead of waiting longer each time.
+ * Decides how often a leader or queuer is woken that takes no turn: at once, then less and less.
+ * While workers are starved of time, each signal makes the server offer at once a workflow task
+ * that no worker has time for, instead of waiting longer each time.
  */
 export class Silence<T extends LastTurn> {
   private readonly tries = new Map<number, { after: string; notBefore: number; waitMs: number }>();
@@ -56,7 +59,8 @@ export class Silence<T extends LastTurn> {
   ) {}
 
   /**
-   * True: wake it now. One that has taken a turn since the last time got on, and is woken at once.
+   * Says whether to wake it now. One that has taken a turn since the last time made progress, and
+   * is woken at once.
    */
   mayWake(one: T): boolean {
     const after = `${one.epoch}/${one.turn}`;
@@ -68,7 +72,7 @@ export class Silence<T extends LastTurn> {
     return true;
   }
 
-  /** The wakes did not reach the server: the next ones are the first. */
+  /** Notes that the wakes did not reach the server: the next ones are the first. */
   wakeFailed(woken: readonly T[]): void {
     for (const one of woken) this.tries.delete(this.idOf(one));
   }
@@ -80,10 +84,10 @@ const LONGEST_CYCLE_MS = 4_000;
 const SHORTEST_PAUSE_MS = 500;
 
 /**
- * How fast the sweeper goes round the targets that have queued tasks: a cycle from start to start
- * takes 2 s, or four times what its reading takes, but 4 s at most, so that a forgotten target is
- * found within 5 s (G14) and reading costs a quarter of the time at most, up to about 150,000 such
- * targets (6.5 microseconds each). Beyond that cycles grow longer, slowly.
+ * Decides how fast the sweeper goes round the targets that have queued tasks: a cycle from start to
+ * start takes 2 s, or four times what its reading takes, but 4 s at most, so that a forgotten
+ * target is found within 5 s and reading costs a quarter of the time at most, up to about 150,000
+ * such targets (6.5 microseconds each). Beyond that cycles grow longer, slowly.
  */
 export class Pace {
   private startedAt = 0;
@@ -95,13 +99,14 @@ export class Pace {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** A cycle begins. */
+  /** Notes that a cycle begins. */
   begin(): void {
     this.startedAt = this.now();
     this.readMs = 0;
   }
   /**
-   * Longest that one round may read: half a cycle, so that other steps have their turn in between.
+   * Returns the longest that one round may read: half a cycle, so that other steps have their turn
+   * in between.
    */
   budgetMs(): number {
     return Math.min(LONGEST_BUDGET_MS, Math.max(BUDGET_MS, this.lastReadMs / 2));
@@ -110,7 +115,7 @@ export class Pace {
     this.readMs += ms;
     if (over) this.lastReadMs = this.readMs;
   }
-  /** Until the next round. */
+  /** Returns the pause until the next round. */
   pauseMs(over: boolean): number {
     if (!over) return SHORTEST_PAUSE_MS;
     const cycleMs = Math.max(this.everyMs, Math.min(LONGEST_CYCLE_MS, 4 * this.lastReadMs));

@@ -6,16 +6,16 @@ import { wakeBalancer } from '../../workflows/wake';
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log' | 'node' | 'heartbeat' | 'partitions' | 'nodes'>;
 
-/** Of all nodes that notice the same, one tells the balancer. */
+/** Of all nodes that notice the same, only one wakes the balancer. */
 const WAKE_RESOURCE = 'wake-balancer';
 const WAKE_MS = 1_000;
 const AGAIN_MS = 1_000;
-/** The others find out by themselves, only later. */
+/** How long the other nodes leave it to that one. */
 const LAST_WORD_MS = 2_000;
 
 /**
- * This node's part in the spreading of partitions: it keeps what it is given, and tells the
- * balancer of what it sees.
+ * This node's part in the spreading of partitions: it keeps those that it is given, and tells the
+ * balancer what it observes.
  */
 export class Balancing {
   private readonly stopped = new AbortController();
@@ -24,8 +24,8 @@ export class Balancing {
   constructor(private readonly deps: () => Deps) {}
 
   /**
-   * The node is there, and may have partitions; after its first sign of life. Tells the balancer
-   * until that has heard it.
+   * Announces the node, which may now have partitions, after its first sign of life. Repeats it
+   * until the balancer has it.
    */
   start(): void {
     const { heartbeat, partitions, nodes } = this.deps();
@@ -37,7 +37,7 @@ export class Balancing {
     void this.tell();
   }
 
-  /** Never throws; tries again while Temporal is away. */
+  /** Wakes the balancer. Never throws; tries again while Temporal is unreachable. */
   async tell(): Promise<void> {
     const { temporal, prefix, log } = this.deps();
     for (let said = false; ;) {
@@ -50,7 +50,7 @@ export class Balancing {
     }
   }
 
-  /** Everything that is still held is given up; the balancer is told as far as it can be. */
+  /** Gives up everything that is still held, and tells the balancer if it can. */
   async stop(): Promise<void> {
     const { partitions } = this.deps();
     this.stopped.abort();
@@ -58,9 +58,9 @@ export class Balancing {
   }
 
   /**
-   * What many nodes see at the same time; one of them runs a round itself. The balancer's workflow
-   * may be slow to do so: a process that was stopped keeps its polls open at the Temporal server,
-   * and takes with it whatever task is given to them.
+   * Reports what many nodes see at the same time; one of them runs a round itself. The balancer's
+   * workflow may be slow to do so: a process that was stopped keeps its polls open at the Temporal
+   * server, and takes with it any task that is given to them.
    */
   private async tellOnce(): Promise<void> {
     const { pool, node, log } = this.deps();

@@ -1,6 +1,6 @@
 /**
- * What this process's sweeper found since its start; `strandedHalves` is the last look's number and
- * should stay 0.
+ * What this process's sweeper has found since its start; `strandedHalves` is the last look's number
+ * and should stay 0.
  */
 export interface SweepCounts {
   rounds: number;
@@ -15,7 +15,7 @@ export interface SweepCounts {
   forgottenLanes: number;
   balancerWakes: number;
   strandedHalves: number;
-  /** Runs of workflows that did not get on, begun anew. */
+  /** Runs of workflows without progress that were begun anew. */
   stuckRuns: number;
   /** Monitors that did not end by themselves, whose signals were read from their histories. */
   endedMonitors: number;

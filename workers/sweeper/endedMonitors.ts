@@ -11,16 +11,16 @@ interface Options {
 }
 
 const LOOK_MS = 10_000;
-/** A process that starts looks back so far: what a server keeps of an ended run, at the least. */
+/** How far a process looks back at its start: a server keeps an ended run at least that long. */
 const FIRST_MS = 24 * 3_600_000;
-/** Later looks reach back so far: clocks differ, and a server lists an ended run with a delay. */
+/** How far later looks reach back: clocks differ, and a server lists an ended run with a delay. */
 const LATER_MS = 600_000;
 const MOST = 100;
 
 /**
  * Finds runs of monitors that did not end by themselves (a server's limit, an operator, a bug, the
- * heal) and has what was signalled to them and not taken yet read from their histories: by a
- * workflow of type `completion`, one for each such run, which the server remembers.
+ * sweeper) and has the signals that were not taken yet read from their histories: by a workflow of
+ * type `completion`, one for each such run, which the server remembers.
  */
 export class EndedMonitors {
   private readonly seen = new Map<string, number>();
@@ -29,7 +29,7 @@ export class EndedMonitors {
 
   constructor(private readonly options: Options) {}
 
-  /** To be repeated every few seconds; asks the server now and then. */
+  /** Looks for such runs. To be repeated every few seconds; asks the server now and then. */
   async look(counts: Pick<SweepCounts, 'endedMonitors'>): Promise<void> {
     const now = performance.now();
     if (now < this.lookAt) return;
@@ -55,7 +55,7 @@ export class EndedMonitors {
     this.backMs = LATER_MS;
   }
 
-  /** False: somebody has begun it. */
+  /** Starts the reading; false: another process has. */
   private async read(handler: string, endedMonitor: string): Promise<boolean> {
     const { temporal, prefix } = this.options;
     try {

@@ -3,11 +3,11 @@ import type { Pool } from '../../postgres/pool';
 import type { SweepCounts } from './counts';
 
 /**
- * What is days old can wait for the next look; one that found something goes on with the next
+ * Rows that are days old can wait for the next look; a look that found some goes on with the next
  * round.
  */
 const EVERY_MS = 60_000;
-/** Of one round of the sweeper, in steps of milliseconds; at least one step. */
+/** Time per round of the sweeper, in steps of milliseconds; at least one step. */
 const BUDGET_MS = 250;
 
 /** The sweeper's step for executions that ended longer ago than `executions.retentionMs`. */

@@ -7,12 +7,12 @@ import type { SweepCounts } from './counts';
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'>;
 
-/** Woken at once by a node that comes; the others find it at their next roll call. */
+/** Executions that a new node wakes at once; the others find it at their next roll call. */
 const MOST_WAITING = 1_000;
 
 /**
- * This node has come: executions that found none, or too few, look again. Never throws: their
- * requeue interval is the net (E8).
+ * Wakes executions that found no node, or too few, for a node that has just come. Never throws:
+ * their requeue interval repeats it.
  */
 export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Deps): Promise<void> => {
   try {
@@ -23,7 +23,7 @@ export const wakeWaitingExecutions = async ({ pool, temporal, prefix, log }: Dep
   }
 };
 
-/** Of one round of the sweeper; the next one takes the next. */
+/** Executions per round of the sweeper; the next round takes the next. */
 const PER_ROUND = 200;
 const AGAIN_MS = 30_000;
 const STAGED_ITEMS = 2_000;
@@ -35,9 +35,9 @@ interface ExecutionSweepSettings {
 }
 
 /**
- * The sweeper's part: executions whose workflow did not look when it should have, which after a
- * restart of everything are all that are open (E7). They are resumed some at a time, and only after
- * the start-up delay, so that nodes can come back first.
+ * The sweeper's part: wakes executions whose workflow did not look when it should have, which after
+ * a restart of everything are all open ones. They are resumed some at a time, and only after the
+ * start-up delay, so that nodes can come back first.
  */
 export class ExecutionSweep {
   private readonly startedAt = performance.now();
@@ -53,12 +53,12 @@ export class ExecutionSweep {
     this.reaper = new ExecutionReaper(deps.pool, retentionMs);
   }
 
-  /** What ended longer ago than its retention. */
+  /** Deletes executions whose retention has passed. */
   reap(counts: Pick<SweepCounts, 'deletedExecutions' | 'deletedItems'>): Promise<void> {
     return this.reaper.look(counts);
   }
 
-  /** Answers those that it woke. */
+  /** Runs a round; returns the executions that it woke. */
   async round(): Promise<string[]> {
     const { pool, temporal, prefix, log } = this.deps;
     const resumeAfterMs = Math.max(0, Math.round(this.startupDelayMs - (performance.now() - this.startedAt)));

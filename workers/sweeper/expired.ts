@@ -13,7 +13,7 @@ interface ExpiredOptions {
   pool: Pool;
   temporal: Client;
   prefix: string;
-  /** Of those that it wakes. */
+  /** Lease of the leaders that it wakes. */
   leaseMs: number;
   log: Pick<Logger, 'warn'>;
 }

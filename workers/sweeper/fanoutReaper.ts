@@ -6,8 +6,8 @@ import type { SweepCounts } from './counts';
 const DAY_MS = 86_400_000;
 
 /**
- * Two intervals (D14): an open one is forgotten by its producer, a sealed one may still wait for
- * slow consumers.
+ * Two intervals: an open fan-out is forgotten by its producer, a sealed one may still wait for slow
+ * consumers.
  */
 export const DEFAULT_REAP: ReapIntervals = {
   openIdleMs: 7 * DAY_MS,
@@ -15,14 +15,14 @@ export const DEFAULT_REAP: ReapIntervals = {
   keepEndedMs: 7 * DAY_MS,
 };
 /**
- * What is days old can wait for the next look; one that found something goes on with the next
+ * Rows that are days old can wait for the next look; a look that found some goes on with the next
  * round.
  */
 const EVERY_MS = 60_000;
 
 /**
- * The sweeper's step for fan-outs: bounded work a round. Messages that it writes are found by the
- * notifications' step.
+ * The sweeper's step for fan-outs: bounded work per round. The notifications' step finds the
+ * messages that it writes.
  */
 export class FanoutReaper {
   private nextAt = 0;

@@ -6,7 +6,7 @@ import { wakeBalancer } from '../../workflows/wake';
 import { Patience } from './backOff';
 import type { SweepCounts } from './counts';
 
-/** The balancer is told by others at once; after this it was not. */
+/** Other processes wake the balancer at once; after this long they evidently did not. */
 const LOST_MS = 1_000;
 
 type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {
@@ -14,15 +14,15 @@ type Deps = Pick<ActivityDeps, 'pool' | 'temporal' | 'prefix' | 'log'> & {
 };
 
 /**
- * The sweeper's part in balancing: partitions that somebody could have and nobody holds, or that
- * were to be given up long ago.
+ * The sweeper's part in balancing: finds partitions that a live node could have and no node holds,
+ * or that were to be given up long ago.
  */
 export class LostPartitions {
   private readonly patience = new Patience();
 
   constructor(private readonly deps: Deps) {}
 
-  /** Answers whether there are any. */
+  /** Says whether there are any, and wakes the balancer. */
   async look(counts: Pick<SweepCounts, 'balancerWakes'>): Promise<boolean> {
     const { pool, temporal, prefix, log, nodes = DEFAULT_NODE_SETTINGS } = this.deps;
     const lost = await hasLostPartitions(pool, nodes.leaseMs, nodes.shutdownLimitMs + LOST_MS);

@@ -9,7 +9,7 @@ import { Patience } from './backOff';
 import type { SweepCounts } from './counts';
 import type { SilentRuns } from './silentRuns';
 
-/** Younger than this, a notification or a question is about to be taken by somebody. */
+/** Younger than this, a notification or a status request is about to be taken. */
 const OVERDUE_MS = 2_000;
 
 /** Wakes the notifier and the monitors whose work has been due for longer than they let it wait. */
@@ -31,8 +31,8 @@ export class OverdueWakes {
   }
 
   /**
-   * Where no live worker serves the handler, the monitor could only wait, and each wake would grow
-   * its history.
+   * If no live worker serves the handler, the monitor could only wait, and each wake would grow its
+   * history.
    */
   async wakeMonitors(): Promise<void> {
     const overdue = await overdueHandlers(this.options.pool, OVERDUE_MS);

@@ -1,4 +1,4 @@
-/** `n` of them, evenly likely; all, if there are no more. */
+/** Returns `n` of them, evenly likely; all, if there are no more. */
 export const sampleOf = (ids: number[], n: number): number[] => {
   if (ids.length <= n) return ids;
   return Array.from({ length: n }, (_, i) => {

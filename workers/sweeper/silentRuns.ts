@@ -23,27 +23,24 @@ interface Deps {
   prefix: string;
   log: RingLog;
 }
-/** Everything about a silent run but for how long it has been. */
+/** Everything about a silent run except how long it has been silent. */
 type Who = Omit<SilentRun, 'silentMs'>;
 
-/** Shorter ones are nobody's business. */
+/** Shorter silences are ignored. */
 const SILENT_MS = 2_000;
-/** Of each handler, and of the queuers. */
+/** Most runs of each handler, and of the queuers. */
 const MOST = 200;
 
 interface Overdue extends Who {
   since: number;
-  /**
-   * What the store says of its last sign of life; another one than before, and its silence begins
-   * anew.
-   */
+  /** The store's record of its last sign of life; when it changes, the silence begins anew. */
   mark: string | null;
 }
 
 /**
- * The workflows that owe a sign of life, one kind beside the other. Leaders and queuers: the store
- * keeps since when. Of the others it says that work is overdue; since when, this process remembers.
- * A test goes through the list of workflow types: each has its way in here.
+ * The workflows that owe a sign of life, one kind beside the other. For leaders and queuers the
+ * store keeps since when. For the others it says that work is overdue, and this process remembers
+ * since when. A test goes through the list of workflow types: each must be handled here.
  */
 export class SilentRuns {
   private readonly overdue = new Map<string, Overdue>();
@@ -54,7 +51,10 @@ export class SilentRuns {
     private readonly startupDelayMs = 0,
   ) {}
 
-  /** What the sweeper found in this round; who of a kind is not named any more has moved on. */
+  /**
+   * Takes what the sweeper found in this round; a workflow of its kind that is not named any more
+   * has moved on.
+   */
   noteNotifier(isOverdue: boolean): void {
     const { temporal, prefix } = this.deps;
     this.note(
@@ -91,8 +91,8 @@ export class SilentRuns {
   }
 
   /**
-   * `due`: found in this round. One stays until it took a turn: the store gives each that was found
-   * a while.
+   * `due`: found in this round. An execution stays until it took a turn: the store gives each that
+   * was found a while.
    */
   async noteExecutions(due: readonly string[]): Promise<void> {
     const { pool, temporal, prefix } = this.deps;
@@ -149,7 +149,7 @@ export class SilentRuns {
 
 const who = (type: string, workflowId: string): Omit<Who, 'wake'> => ({ type, workflowId, takesTurns: true });
 
-/** The run of a leader that was told to look. */
+/** Describes the run of a leader that was told to look. */
 export const leaderRun = (deps: Deps, leader: WokenLeader): Who => ({
   ...who('leader', leaderWorkflowId(deps.prefix, leader.handler, leader.name, leader.leaderId)),
   wake: () => wake(deps, [{ ...leader, dueInMs: 0 }]),

@@ -1,11 +1,11 @@
-/** What the server and the store say of an open run that was to do something. */
+/** What the server and the store say about an open run that had something to do. */
 export interface RunFacts {
   /**
-   * Woken, or overdue, and nothing was heard of it since; of this run: one that has just begun is
-   * not silent yet.
+   * Woken, or overdue, and silent since then; counted for this run: one that has just begun is not
+   * silent yet.
    */
   silentMs: number;
-  /** Nobody has taken up its pending workflow task for so long. */
+  /** How long no worker has taken its pending workflow task. */
   untakenMs: number;
   /** Pinned to a version that is not the current one. */
   isOfOtherVersion: boolean;
@@ -14,7 +14,7 @@ export interface RunFacts {
    * failed nor timed out.
    */
   task: { isStarted: boolean; attempt: number } | null;
-  /** Its activities in flight, and how many of them no worker has ever taken up. */
+  /** Its activities in flight, and how many of them no worker has ever taken. */
   activities: number;
   untaken: number;
   /**
@@ -26,11 +26,10 @@ export interface RunFacts {
 
 export interface StuckLimits {
   /**
-   * A run of a living version takes up its task long before: a dead worker's sticky queue costs 2
-   * s.
+   * A run of a living version takes its task long before: a dead worker's sticky queue costs 2 s.
    */
   versionMs: number;
-  /** A run is expected to be heard of within this. */
+  /** A run gives a sign of life within this. */
   silentMs: number;
   /**
    * A workflow task that failed or timed out so often: its history does not replay, or is too long
@@ -42,9 +41,9 @@ export interface StuckLimits {
 export const STUCK_LIMITS: StuckLimits = { versionMs: 4_000, silentMs: 60_000, attempts: 5 };
 
 /**
- * Says why a run will not get on by itself; null: it may. A run whose workers are only slow must
- * stay: its task waits to be taken up (nobody polls, and nobody would poll for the next run
- * either), or has timed out once.
+ * Says why a run will not make progress by itself; null: it may. A run whose workers are only slow
+ * must stay: its task waits to be taken (no worker polls, nor would one for the next run), or has
+ * timed out once.
  */
 export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
   const { task, silentMs, activities } = run;
@@ -54,7 +53,7 @@ export const whyStuck = (run: RunFacts, limits: StuckLimits): string | null => {
     if (run.takesTurns || activities === 0) return 'it was woken and does nothing';
     return run.untaken === activities ? 'no worker takes up its activities' : null;
   }
-  // A submission in flight ends by itself, and its run would abort it; not for ever.
+  // A dispatch in flight ends by itself, and its run would abort it; but not without end.
   if (run.isOfOtherVersion && run.untakenMs >= limits.versionMs && (activities === 0 || isSilent))
     return 'no worker of its version takes it up';
   const times = task.attempt - 1;

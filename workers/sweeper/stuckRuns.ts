@@ -16,7 +16,7 @@ export interface StuckRunsOptions {
   stuck?: Partial<StuckLimits> | undefined;
 }
 
-/** A workflow that was woken, or has overdue work, and was not heard of since. */
+/** A workflow that was woken, or has overdue work, and has been silent since. */
 export interface SilentRun {
   type: string;
   workflowId: string;
@@ -27,12 +27,12 @@ export interface SilentRun {
   wake: () => Promise<unknown>;
 }
 
-/** Between two looks at the same run. */
+/** Time between two looks at the same run. */
 const LOOK_MS = 5_000;
 const LOOK_AT_VERSION_MS = 1_000;
 /**
- * A workflow begun anew is left alone for this long, doubled each time up to the last; who was well
- * for that long begins at the first again.
+ * How long a workflow begun anew is left alone, doubled each time up to the last; after that long
+ * without trouble it begins at the first again.
  */
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
@@ -50,12 +50,12 @@ const FAILED = 3;
 /** What is remembered of a workflow between two looks. */
 interface Memory {
   runId: string | null;
-  /** Its failed run of which it was said. */
+  /** The failed run that was logged last. */
   told: string | null;
-  /** The run was seen first. */
+  /** When the run was seen first. */
   since: number;
   lookAt: number;
-  /** Nobody has taken up its task since; null: somebody has, or it has none. */
+  /** Since when no worker has taken its task; null: one has, or it has none. */
   untakenSince: number | null;
   /** False: seen to be of the current version, or of none, or to have ended. */
   isOfOtherVersion: boolean;
@@ -65,11 +65,11 @@ interface Memory {
 }
 
 /**
- * The heal of runs that do not get on: a history that does not replay, a version without workers, a
- * signal that nobody can read, a bug. Nothing of a run is worth keeping (every fact is in the
- * store, and the next run's first turn adopts what it finds), so it is terminated and begun anew,
- * with today's code and without a replay. What a submission of it has in flight ends by itself, and
- * its true answer counts. A mistake costs a run.
+ * Heals runs that make no progress: a history that does not replay, a version without workers, an
+ * unreadable signal, a bug. Nothing of a run must be kept (every fact is in the store, and the next
+ * run's first turn adopts what it finds), so it is terminated and begun anew, with today's code and
+ * without a replay. Calls of its dispatches end by themselves, and their true answers count. A
+ * mistake costs a run.
  */
 export class StuckRuns {
   private readonly memories = new Map<string, Memory>();
@@ -99,7 +99,7 @@ export class StuckRuns {
     return this.memories.get(workflowId)?.isOfOtherVersion ?? true;
   }
 
-  /** True: it is to be looked at now. */
+  /** Says whether it is to be looked at now. */
   private remember({ workflowId }: SilentRun, now: number): boolean {
     const memory = this.memories.get(workflowId);
     if (memory === undefined) {
@@ -173,7 +173,7 @@ export class StuckRuns {
     await wake();
   }
 
-  /** Its open run; null: there is none. */
+  /** Returns its open run; null: there is none. */
   private async describe(workflowId: string): Promise<Run | null> {
     try {
       const { raw } = await this.options.temporal.workflow.getHandle(workflowId).describe();
@@ -200,7 +200,10 @@ export class StuckRuns {
     }
   }
 
-  /** A bug ends a run, and the sweeper's wake begins the next: said once for each. */
+  /**
+   * Logs the failure of a run: a bug ends it, and the sweeper's wake begins the next; logged once
+   * for each.
+   */
   private async tellFailure(workflowId: string, runId: string): Promise<void> {
     const memory = this.memories.get(workflowId);
     if (memory === undefined || memory.told === runId) return;
@@ -213,7 +216,7 @@ export class StuckRuns {
     this.options.log.warn({ err: error, workflowId, runId }, 'the last run of a workflow failed; the next one goes on');
   }
 
-  /** Build id of the current version; empty: runs go to workers without versioning. */
+  /** Returns the build id of the current version; empty: runs go to workers without versioning. */
   private currentBuild(deploymentName: string): Promise<string> {
     const known = this.currents.get(deploymentName);
     if (known !== undefined) return known;
@@ -234,7 +237,7 @@ interface Run {
    * been silent.
    */
   ageMs: number;
-  /** Of the version that it is pinned to; empty: of none. */
+  /** Build id of the version that it is pinned to; empty: none. */
   buildId: string;
   isOfOtherVersion: boolean;
   task: { isStarted: boolean; attempt: number } | null;

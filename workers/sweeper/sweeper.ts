@@ -26,14 +26,13 @@ import { StuckRuns } from './stuckRuns';
 import { noCounts } from './counts';
 
 /**
- * The net under the ring protocol (store.md section 1): finds what a lost ring, a dead client or a
- * dead leader left behind, and rings it.
+ * The safety net under the ring protocol: finds what a lost ring, a dead client or a dead leader
+ * left behind, and rings it.
  *
  * A timer loop in every worker, one at a time working under a lease; not a workflow: a workflow
- * that waits for ever and looks every two seconds costs two Temporal actions a round for ever,
- * grows a history, and keeps a time-skipping server from skipping. It needs no fencing either: all
- * it does is lower due times, wake and delete what is over, which two may do at once (store.md
- * section 3).
+ * that waits without end and looks every two seconds costs two Temporal actions per round, grows a
+ * history, and keeps a time-skipping server from skipping. It needs no fencing either: all it does
+ * is lower due times, wake, and delete what has ended, which is safe to do concurrently.
  */
 export interface SweeperOptions {
   pool: Pool;
@@ -41,18 +40,18 @@ export interface SweeperOptions {
   prefix: string;
   /** Id of this worker process: the lease's holder. */
   node: string;
-  /** Of the leaders that it wakes. */
+  /** Lease of the leaders that it wakes. */
   leaseMs: number;
   log: Logger;
-  /** From one round's start to the next. Default 2 s. */
+  /** Ms from one round's start to the next. Default 2 s. */
   everyMs?: number;
-  /** Deletes about `limit` expired tasks and answers how many. Default: `Retention`. */
+  /** Deletes about `limit` expired tasks and returns how many. Default: `Retention`. */
   deleteExpired?: (pool: Pool, limit: number) => Promise<number>;
   executions?: { startupDelayMs: number; retentionMs?: number };
   nodes?: Pick<NodeSettings, 'leaseMs' | 'shutdownLimitMs'>;
   /** When fan-outs are given up and deleted. Default: `DEFAULT_REAP`. */
   fanouts?: ReapIntervals | undefined;
-  /** When a run that does not get on is begun anew. Default: `STUCK_LIMITS`. */
+  /** When a run that makes no progress is begun anew. Default: `STUCK_LIMITS`. */
   stuck?: ConstructorParameters<typeof StuckRuns>[0]['stuck'];
 }
 
@@ -65,7 +64,7 @@ const ROUND_MS = 2_000;
 const LEASE_MS = 8_000;
 const PAGE = 5_000;
 /**
- * Newest tasks looked at in a round, and how far back: longer than a transaction is usually open.
+ * Newest tasks looked at per round, and how far back: longer than a transaction is usually open.
  */
 const RECENT = 10_000;
 const RECENT_MS = 20_000;
@@ -100,7 +99,7 @@ export class Sweeper {
   private stranded = 0;
   private readonly pace: Pace;
   private readonly executions: ExecutionSweep;
-  /** One line an outage, not one a round. */
+  /** Failing steps, logged once per outage and not once per round. */
   private readonly failing = new Set<string>();
   private readonly retention = new Retention();
   private readonly silent: SilentRuns;
@@ -128,7 +127,7 @@ export class Sweeper {
     this.next(0);
   }
 
-  /** Ends the round in hand and gives up the lease. */
+  /** Ends the current round and gives up the lease. */
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -150,7 +149,10 @@ export class Sweeper {
     return this.epoch === null ? (this.options.everyMs ?? ROUND_MS) : this.pace.pauseMs(this.queued === 0);
   }
 
-  /** Never rejects: a step that fails is logged, the others go on, the next round tries again. */
+  /**
+   * Runs one round. Never rejects: a step that fails is logged, the others go on, the next round
+   * tries again.
+   */
   private async round(): Promise<void> {
     const { pool, node } = this.options;
     await this.step('lease', async () => {
@@ -197,7 +199,8 @@ export class Sweeper {
   }
 
   /**
-   * The newest tasks, with those of the last rounds once more: transactions commit out of order.
+   * Looks at the newest tasks, and at those of the last rounds once more: transactions commit out
+   * of order.
    */
   private async sweepRecent(): Promise<void> {
     const page = await sweep.sweepRecent(this.options.pool, this.recent[0]?.newestSeq ?? 0, RECENT);
@@ -218,8 +221,8 @@ export class Sweeper {
       return page.next !== null;
     });
     this.pace.took(performance.now() - startedAt, this.queued === 0);
-    // Not forgotten, but full since, maybe: a sample of them, or a backlog with a long linger would
-    // cost a ring a target and round.
+    // Not forgotten, but perhaps full by now: rings a sample of them, or a backlog with a long
+    // linger would cost one ring per target and round.
     await this.ring(sampleOf(later, SAMPLE));
   }
 

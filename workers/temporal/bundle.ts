@@ -8,11 +8,11 @@ import type { TemporalPlugs } from './plugs';
 export const BUNDLE_FILE = path.join(__dirname, '..', 'workflow-bundle.js');
 const WORKFLOWS_PATH = path.join(__dirname, '..', '..', 'workflows');
 
-/** Of workflows (it is bundled with them) and of activities. */
+/** For workflows (it is bundled with them) and for activities. */
 export const PAYLOAD_CONVERTER_PATH = require.resolve(path.join(WORKFLOWS_PATH, 'payloadConverter'));
 const READABLE_INPUT = require.resolve(path.join(WORKFLOWS_PATH, 'readableInput'));
 
-/** What `bundleWorkflowCode` makes our bundle of. */
+/** Returns what `bundleWorkflowCode` makes our bundle of. */
 export const bundleSource = ({ dataConverter, interceptors }: TemporalPlugs = {}) => ({
   workflowsPath: require.resolve(WORKFLOWS_PATH),
   payloadConverterPath: dataConverter?.payloadConverterPath ?? PAYLOAD_CONVERTER_PATH,
@@ -21,14 +21,16 @@ export const bundleSource = ({ dataConverter, interceptors }: TemporalPlugs = {}
   webpackConfigHook: withOneSdk,
 });
 
-/** Whether workflows run with code of the user's: a codec does not, it runs outside of them. */
+/**
+ * Says whether workflows run with code of the user's: a codec does not, it runs outside of them.
+ */
 export const changesWorkflows = ({ dataConverter, interceptors }: TemporalPlugs): boolean =>
   dataConverter?.payloadConverterPath !== undefined ||
   dataConverter?.failureConverterPath !== undefined ||
   (interceptors?.workflowModules ?? []).length > 0;
 
 /**
- * A user's modules get our copy of the SDK: with two, cancellation scopes and errors of one are
+ * Gives a user's modules our copy of the SDK: with two, cancellation scopes and errors of one are
  * strangers to the other.
  */
 const withOneSdk: NonNullable<BundleOptions['webpackConfigHook']> = (config) => ({

@@ -13,7 +13,7 @@ import type { TemporalSettings } from '../config/config';
  */
 export interface Patience {
   log: Logger;
-  /** From the first try, for each server. */
+  /** Counted from the first try, for each server. */
   startTimeoutMs: number;
   /** Aborted: give up at once. */
   signal: AbortSignal;

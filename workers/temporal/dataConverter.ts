@@ -5,11 +5,11 @@ import { LastResortCodec } from './lastResortCodec';
 import type { PluggedDataConverter } from './plugs';
 
 /**
- * The data converter of a worker: the user's, and whatever that cannot read becomes a marker in
- * place of an error.
+ * Returns the data converter of a worker: the user's, and what that cannot read becomes a marker
+ * instead of an error.
  */
 export const workerDataConverter = (given: PluggedDataConverter | undefined): DataConverter => {
-  const ours = { payloadConverterPath: PAYLOAD_CONVERTER_PATH }; // it has a last resort of its own
+  const ours = { payloadConverterPath: PAYLOAD_CONVERTER_PATH }; // it has its own last resort
   if (given === undefined) return ours;
   const { payloadConverter, payloadCodecs } = loadDataConverter(given);
   const isOwn = given.payloadConverterPath !== undefined;

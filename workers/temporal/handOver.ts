@@ -5,16 +5,16 @@ import { StuckRuns } from '../sweeper/stuckRuns';
 import type { StuckRunsOptions } from '../sweeper/stuckRuns';
 
 /**
- * Between two looks at leaders that may be stuck, and for how long: what gets stuck later, the
- * sweeper finds when it is due.
+ * Time between two looks at leaders that may be stuck, and for how long: the sweeper finds those
+ * that get stuck later, when they are due.
  */
 const EVERY_MS = 1_000;
 const FOR_MS = 30_000;
 
 /**
- * After another version became the current one: tells all leaders that work or wait. A run whose
+ * Wakes all leaders that work or wait, after another version became the current one. A run whose
  * worker lives hears it, sees that its version is no longer the current one, and continues as new
- * there once nothing is in flight; a run that nobody takes up is begun anew.
+ * there once nothing is in flight; a run that no worker takes is begun anew.
  */
 export const handOverLeaders = async (options: StuckRunsOptions, stopped: AbortSignal): Promise<void> => {
   const leaders = await openLeaders(options.pool);

@@ -22,16 +22,16 @@ const CUT_OFF = /Script execution timed out after \d+ms/;
 const FAILED_TASK = /^(Failing workflow task|Failed to process Workflow Activation)$/;
 
 /**
- * Tells from a line of the SDK's log that this process's workflow thread is unusable: its code was
- * cut off at the limit, or a run began in the cancellation scope of another one, which is what
- * follows. New runs then fail or stand still, while the process polls and looks healthy.
+ * Recognizes a line of the SDK's log that says that this process's workflow thread is unusable: its
+ * code was cut off at the limit, or a run began in the cancellation scope of another one, which is
+ * the consequence. New runs then fail or stand still, while the process polls and looks healthy.
  */
 export const isPoisoned = (message: string, { failure, error }: LogMetadata = {}): boolean =>
   message === FOREIGN_SCOPE || (FAILED_TASK.test(message) && CUT_OFF.test(`${String(failure)} ${String(error)}`));
 
 /**
- * Ends a worker process whose workflow thread is unusable, with exit code 1: whoever supervises it
- * starts another.
+ * Ends a worker process whose workflow thread is unusable, with exit code 1: its supervisor starts
+ * another.
  */
 export class PoisonedWorkerError extends MusterError {
   constructor() {

@@ -4,10 +4,10 @@ import { unreadablePayload } from '../../workflows/unreadablePayload';
 import type { Unreadable } from '../../workflows/planning/unreadable';
 
 /**
- * A user's codecs, with a last resort: a payload that they, or the user's own payload converter,
- * throw over becomes a marker. The SDK decodes all that came for a run together, and the server
- * repeats a workflow task that fails: one completion of a client without the codec, or one that is
- * garbled, would stop its run for ever.
+ * A user's codecs, with a last resort: a payload on which they, or the user's own payload
+ * converter, throw becomes a marker. The SDK decodes all that came for a run together, and the
+ * server repeats a workflow task that fails: one completion of a client without the codec, or one
+ * that is garbled, would stop its run without end.
  *
  * What they throw on the way out is left as it is: that work is repeated.
  */
@@ -34,7 +34,7 @@ export class LastResortCodec implements PayloadCodec {
     } catch (error) {
       const [only, ...others] = payloads;
       if (only === undefined) throw error;
-      // One by one: those beside it are not lost with it.
+      // One by one: the payloads beside it are not lost with it.
       if (others.length > 0) return (await Promise.all(payloads.map((one) => this.decode([one], context)))).flat();
       return [this.toPayload({ ...unreadablePayload(only, error), byCodec: true }, context)];
     }
@@ -51,7 +51,7 @@ export class LastResortCodec implements PayloadCodec {
     }
   }
 
-  /** As the converter that reads it next would write it. */
+  /** Encodes the marker as the converter that reads it next would write it. */
   private toPayload(marker: Unreadable, context: SerializationContext | undefined): Payload {
     return (this.converter ?? defaultPayloadConverter).toPayload(marker, context);
   }

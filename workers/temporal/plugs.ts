@@ -2,12 +2,12 @@ import type { ClientInterceptors } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { ActivityInterceptorsFactory, WorkerInterceptors } from '@temporalio/worker';
 
-/** What users plug into our use of Temporal. The names are the SDK's. */
+/** What users plug into Muster's use of Temporal. The names are the SDK's. */
 export interface TemporalPlugs {
   /**
-   * How arguments and results are written and read, such as with a codec that encrypts. Every
-   * process of an installation needs the same: workers, API, command line, clients, and the workers
-   * of workflows that use `muster/workflow`.
+   * How arguments and results are encoded, such as with a codec that encrypts. Every process of an
+   * installation needs the same: workers, API, command line, clients, and the workers of workflows
+   * that use `muster/workflow`.
    */
   dataConverter?: PluggedDataConverter | undefined;
   interceptors?: TemporalInterceptors | undefined;
@@ -20,9 +20,9 @@ export type PluggedDataConverter = Pick<
 >;
 
 export interface TemporalInterceptors {
-  /** Of the calls to Temporal of every process. */
+  /** Interceptors of the calls to Temporal of every process. */
   client?: Pick<ClientInterceptors, 'workflow'> | undefined;
-  /** Of the worker's activities, each a factory. */
+  /** Interceptors of the worker's activities, each a factory. */
   activity?: ActivityInterceptorsFactory[] | undefined;
   /**
    * Modules that export `interceptors`, for the workflows: they are bundled with these when a
@@ -31,13 +31,13 @@ export interface TemporalInterceptors {
   workflowModules?: string[] | undefined;
 }
 
-/** Those of a worker but its workflows', which are in the bundle. */
+/** Returns the interceptors of a worker except its workflows', which are in the bundle. */
 export const workerInterceptors = ({ client, activity }: TemporalInterceptors = {}): WorkerInterceptors => ({
   ...(client === undefined ? {} : { client }),
   ...(activity === undefined ? {} : { activity }),
 });
 
-/** What a client of the SDK gets of them. */
+/** Returns what a client of the SDK gets of them. */
 export const clientPlugs = ({ dataConverter, interceptors }: TemporalPlugs) => ({
   ...(dataConverter === undefined ? {} : { dataConverter }),
   ...(interceptors?.client === undefined ? {} : { interceptors: interceptors.client }),

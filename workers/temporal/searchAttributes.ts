@@ -6,8 +6,8 @@ const DEADLINE_MS = 10_000;
 const KEYWORD = 2; // temporal.api.enums.v1.IndexedValueType
 
 /**
- * Registers what the leaders are started with. Where a worker may not (Temporal Cloud), it has to
- * be done by hand: leaders start without it until then.
+ * Registers the search attribute that leaders are started with. Where a worker may not (Temporal
+ * Cloud), an operator has to: leaders start without it until then.
  */
 export const registerSearchAttributes = async (
   connection: NativeConnection,

@@ -10,15 +10,15 @@ import { WORKFLOW_FAILURES } from './workflowFailures';
 import type { NodeOptions } from '../nodeOptions';
 
 /**
- * Workflow tasks that a process works on at once. There is one workflow thread: more of them only
+ * Workflow tasks that a process works on at once. There is one workflow thread: more tasks only
  * share its time, so that on a starved machine all of them pass their timeout, where a few would
  * end in time one after another. Enough for the claims that wait for the store: a thousand turns of
  * 25 leaders take as long as with 40 at once.
  */
 const WORKFLOW_TASKS_AT_ONCE = 16;
 /**
- * A config may have many handlers, each with a queue of its own: one open poll each, and more only
- * while there is work.
+ * A config may have many handlers, each with its own queue: one open poll each, and more only while
+ * there is work.
  */
 const FEW_POLLS: NonNullable<WorkerOptions['activityTaskPollerBehavior']> = {
   type: 'autoscaling',
@@ -27,7 +27,7 @@ const FEW_POLLS: NonNullable<WorkerOptions['activityTaskPollerBehavior']> = {
 };
 
 /**
- * The leaders' worker, one for the calls of each handler, and one for what is given to this very
+ * Creates the leaders' worker, one for the calls of each handler, and one for the work of this very
  * process: chunks, and calls in its partitions.
  */
 export const createWorkers = async (
@@ -55,8 +55,8 @@ export const createWorkers = async (
     taskQueue: workflowTaskQueue(prefix),
     ...(options.versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(options.versioning) }),
     ...WORKFLOW_FAILURES,
-    // A dead worker's sticky queue costs this per workflow before another takes over (temporal.md
-    // section 1.5; 10 s by default).
+    // What a dead worker's sticky queue costs per workflow before another worker takes over; the
+    // SDK's default is 10 s.
     stickyQueueScheduleToStartTimeout: 2_000,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS_AT_ONCE,
@@ -69,7 +69,7 @@ export const createWorkers = async (
     Worker.create({
       ...common,
       taskQueue: handlerTaskQueue(prefix, handler.name),
-      // Submissions, each with many calls.
+      // Dispatches, each with many calls.
       maxConcurrentActivityTaskExecutions: 50,
       activityTaskPollerBehavior: FEW_POLLS,
     }),
@@ -101,7 +101,7 @@ export const checkWorker = (worker: Worker): void => {
     );
 };
 
-/** Until all have ended; one that fails stops the others, and is told. */
+/** Runs until all have ended; one that fails stops the others, and is reported. */
 export const runWorkers = async (
   workers: readonly Worker[],
   {
@@ -117,7 +117,7 @@ export const runWorkers = async (
     const runs = workers.map((worker) =>
       worker.run().catch((error: unknown) => {
         failure ??= error;
-        shutdown(); // the others drain, then it is told
+        shutdown(); // the others drain, then it is reported
       }),
     );
     if (draining.aborted) shutdown(); // it was asked to stop while it started

@@ -11,13 +11,13 @@ export interface TimerProbeOptions {
 }
 
 /**
- * The timer that is measured, and what is late for it: servers look at their timers every 10 ms, or
- * every second.
+ * The timer that is measured, and which delay counts as late: servers look at their timers every 10
+ * ms, or every second.
  */
 const DELAY_MS = 100;
 const COARSE_MS = 400;
 /**
- * By chance the first is in time: where the server looks once a second, it looks just then. The
+ * By chance the first may be in time: where the server looks once a second, it looks just then. The
  * others begin right after such a look.
  */
 const TIMES = 3;
@@ -49,8 +49,8 @@ export const warnOfCoarseTimers = async (options: TimerProbeOptions): Promise<vo
 };
 
 /**
- * How long the server took for a delay of `DELAY_MS`, by its own clock; null: another worker
- * measures just now.
+ * Measures how long the server took for a delay of `DELAY_MS`, by its own clock; null: another
+ * worker is measuring.
  */
 const measureTimer = async ({ connection, namespace, prefix }: TimerProbeOptions): Promise<number | null> => {
   const temporal = new Client({ connection, namespace });

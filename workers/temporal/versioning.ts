@@ -5,15 +5,15 @@ import type { NativeConnection, WorkflowBundleOption } from '@temporalio/worker'
 import { BUNDLE_FILE } from './bundle';
 
 /**
- * Two versions of the worker side by side (DESIGN section 4, versions): leaders stay on the one
- * they began with until they continue as new.
+ * Two versions of the worker side by side: leaders stay on the one they began with until they
+ * continue as new.
  */
 export interface Versioning {
   deploymentName: string;
   buildId: string;
 }
 
-/** This package's version, from the package.json above dist/ or beside the sources. */
+/** Returns this package's version, from the package.json above dist/ or beside the sources. */
 export const packageVersion = (): string => {
   for (let folder = __dirname; ; folder = path.dirname(folder)) {
     const file = path.join(folder, 'package.json');
@@ -22,8 +22,8 @@ export const packageVersion = (): string => {
 };
 
 /**
- * Changes with the workflow code, a user's converters and interceptors in it included, and with
- * nothing else: `0.1.0-4f2a91c0d3e7`.
+ * Returns a build id that changes with the workflow code, a user's converters and interceptors in
+ * it included, and with nothing else: `0.1.0-4f2a91c0d3e7`.
  */
 export const defaultBuildId = (bundle: WorkflowBundleOption = { codePath: BUNDLE_FILE }): string => {
   const version = packageVersion();
@@ -33,8 +33,8 @@ export const defaultBuildId = (bundle: WorkflowBundleOption = { codePath: BUNDLE
 };
 
 /**
- * New workflow runs go to this version from now on. The server knows it only once a worker of it
- * has polled: tried again meanwhile.
+ * Makes new workflow runs go to this version from now on. The server knows it only once a worker of
+ * it has polled: tried again meanwhile.
  */
 export const setCurrentVersion = async (
   connection: NativeConnection,

@@ -5,9 +5,9 @@ import { localUrl, PollWatch } from '../metrics/pollWatch';
 
 export interface WatchedRuntimeOptions {
   log: Logger;
-  /** Where the SDK's own metrics are served; undefined: nowhere that anybody asked for. */
+  /** Where the SDK's own metrics are served; undefined: no address was requested. */
   sdkMetricsAddress?: string | undefined;
-  /** Health is served, and says what becomes of the polls. */
+  /** Health is served, and reports on the polls. */
   servesHealth: boolean;
   /** A runtime that the process has already is used. */
   sharesRuntime?: boolean | undefined;
@@ -15,9 +15,9 @@ export interface WatchedRuntimeOptions {
 }
 
 /**
- * Installs the SDK's runtime; where health is served, its counters are read: at the address given,
- * else at a free port of this machine. Returns undefined where they cannot be: the process's own
- * runtime serves its metrics where this one does not know.
+ * Installs the SDK's runtime; if health is served, its counters are read: at the address given, or
+ * else at a free port of this machine. Returns undefined if they cannot be: the process's own
+ * runtime serves its metrics at an address unknown here.
  */
 export const installWatchedRuntime = async (options: WatchedRuntimeOptions): Promise<PollWatch | undefined> => {
   const { log, sdkMetricsAddress, servesHealth, sharesRuntime: shared = false, onPoisoned } = options;

@@ -7,9 +7,9 @@ import { BUNDLE_FILE, bundleSource, changesWorkflows } from './bundle';
 import type { TemporalPlugs } from './plugs';
 
 /**
- * The workflows of a worker: the prebuilt bundle where there is one, unless the user plugs code
- * into them; then (and when running from TypeScript in tests) they are bundled now, which takes
- * some seconds. Throws a `MusterError` where that fails.
+ * Returns the workflows of a worker: the prebuilt bundle if there is one, unless the user plugs
+ * code into them; then (and when running from TypeScript in tests) they are bundled now, which
+ * takes some seconds. Throws a `MusterError` if that fails.
  */
 export const workflowBundle = async (plugs: TemporalPlugs, log: Logger): Promise<WorkflowBundleOption> => {
   const isOwn = changesWorkflows(plugs);
@@ -32,7 +32,7 @@ export const workflowBundle = async (plugs: TemporalPlugs, log: Logger): Promise
   }
 };
 
-/** What the bundler says when it succeeds is of interest to a developer only. */
+/** The bundler's messages on success interest a developer only. */
 const told = (log: Logger): SdkLogger => {
   const quiet = (message: string): void => log.debug(message);
   const loud = (message: string): void => log.error(message);

@@ -48,11 +48,11 @@ export const batchView = z
     attempts: count.describe('Calls marked so far (a verdict by hand is one, too)'),
     counted: count.describe('Those that count against maxAttempts'),
     attemptBy: z.string().nullable().describe('The node of the last call'),
-    attemptUntil: time.nullable().describe('Until when nobody may take the next attempt; null: concluded'),
+    attemptUntil: time.nullable().describe('Until when no process may take the next attempt; null: concluded'),
     dispatch: count.nullable().describe('The submission that carries it; null: waits in the store'),
-    refusals: count.describe('Calls refused for now in a row (H5)'),
+    refusals: count.describe('Calls refused for now in a row'),
     retryAt: time.nullable(),
-    reference: z.string().nullable().describe('Accepted downstream under this name (H7)'),
+    reference: z.string().nullable().describe('Accepted downstream under this reference'),
     pollAt: time.nullable(),
     pollUntil: time.nullable(),
     cancellation: batchCancellation.nullable().describe('The downstream is to stop it; null: it was not given up'),
@@ -88,15 +88,13 @@ export const batchInput = z
       .array(plainName(STATE_KEY_BYTES_MAX))
       .max(STATE_KEYS_MAX)
       .optional()
-      .describe('State keys for approach parallel (C25)'),
+      .describe('State keys for approach parallel'),
     writes: z.array(plainName(STATE_KEY_BYTES_MAX)).max(STATE_KEYS_MAX).optional(),
     dependsOn: z
       .array(z.union([batchId, plainName(BATCH_KEY_BYTES_MAX)]))
       .max(DEPENDENCIES_MAX)
       .optional()
-      .describe(
-        'Batches that must be committed before this one is sent (C18): their numbers, or keys of the same call',
-      ),
+      .describe('Batches that must be committed before this one is sent: their numbers, or keys of the same call'),
     key: plainName(BATCH_KEY_BYTES_MAX)
       .optional()
       .describe('Name of this batch within the call, for dependsOn of others'),
@@ -132,7 +130,7 @@ export const receipt = z
   })
   .meta({ id: 'Receipt' });
 
-/** What became of an accepted batch (H7). */
+/** The outcome of an accepted batch, as a completion reports it. */
 export const completion = z
   .strictObject({
     reference: plainName(4_096).optional().describe('What the downstream answered when it accepted; this or batchId'),
@@ -159,7 +157,7 @@ export const completionAnswer = z
   })
   .meta({ id: 'CompletionAnswer' });
 
-/** Ends an unknown outcome by hand (H3). */
+/** An operator's decision that ends an unknown outcome. */
 export const verdict = z
   .strictObject({
     as: z.enum(['succeeded', 'failed', 'created']).describe('created: to be sent again, with the attempts it has had'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, plainName, time } from './words';
 
-/** The request as its users write it (E1): snake_case, as the result document (E13) is. */
+/** The request as its users write it: snake_case, like the result document. */
 
 const names = (max: number) => plainName(max);
 const uuid = z
@@ -38,7 +38,7 @@ export const executeRequest = z
       .min(0)
       .max(1_000_000)
       .optional()
-      .describe("Runs of an item; the operator's limit where it is lower, or where this is absent or 0 (E10)"),
+      .describe("Runs of an item; the operator's limit where it is lower, or where this is absent or 0"),
   })
   .meta({ id: 'ExecuteRequest' });
 export type ExecuteRequest = z.infer<typeof executeRequest>;
@@ -69,7 +69,7 @@ export const executionView = z
     state: executionState,
     items: count,
     counts: itemCounts,
-    attemptsLimit: count.nullable().describe('Runs of an item at most (E10); null: no worker has looked at it yet'),
+    attemptsLimit: count.nullable().describe('Runs of an item at most; null: no worker has looked at it yet'),
     round: count.describe('Rounds of chunks so far'),
     message: z
       .string()
@@ -110,7 +110,7 @@ export const workItemView = z
     position: count,
     state: z.enum(['created', 'in-progress', 'done', 'failed', 'permanently-failed']),
     attempts: count,
-    contentId: z.string().describe('Md5 in hex (E12)'),
+    contentId: z.string().describe('Md5 in hex'),
     copy: count.describe('Which of the items with this content it is'),
     chunk: uuid.nullable(),
     arguments: z.array(z.string()),
@@ -142,7 +142,7 @@ const resultDocument = z
   .meta({ id: 'ResultDocument' });
 export type ResultDocument = z.infer<typeof resultDocument>;
 
-/** A page of it: the same form, and where the next one begins. */
+/** A page of the result document: the same form, and where the next page begins. */
 export const resultPage = resultDocument
   .extend({ next: z.string().optional().describe('Give it as `after` for the next page; left out: this was the last') })
   .meta({ id: 'ResultPage' });

@@ -5,7 +5,7 @@ import { callback, count, plainName, time } from './words';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const fanoutId = z.string().regex(UUID, 'expected a UUID in lower case').describe('A UUID in lower case');
-const itemId = z.string().min(1).max(200).describe('fanoutId:segment:index (D7)');
+const itemId = z.string().min(1).max(200).describe('fanoutId:segment:index');
 
 export const fanoutView = z
   .object({
@@ -71,13 +71,13 @@ export const addedItems = z
     items: count,
     ranges: z
       .array(segmentRange)
-      .describe('Of constant size, however many items: ids are made from it, fanout:segment:index, index from 0 (D7)'),
+      .describe('Of constant size, however many items: ids are made from it, fanout:segment:index, index from 0'),
   })
   .meta({ id: 'AddedItems' });
 
 const completedFanout = z
   .object({ id: fanoutId, userKey: z.string().nullable(), items: count, completedAt: time })
-  .describe('Came to its completion by this very call (D3)')
+  .describe('Completed by this very call')
   .meta({ id: 'CompletedFanout' });
 export type CompletedFanout = z.infer<typeof completedFanout>;
 
@@ -93,9 +93,7 @@ export const ackAnswer = z
   .object({
     items: count.describe('Different items of the call'),
     acked: count.describe('Those that were not acked before'),
-    completed: z
-      .array(completedFanout)
-      .describe('Fan-outs that this call completed: of all calls, one answers it (D3)'),
+    completed: z.array(completedFanout).describe('Fan-outs that this call completed: exactly one call returns each'),
   })
   .meta({ id: 'AckAnswer' });
 export type AckAnswer = z.infer<typeof ackAnswer>;

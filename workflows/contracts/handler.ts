@@ -16,9 +16,7 @@ const leaderView = z
   .meta({ id: 'Leader' });
 export type LeaderView = z.infer<typeof leaderView>;
 
-/**
- * A workflow that was woken, or whose work is overdue, long ago, and that has done nothing since.
- */
+/** A workflow that was woken, or whose work has been overdue, for long without any progress. */
 const standing = z
   .object({
     kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'submission']),
@@ -45,7 +43,7 @@ export const handlerStatus = z
   .object({
     handler: z.string(),
     paused,
-    holdUntil: time.nullable().describe('Back pressure with scope handler (H5): nothing is sent before'),
+    holdUntil: time.nullable().describe('Back pressure with scope handler: nothing is sent before'),
     counts: stateCounts,
     accepted: count.describe('Tasks in the store; the sum of counts where identityHolds is null'),
     estimated: z.boolean().describe('Some counts are projected from a sample; exact=true counts them'),

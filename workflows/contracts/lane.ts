@@ -18,7 +18,7 @@ export const laneView = z
     oldestMs: ms.nullable().describe('Since the oldest of them was submitted; null: none waits'),
     pending: count.describe('Submitted, pending or valid'),
     holdInMs: ms.nullable(),
-    callsAllowed: count.nullable().describe('Calls at once that back pressure left (H5); null: as configured'),
+    callsAllowed: count.nullable().describe('Calls at once that back pressure left; null: as configured'),
     weight: count,
     share: z.number().describe('Of all grants so far, 0 to 1'),
     granted: count,
@@ -75,7 +75,7 @@ export const queuerView = z
     held: count.describe('Lanes whose next batch waits for a limit of its handler'),
     reduced: z
       .array(z.object({ handler: z.string(), calls: count, of: count }))
-      .describe('Handlers that back pressure left fewer calls at once (H5)'),
+      .describe('Handlers that back pressure left fewer calls at once'),
   })
   .meta({ id: 'Queuer' });
 export type QueuerView = z.infer<typeof queuerView>;
@@ -89,7 +89,7 @@ export const queuerSettings = z
   .describe('At least one of them')
   .meta({ id: 'QueuerSettings', minProperties: 1 });
 
-/** What becomes of the batch that halts a lane (C19). */
+/** What to do with the batch that halts a lane. */
 export const laneFix = z
   .union([
     z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, ms, time } from './words';
 
-/** Nodes and partitions as people look at them. */
+/** Nodes and partitions as operators see them. */
 
 export const nodeView = z
   .object({
@@ -9,7 +9,7 @@ export const nodeView = z
     name: z.string().nullable().describe('The same after a restart (MUSTER_NODE_NAME); null: none was given'),
     handlers: z.array(z.string()),
     attributes: z.record(z.string(), z.string()),
-    batch: z.boolean().describe('Answers roll calls of executions (E3)'),
+    batch: z.boolean().describe('Answers roll calls of executions'),
     functions: z.array(z.string()).describe('What it can run'),
     version: z.string(),
     alive: z
@@ -22,9 +22,9 @@ export const nodeView = z
     partitions: count.describe('How many it holds: leases that have not passed'),
     load: count.describe('Batches that ended in the last minute and whose last call it made'),
     inFlight: count.describe(
-      'Calls that it began and that may still be under way (B5); one that was killed keeps them until their deadline, or until they are taken over',
+      'Calls that it began and that may still be in progress; a killed node keeps them until their deadline, or until they are taken over',
     ),
-    processing: count.describe('Partitions that those calls belong to, held by it or not (B5)'),
+    processing: count.describe('Partitions that those calls belong to, held by it or not'),
   })
   .meta({ id: 'Node' });
 export type NodeView = z.infer<typeof nodeView>;
@@ -40,15 +40,15 @@ export const partitionView = z
     state: z
       .enum(PARTITION_STATES)
       .describe(
-        'revoked: its holder was asked to give it up; kept: given up by a node that restarts; expired: its lease passed and nobody took it yet',
+        'revoked: its holder was asked to give it up; kept: given up by a node that restarts; expired: its lease passed and no node took it yet',
       ),
-    holder: z.string().nullable().describe("Node that the lease names, also when that has just passed; null: nobody's"),
+    holder: z.string().nullable().describe('Node that the lease names, also when that has just passed; null: none'),
     holderName: z.string().nullable(),
     epoch: count.describe('Rises with every holder'),
     sinceMs: ms.nullable().describe('Since the holder got it'),
     leaseLeftMs: ms.nullable().describe('Below 0: the lease passed so long ago'),
     revokedMs: ms.nullable().describe('Since its holder was asked to give it up'),
-    wantedBy: z.string().nullable().describe('For whom; null: for nobody in particular'),
+    wantedBy: z.string().nullable().describe('For which node; null: for none in particular'),
     wantedByName: z.string().nullable(),
     keptFor: z.string().nullable().describe('The name of the node that restarts'),
     keptLeftMs: ms.nullable(),
@@ -56,8 +56,8 @@ export const partitionView = z
     load: count.describe('Batches of it that ended in the last minute'),
     processing: z
       .array(z.object({ node: z.string(), name: z.string().nullable(), calls: count }))
-      .describe('Nodes with calls of it under way, whoever holds it (B5): one that lost it may still be at work'),
-    lastMove: z.object({ at: time, why: z.string().nullable() }).nullable().describe('Null: nobody has had it yet'),
+      .describe('Nodes with calls of it in progress: one that lost the partition may still be at work'),
+    lastMove: z.object({ at: time, why: z.string().nullable() }).nullable().describe('Null: no node has had it yet'),
   })
   .meta({ id: 'Partition' });
 export type PartitionView = z.infer<typeof partitionView>;

@@ -24,7 +24,7 @@ export const taskInput = z
   })
   .meta({ id: 'TaskInput' });
 
-/** One thing wrong with one task of a call. */
+/** One problem of one task of a call. */
 const taskProblem = z
   .object({
     index: count.describe('Place in the call, from 0'),
@@ -49,7 +49,7 @@ export const taskView = z
     handler: z.string(),
     target: z.string(),
     state: taskState,
-    attempts: count.describe('Counted attempts so far (G2); back pressure counts none (H5)'),
+    attempts: count.describe('Counted attempts so far; back pressure counts none'),
     batch: batchId.nullable().describe('The batch it is in, or in which it came to its end; null: in none'),
     createdAt: time,
     notBefore: time
@@ -94,15 +94,12 @@ export const explanation = z
     state: taskState,
     text: z.string().describe('One or two English sentences'),
     waitsFor: z.enum(WAITS_FOR).nullable(),
-    nextStepInMs: z
-      .number()
-      .nullable()
-      .describe('Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over'),
+    nextStepInMs: z.number().nullable().describe('Earliest, in milliseconds; 0: now; null: unknown, or it has ended'),
     servedBy: z
       .custom<ServedBy>()
       .meta({ type: 'object' })
       .optional()
-      .describe('Only of a task that is not over and whose handler has affinity: who serves it, or why nobody does'),
+      .describe('Only of an open task whose handler has affinity: which node serves it, or why none does'),
     facts: z.custom<ExplainFacts>().meta({ type: 'object', description: 'What it was decided from' }),
   })
   .meta({ id: 'Explanation' });

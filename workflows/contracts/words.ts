@@ -3,7 +3,7 @@ import { SERVICE_BYTES_MAX } from '../planning/lanes/limits';
 
 /** What the contracts of the client, the command line and the HTTP API have in common. */
 
-/** The keys of a table of states as a zod enum. */
+/** Returns the keys of a table of states as a zod enum. */
 export const namesOf = <T extends Record<string, unknown>>(table: T) =>
   z.enum(Object.keys(table) as [keyof T & string, ...(keyof T & string)[]]);
 
@@ -26,8 +26,8 @@ export const pageLimit = (fallback: number, max = 1_000) =>
   z.number().int().min(1).max(max).default(fallback).describe(`Entries of a page, at most ${max}`);
 
 /**
- * Who is told: a webhook (signed, `callbacks.allow` of the workers permitting) or a workflow's
- * signal.
+ * Receiver of a callback: a webhook (signed, `callbacks.allow` of the workers permitting) or a
+ * workflow's signal.
  */
 export const callback = z
   .union([

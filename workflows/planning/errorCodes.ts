@@ -1,6 +1,6 @@
 /**
  * Every code that an error of the client library, an answer of the API or a line of the command
- * line carries, with what it means and what to do. A code is part of the API: it never changes its
+ * line carries, with its meaning and remedy. A code is part of the API: it never changes its
  * meaning. docs/reference/errors.md is made from this table.
  */
 export const ERROR_CODES = {
@@ -64,7 +64,7 @@ export const ERROR_CODES = {
   UNKNOWN_FIELD: ['A task has a field that is not documented.', 'Remove it, or correct its spelling.'],
   UNKNOWN_HANDLER: ['No handler of this name is configured.', 'Define it in the config file.'],
   UNKNOWN_SEGMENT: ['The fan-out has no such segment.', 'Use the ids that `addItems` returned.'],
-  // The thing is not in a state for it: nothing was changed.
+  // The object's state does not allow it: nothing was changed.
   BACKLOGGED: ['Too much waits already (`maxQueued`).', 'Submit the same ids again later.'],
   CANCELLED: ['The execution was cancelled, or given up, while its list was sent.', 'Start a new execution.'],
   COMPLETION_STALE: ['The batch has ended otherwise, or is not with the downstream.', 'See `muster batch <id>`.'],

@@ -1,6 +1,6 @@
 /**
- * What a JSON text must be so that it can be stored and read again without loss; the same for the
- * library, the command line and HTTP. Pure.
+ * Checks whether a JSON text can be stored and read again without loss; the same for the library,
+ * the command line and HTTP. Pure.
  */
 
 /** Deepest nesting of arrays and objects in a payload. */
@@ -35,26 +35,25 @@ export const depthOf = (text: string, limit = MAX_JSON_DEPTH): number => {
 export interface LossyNumber {
   /** Names and places from the root, for example `['payload', 'orders', 0]`. */
   path: (string | number)[];
-  /** As it stands in the text, cut to 40 characters. */
+  /** As in the text, cut to 40 characters. */
   number: string;
 }
 
 /**
- * A text without any of this holds no number that could lose digits: most texts need no second
- * look.
+ * A text without any of this has no number that could lose digits: most texts need no second look.
  */
 const SUSPECT = /\d{16}|[eE]\+?\d{2}/;
-/** Texts, numbers, and the characters that give a value its place. */
+/** Strings, numbers, and the characters that give a value its place. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},:]/gs;
 
 /**
- * Returns the first number of a valid JSON text that would be another one once it is read: a whole
- * number above 2^53 that no double holds, or one too large for any. Fractions are rounded as
- * everywhere. `within`: looks only into these members of the object that the text is.
+ * Returns the first number of a valid JSON text that would change when read: a whole number above
+ * 2^53 that no double holds, or one too large for any. Fractions are rounded as everywhere.
+ * `within`: looks only into these members of the object that the text is.
  */
 export const lossyNumber = (text: string, within?: readonly string[]): LossyNumber | null => {
   if (!SUSPECT.test(text)) return null;
-  /** Where the scan is: the name or place in each open object or array. */
+  /** Position of the scan: the name or place in each open object or array. */
   const path: (string | number)[] = [];
   let last = '';
   for (const [token] of text.matchAll(TOKENS)) {
@@ -102,6 +101,6 @@ export const fieldAt = (path: LossyNumber['path']): string =>
     .join('')
     .replace(/^\./, '');
 
-/** Says what to do about it. */
+/** Returns what to do about such a number. */
 export const lossyNumberMessage = (number: string): string =>
   `expected a number that can be kept exactly, got ${number}: whole numbers are exact up to 2^53 (9007199254740992). Send it as text.`;

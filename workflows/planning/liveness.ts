@@ -1,11 +1,11 @@
 /**
- * From when on what does not move is said to stand still: by `verify`, `status`, `explain`,
- * `/healthz` and the metrics alike.
+ * When something counts as standing still: the same for `verify`, `status`, `explain`, `/healthz`
+ * and the metrics.
  */
 
 /**
- * A wake is answered by a turn within a second, after a lost worker within some; the sweeper
- * repeats it every few seconds.
+ * A turn answers a wake within a second, after a lost worker within some; the sweeper repeats the
+ * wake every few seconds.
  */
 export const UNANSWERED_MS = 30_000;
 
@@ -29,25 +29,22 @@ export const POLL_MS = 60_000;
 export const POLL_HANGS_MS = 75_000;
 
 /**
- * Polls that are cut off on their way, again and again, do not hang; but without any answer for so
- * long they count as if they did.
+ * Polls that are repeatedly cut off do not hang; but without any answer for so long they count as
+ * if they did.
  */
 export const POLL_BROKEN_MS = 180_000;
 
 /**
- * Temporal gave no answer to other questions for so long: its polls' time begins when it is back,
- * and the SDK has begun new ones within the second.
+ * Temporal left other requests unanswered for so long: the time of its polls begins when it is
+ * back, and the SDK has begun new ones within the second.
  */
 export const POLL_AWAY_MS = 10_000;
 export const POLL_RETRY_MS = 15_000;
 
-/**
- * Polls that were refused, or workflow tasks that failed, for so long, and none in between that
- * went well.
- */
+/** Time of refused polls, or failed workflow tasks, without a success in between. */
 export const POLL_REFUSED_MS = 30_000;
 
-/** The SDK begins the next poll within this time, where the server takes it. */
+/** The SDK begins the next poll within this time, if the server takes it. */
 export const POLL_NEXT_MS = 5_000;
 
 /**
@@ -56,5 +53,5 @@ export const POLL_NEXT_MS = 5_000;
  */
 export const TEMPORAL_SILENT_MS = 30_000;
 
-/** The same of the database: above a failover of a few seconds. */
+/** The same limit for the database: above a failover of a few seconds. */
 export const DATABASE_SILENT_MS = 10_000;

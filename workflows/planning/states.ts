@@ -38,7 +38,7 @@ export const FLUSH_REASONS = {
   shutdown: 6,
   bisect: 7,
   split: 8,
-  /** Given as a batch, to a lane. */
+  /** Submitted to a lane as a batch. */
   given: 9,
 } as const;
 export type FlushReason = keyof typeof FLUSH_REASONS;
@@ -64,8 +64,8 @@ export const flushReasonName = (code: number): FlushReason => nameIn(flushReason
 export const leaderStateName = (code: number): LeaderState => nameIn(leaderStateNames, 'leader state', code);
 
 /**
- * A terminal task never changes again except by redrive (H9). `unknown` is not terminal: it waits
- * for `resolve`.
+ * Says whether a task has ended: it never changes again except by redrive. `unknown` is not an end:
+ * it waits for `resolve`.
  */
 export const isTerminal = (state: TaskState): boolean =>
   state === 'succeeded' || state === 'failed' || state === 'dead' || state === 'cancelled';

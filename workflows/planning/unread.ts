@@ -1,15 +1,15 @@
-/** Completions that stand in the history of a run of a monitor and are not in the store yet. */
+/** Completions that are in the history of a monitor's run and not in the store yet. */
 export interface UnreadRun {
   runId: string;
-  /** So many of its completions, the first ones, were taken. */
+  /** Number of its completions, from the first on, that were taken. */
   taken: number;
-  /** Where reading begins, behind how many of them; left out: at the beginning. */
+  /** Where reading begins, and after how many completions that is; left out: at the beginning. */
   at?: { token: string; after: number };
 }
 
 /**
- * Reads the list from the input or the answer that carries it. Anybody may start a monitor, with
- * anything: what is no such list is none.
+ * Reads the list from the input or answer that carries it. Anyone may start a monitor, with
+ * anything: what is not such a list counts as none.
  */
 export const unreadOf = (carrier: unknown): UnreadRun[] => {
   const list: unknown = (carrier as { unread?: unknown } | null | undefined)?.unread;

@@ -1,16 +1,16 @@
 /**
- * Stands for a value from outside that this worker cannot read. Plain data, so that it can be
- * handed on like any other value.
+ * A marker for a value from outside that this worker cannot read. Plain data, so that it can be
+ * passed on like any other value.
  */
 export interface Unreadable {
   musterUnreadable: string;
-  /** How its payload says that it is encoded. */
+  /** The encoding that its payload names. */
   encoding?: string;
-  /** A codec refused it, which may be for want of a key that it asks another server for. */
+  /** A codec refused it, perhaps for lack of a key that it requests from another server. */
   byCodec?: true;
 }
 
-/** Tells that no converter knows the payload, or that it is garbled. */
+/** Returns a marker that says that no converter knows the payload, or that it is garbled. */
 export const unreadable = (reason: string, encoding?: string): Unreadable => ({
   musterUnreadable: reason,
   ...(encoding === undefined ? {} : { encoding }),
@@ -22,5 +22,5 @@ export const asUnreadable = (value: unknown): Unreadable | null =>
     ? (value as Unreadable)
     : null;
 
-/** Why it cannot be read; null: it can. */
+/** Returns why it cannot be read; null: it can. */
 export const whyUnreadable = (value: unknown): string | null => asUnreadable(value)?.musterUnreadable ?? null;

@@ -8,11 +8,11 @@ import { nodeFailure } from './types';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Calls a URL per item: the function `http`, its method the verb, the first argument the URL, the
- * second the body, the others headers (`name: value`). Standard output is the body of the answer;
- * exit code 0 for 2xx, else the status with it on stderr. Only hosts that the operator allows,
- * redirects are not followed. The item's idempotency key goes with each call, the same one at every
- * attempt.
+ * Calls one URL per item: the function is `http`, its method the verb, the first argument the URL,
+ * the second the body, the others headers (`name: value`). Standard output is the body of the
+ * answer; exit code 0 for 2xx, otherwise the status with it on stderr. Only hosts that the operator
+ * allows; redirects are not followed. Each call carries the item's idempotency key, the same at
+ * every attempt.
  */
 export const httpExecutor = (allow: readonly string[], { method, limits }: MakeExecutor): Executor => {
   const verb = method.toUpperCase();
@@ -58,7 +58,7 @@ const outcomeOf = async (status: number, body: AsyncIterable<Buffer>, limit: num
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of body) {
-    // Read to its end, kept up to the limit: the connection is used again.
+    // Read to its end, kept up to the limit: so the connection can be used again.
     if (bytes <= limit) parts.push(part);
     bytes += part.length;
   }
@@ -67,7 +67,10 @@ const outcomeOf = async (status: number, body: AsyncIterable<Buffer>, limit: num
   return { exitCode: isGood ? 0 : status, stdout, stderr: isGood ? '' : `HTTP ${status}`, stdoutBytes: bytes };
 };
 
-/** At the connection, so that a name that is allowed leads to no inner address that is not. */
+/**
+ * Checks the address when connecting, so that an allowed name never leads to a forbidden internal
+ * address.
+ */
 const lookupAllowed =
   (allow: readonly string[]): LookupFunction =>
   (host, options, answer) => {

@@ -19,15 +19,15 @@ export interface ExecutorSource {
   /** Memory that one run of a module may grow to. */
   memoryBytes: number;
   /**
-   * Hosts that the function `http` may call, as `callbacks.allow`; empty: none, and no such
+   * Hosts that the function `http` may call, as `callbacks.allow`; empty: none, so there is no such
    * function.
    */
   httpAllow: readonly string[];
 }
 
 /**
- * The executor of a template on this node. A function that it does not have fails item by item, so
- * that each keeps its reason (E6).
+ * Returns the executor of a template on this node. A function that the node lacks fails item by
+ * item, so that each item keeps its reason.
  */
 export const makeExecutor = async (source: ExecutorSource, make: MakeExecutor): Promise<Executor> => {
   const { functionId } = make;
@@ -52,12 +52,12 @@ const missing = (why: string): Executor => ({
   close: () => Promise.resolve(),
 });
 
-/** The function ids that a node names to roll calls. */
+/** Returns the function ids that a node names in roll calls. */
 export const servedFunctions = async (source: ExecutorSource): Promise<string[]> => [
   ...source.functions.keys(),
   ...(source.httpAllow.length > 0 ? [HTTP] : []),
   ...(source.functionStore === null ? [] : await storedIds(source.functionStore)),
 ];
 
-/** Calls a URL per item. */
+/** Id of the function that calls one URL per item. */
 const HTTP = 'http';

@@ -1,6 +1,6 @@
 /**
- * Storable text of at most `bytes` UTF-8 bytes: NUL becomes U+FFFD, and what is cut off is said.
- * `total`: bytes there were, if more.
+ * Returns storable text of at most `bytes` UTF-8 bytes: NUL becomes U+FFFD, and a note says what
+ * was cut off. `total`: the bytes there were, if more.
  */
 export const cutOutput = (text: string, bytes: number, total = 0): string => {
   const buffer = Buffer.from(text.replaceAll('\0', '\ufffd'));

@@ -1,29 +1,29 @@
 import type { FunctionCall } from '../../../handlers/functions';
 
-/** What came of one run of an item (E6). */
+/** The outcome of one run of an item. */
 export interface RunOutcome {
-  /** Null: it did not come to an exit. */
+  /** Null: it did not exit. */
   exitCode: number | null;
   stdout: string;
   stderr: string;
-  /** Bytes that it wrote in all, where not all of them were kept. */
+  /** Bytes that it wrote in all, if not all of them were kept. */
   stdoutBytes?: number;
   stderrBytes?: number;
   /**
-   * The node could not run it as it should: no such function, the start failed, a limit ended it.
-   * The exit code says nothing then.
+   * The node could not run it as it should: no such function, the start failed, or a limit ended
+   * it. The exit code means nothing then.
    */
   nodeError?: string;
 }
 
-/** Runs the items of one chunk: made when the chunk begins, closed when it ends. */
+/** Runs the items of one chunk: created when the chunk begins, closed when it ends. */
 export interface Executor {
   run(args: readonly string[], call: FunctionCall): Promise<RunOutcome>;
   close(): Promise<void>;
 }
 
 export interface OutputLimits {
-  /** Longer output is cut there and says so. Default 65,536 bytes each. */
+  /** Longer output is cut there, with a note. Default 65,536 bytes each. */
   stdoutBytes: number;
   stderrBytes: number;
 }
@@ -35,7 +35,7 @@ export interface MakeExecutor {
   limits: OutputLimits;
 }
 
-/** A node-level error: FAILED whatever else is said (E6). */
+/** Returns a failure of the node: the item failed, whatever its exit code says. */
 export const nodeFailure = (message: string, stdout = '', stderr = ''): RunOutcome => ({
   exitCode: null,
   stdout,

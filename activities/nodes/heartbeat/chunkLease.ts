@@ -3,8 +3,8 @@ import type { ChunkMemory } from './shared';
 
 /**
  * The lease of a chunk, as its node holds it: renewed by the heartbeat thread at a third of its
- * time, whatever the items do. The node takes itself for out when its own monotonic clock passes
- * the expiry, counted from before the statement was sent: so a process that was stopped and wakes
+ * time, whatever the items do. The node stops counting on it when its own monotonic clock passes
+ * the expiry, measured from before the statement was sent: so a process that was stopped and wakes
  * starts nothing before it has been renewed.
  */
 export class ChunkLease {
@@ -16,12 +16,18 @@ export class ChunkLease {
     private readonly drop: () => void,
   ) {}
 
-  /** Aborted when another may run the items of this chunk: what still runs of it is for nothing. */
+  /**
+   * Aborted when another node may run the items of this chunk: what still runs of it counts no
+   * more.
+   */
   get lost(): AbortSignal {
     return this.ended.signal;
   }
 
-  /** Before every item. True when it is held; waits for the renewal where it ran out. */
+  /**
+   * Checks the lease, before every item. True when it is held; waits for the renewal where it ran
+   * out.
+   */
   async check(signal: AbortSignal): Promise<boolean> {
     while (!this.memory.isHeld() && !this.memory.isLost() && !signal.aborted)
       await sleep(50, undefined, { signal }).catch(() => undefined);
@@ -30,8 +36,8 @@ export class ChunkLease {
   }
 
   /**
-   * A lane begins an item, and ends it: what the heartbeat thread must know should the item never
-   * come back.
+   * Notes that a runner begins or ends an item: what the heartbeat thread must know should the item
+   * never end.
    */
   begin(lane: number, position: number): void {
     this.signOfLife();
@@ -46,7 +52,7 @@ export class ChunkLease {
     this.ended.abort(new Error('its chunk was taken from this node'));
   }
 
-  /** Renewed no more. */
+  /** Ends the lease's renewal. */
   end(): void {
     this.memory.lose();
     this.drop();

@@ -9,38 +9,35 @@ import { ChunkLease } from './chunkLease';
 import type { FromThread, Hold, PartitionTerms, SeenPartition, ThreadData, ToThread } from './messages';
 import { ChunkMemory, SignOfLife, toNs } from './shared';
 
-/** Between two signs of life of the main thread; far below any lease. */
+/** Time between two signs of life of the main thread; far below any lease. */
 const SIGN_MS = 200;
-/** A thread that ended by itself (out of memory, say) is followed by another after this. */
+/** Time after which a thread that ended by itself (out of memory, say) is replaced. */
 const RESTART_MS = 1_000;
-/** Its last writes may take this long at a stop. */
+/** How long its last writes may take at a stop. */
 const STOP_MS = 5_000;
-/**
- * Client-side: a connection that answers nothing any more is given up while there is still some
- * lease left.
- */
+/** Client-side timeout: a silent connection is given up while some of the lease is left. */
 const QUERY_MS = 4_000;
-/** One line so often while Postgres is away. */
+/** Time between two log lines while Postgres is unreachable. */
 const SAY_MS = 30_000;
 
 export interface HeartbeatOptions {
-  /** Its settings are used, none of its connections. */
+  /** Only its settings are used, none of its connections. */
   pool: Pool;
   log: Logger;
 }
 
 export interface PartitionHearer {
-  /** `atNs`: when they were asked for, by `nowNs`. */
+  /** Reports what the node holds. `atNs`: when that was read, by `nowNs`. */
   held(seen: readonly SeenPartition[], atNs: bigint): void;
   silentNode(): void;
-  /** This node was silent for a lease, and is there again. */
+  /** This node was silent for a lease, and is back. */
   back(): void;
 }
 
 /**
- * What proves that this process lives and holds its chunks, from a thread of its own that no
- * function can block. The thread dies and stops with the process, and gives up what the process
- * holds when its main thread has given no sign of life for longer than an item may take.
+ * Proves that this process lives and holds its chunks, from a separate thread that no function can
+ * block. The thread dies and stops with the process, and gives up what the process holds when its
+ * main thread has given no sign of life for longer than an item may take.
  */
 export class Heartbeat {
   private readonly signOfLife = new SignOfLife();
@@ -56,7 +53,7 @@ export class Heartbeat {
   constructor(private readonly options: HeartbeatOptions) {}
 
   /**
-   * The node's sign of life, from now on every `everyMs`; called again to say something new of it.
+   * Starts the node's signs of life, every `everyMs`; called again when the row's content changes.
    */
   beat(row: NodeRow, everyMs: number, silenceMs: number): void {
     this.beating = { kind: 'beat', beat: { row, everyMs, silenceMs } };
@@ -64,7 +61,8 @@ export class Heartbeat {
   }
 
   /**
-   * Keeps the partitions that the node is given, and tells what they are; after the first `beat`.
+   * Keeps the partitions that the node is given, and reports which they are; after the first
+   * `beat`.
    */
   partitions(terms: PartitionTerms, hear: PartitionHearer): void {
     this.keeping = { message: { kind: 'partitions', terms }, hear };
@@ -72,7 +70,7 @@ export class Heartbeat {
   }
 
   /**
-   * Keeps a chunk that was asked for at `takenAtNs`, until its lease is ended. `lanes`: items at
+   * Keeps a chunk that was requested at `takenAtNs`, until its lease is ended. `lanes`: items at
    * once.
    */
   hold(hold: Hold, lanes: number, takenAtNs: bigint): ChunkLease {
@@ -91,7 +89,7 @@ export class Heartbeat {
     return lease;
   }
 
-  /** Nothing is written any more when it resolves. */
+  /** Stops the thread; nothing is written after it resolves. */
   async stop(): Promise<void> {
     this.stopped = true;
     clearInterval(this.timer);
@@ -109,7 +107,7 @@ export class Heartbeat {
     else this.worker.postMessage(message);
   }
 
-  /** Begins with everything that it has to know. */
+  /** Starts the thread with everything that it has to know. */
   private start(): void {
     if (this.stopped) return;
     const { pool } = this.options;
@@ -145,7 +143,10 @@ export class Heartbeat {
   }
 }
 
-/** From dist/ as it stands; from TypeScript (under jest, or jiti) through jiti. */
+/**
+ * Starts the thread's file: from dist/ as it is; from TypeScript (under jest, or jiti) through
+ * jiti.
+ */
 const startThread = (workerData: ThreadData): Worker => {
   const extension = path.extname(__filename);
   const file = path.join(__dirname, `thread${extension}`);

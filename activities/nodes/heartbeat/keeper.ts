@@ -6,10 +6,7 @@ import { recordResults } from '../../../postgres/executions/workItem';
 import type { Beat, FromThread, Hold, PartitionTerms } from './messages';
 import { ChunkMemory, nowNs, toNs } from './shared';
 
-/**
- * Something that is written again and again: one write at a time, the next one `everyMs` after the
- * last began.
- */
+/** A repeated write: one at a time, the next one `everyMs` after the last began. */
 interface Due {
   nextAt: number;
   writing: boolean;
@@ -18,11 +15,11 @@ interface Held extends Due, Hold {
   memory: ChunkMemory;
 }
 
-/** After a write that failed. */
+/** Wait after a write that failed. */
 const AGAIN_MS = 300;
-/** Looks in a lease, while partitions are asked back; three otherwise. */
+/** Looks per lease while partitions are asked back; three otherwise. */
 const ASKED_PART = 12;
-/** Behind the end of a silence: it is certain then, and not all nodes look at once. */
+/** Wait after the end of a silence: it is certain then, and not all nodes look at once. */
 const silenceLookMs = (): number => 50 + Math.random() * 300;
 
 /**
@@ -42,11 +39,11 @@ export class Keeper {
   ) {}
 
   /**
-   * The first sign of life is the main thread's; from here on they come from here. A later call
-   * says something new, and is written at once.
+   * Sets the sign of life. The main thread writes the first; later ones come from here. A later
+   * call has new content, and is written at once.
    */
   setBeat(beat: Beat): void {
-    // The same object: a write that is under way ends on it.
+    // The same object: a write in progress ends on it.
     this.beat = Object.assign(this.beat ?? { writing: false }, beat, { nextAt: 0 });
   }
   setPartitions(terms: PartitionTerms): void {
@@ -69,7 +66,7 @@ export class Keeper {
    */
   look(silentMs: number): void {
     const { beat } = this;
-    // A node whose main thread hangs is no node: it goes silent, and no roll call counts on it.
+    // A node whose main thread hangs counts as dead: it goes silent, and no roll call counts on it.
     const longest = Math.max(beat?.silenceMs ?? 0, ...[...this.held.values()].map(boundOf));
     if (beat !== null && silentMs <= longest)
       this.write(beat, this.beatMs(beat), 'node', () => touchNode(this.pool, beat.row));
@@ -95,14 +92,17 @@ export class Keeper {
       .finally(() => (due.writing = false));
   }
 
-  /** In step with the leases: who falls silent loses both at about the same time. */
+  /**
+   * Returns the interval of signs of life, in step with the leases: a node that falls silent loses
+   * both at about the same time.
+   */
   private beatMs({ everyMs }: Beat): number {
     return this.partitions === null ? everyMs : Math.min(everyMs, this.partitions.leaseMs / 3);
   }
 
   /**
-   * Renews what it knows that it holds, then looks what it holds; and who else gives no sign of
-   * life.
+   * Renews the partitions that it knows it holds, then reads what it holds, and which other nodes
+   * are silent.
    */
   private async keepPartitions(partitions: NonNullable<typeof this.partitions>): Promise<void> {
     const { leaseMs, known, keptAt } = partitions;
@@ -117,8 +117,8 @@ export class Keeper {
     if (keptAt !== null && now - keptAt > leaseMs) await this.comeBack(this.beat);
     const seen = held.map(({ leftMs, ...one }) => ({ ...one, untilNs: asked + toNs(leftMs) }));
     this.tell({ kind: 'partitions', seen, atNs: asked });
-    // Where something is asked back more may follow, a round at a time: the whole move is to end
-    // within a lease (B14).
+    // Where something is asked back more may follow, one round at a time: the whole move is to end
+    // within a lease.
     if (held.some(({ revoked }) => revoked)) partitions.askedAt = now;
     if (now - partitions.askedAt < leaseMs) partitions.nextAt = Math.min(partitions.nextAt, now + leaseMs / ASKED_PART);
     const silenceInMs = await nextSilenceInMs(this.pool, node, leaseMs);
@@ -129,8 +129,9 @@ export class Keeper {
   }
 
   /**
-   * For a lease nothing was written: it was stopped, or hung, and is perhaps taken for dead. Alive
-   * in the store first, then it says so (B14).
+   * Comes back after a lease without a write: the process was stopped, or hung, and may be taken
+   * for dead. Writes its sign of life first, then reports that it is back, so that it gets its
+   * share within a lease.
    */
   private async comeBack(beat: Beat): Promise<void> {
     await touchNode(this.pool, beat.row);
@@ -144,9 +145,9 @@ export class Keeper {
   }
 
   /**
-   * The main thread hangs: whatever runs of this chunk has had more than its time, so it has failed
-   * (E6), which counts an attempt and so comes to an end; the lease is left to pass, and the rest
-   * goes to other nodes without one.
+   * Gives up a chunk whose items ran for longer than they may, since the main thread hangs: they
+   * have failed, which counts an attempt and so comes to an end; the lease is left to pass, and the
+   * other items go to other nodes without counting one.
    */
   private async give(key: number, { chunk, itemMs, memory }: Held): Promise<void> {
     const stderr = `no answer within ${itemMs} ms, and its node hangs: the function blocks the process`;
@@ -163,7 +164,7 @@ export class Keeper {
 }
 
 /**
- * An item may block the main thread for all of its time; a lease on top, so that the main thread's
- * own timer says so where it can.
+ * Returns how long the main thread may be silent: an item may block it for all of its time; a lease
+ * on top, so that the main thread's own timer reports the timeout if it can.
  */
 const boundOf = ({ itemMs, leaseMs }: Hold): number => itemMs + leaseMs;

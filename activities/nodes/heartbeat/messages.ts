@@ -1,7 +1,7 @@
 import type { NodeRow } from '../../../postgres/nodes/node';
 import type { PoolOptions } from '../../../postgres/pool';
 
-/** What goes between a process's main thread and its heartbeat thread. */
+/** The messages between a process's main thread and its heartbeat thread. */
 
 export interface HeldChunk {
   id: string;
@@ -11,7 +11,7 @@ export interface HeldChunk {
 
 export interface Hold {
   chunk: HeldChunk;
-  /** Renewed for this long, at a third of it. */
+  /** Length of the lease, which is renewed at a third of it. */
   leaseMs: number;
   /** Longest that one item may take. */
   itemMs: number;
@@ -26,9 +26,9 @@ export interface Beat {
 
 /** How the node's partitions are kept. */
 export interface PartitionTerms {
-  /** Renewed for this long, at a third of it. */
+  /** Length of the lease, which is renewed at a third of it. */
   leaseMs: number;
-  /** While the main thread was silent for no longer than this. */
+  /** Renewed while the main thread was silent for no longer than this. */
   maxLeaseMs: number;
 }
 
@@ -48,15 +48,15 @@ export type ToThread =
   | { kind: 'stop' };
 
 export type FromThread =
-  /** Closed, or taken from it: what runs of it may be interrupted. */
+  /** The chunk was closed, or taken from this node: running items may be interrupted. */
   | { kind: 'lost'; key: number }
-  /** All that it holds now. */
+  /** All partitions that it holds now. */
   | { kind: 'partitions'; seen: SeenPartition[]; atNs: bigint }
   /** Another node that holds partitions has given no sign of life for a lease. */
   | { kind: 'silent-node' }
   /** This node gave none for a lease, and does again: it may have partitions. */
   | { kind: 'back' }
-  /** The sign of life, or the renewal of a chunk, that failed, and will be tried again. */
+  /** The sign of life, or the renewal of a chunk, failed, and will be tried again. */
   | { kind: 'failed'; what: string; message: string };
 
 export interface ThreadData {

@@ -1,13 +1,13 @@
 /**
- * What a process's main thread and its heartbeat thread tell each other through shared memory,
- * since a main thread that is blocked neither reads nor sends a message. Times are of
- * `process.hrtime`: the one monotonic clock that all threads have in common.
+ * What a process's main thread and its heartbeat thread share in memory, since a blocked main
+ * thread neither reads nor sends a message. Times are of `process.hrtime`: the one monotonic clock
+ * that all threads have in common.
  */
 
 export const nowNs = (): bigint => process.hrtime.bigint();
 export const toNs = (ms: number): bigint => BigInt(Math.round(ms)) * 1_000_000n;
 
-/** A count that the main thread raises whenever it comes to do so. */
+/** A count that the main thread raises whenever it runs. */
 export class SignOfLife {
   private readonly count: Int32Array;
   constructor(readonly buffer = new SharedArrayBuffer(4)) {
@@ -54,7 +54,7 @@ export class ChunkMemory {
   isLost(): boolean {
     return Atomics.load(this.lease, 0) === LOST;
   }
-  /** Not lost, and not past the time for which it was renewed. */
+  /** Says whether the chunk is not lost, and within the time for which it was renewed. */
   isHeld(): boolean {
     return nowNs() < Atomics.load(this.lease, 0);
   }
@@ -65,7 +65,7 @@ export class ChunkMemory {
   end(lane: number): void {
     Atomics.store(this.lanes, lane, IDLE);
   }
-  /** Positions of the items that run. */
+  /** Returns the positions of the items that run. */
   running(): number[] {
     return [...this.lanes.keys()].map((lane) => Atomics.load(this.lanes, lane)).filter((position) => position !== IDLE);
   }

@@ -1,9 +1,9 @@
 import type { SignOfLife } from './shared';
 
 /**
- * For how long the main thread has given no sign of life, as the heartbeat thread saw it, look by
- * look. Time in which this thread did not run either, the process being stopped or the machine
- * asleep, is not held against the main thread.
+ * Measures for how long the main thread has given no sign of life, as the heartbeat thread saw it,
+ * look by look. Time in which this thread did not run either, because the process was stopped or
+ * the machine was asleep, does not count.
  */
 export class Silence {
   private last: number;

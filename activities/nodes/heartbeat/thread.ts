@@ -27,6 +27,6 @@ port.on('message', (message: ToThread) => {
   else {
     clearInterval(timer);
     port.close();
-    void pool.end(); // after the writes under way: then nothing keeps the thread
+    void pool.end(); // after the writes in progress: then nothing keeps the thread
   }
 });

@@ -20,7 +20,7 @@ export const fanoutCommand = (): Command => {
       'muster fanout ack --file ids.txt',
       'muster fanout watch $ID',
     ],
-    'An item is fanoutId:segment:index, a bit in the store. Give the ids to your messages; whoever is done with one acks it.',
+    'An item is fanoutId:segment:index, a bit in the store. Give the ids to your messages; a receiver acks it when it is done.',
   );
   for (const make of [open, addCommand, seal, ackCommand, get, watchCommand]) fanout.addCommand(make());
   return fanout;

@@ -13,7 +13,7 @@ import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
 const MAX_ITEMS = 10_000_000_000;
-/** Of an id 60 bytes are the most; what is longer is none, and is named as it begins. */
+/** An id has 60 bytes at most; a longer line is not an id, and errors show its beginning. */
 const MAX_LINE_BYTES = 4_096;
 
 interface AddOptions {
@@ -56,7 +56,7 @@ async function add(session: Session<AddOptions>, fanout: string, n: number): Pro
     session.out.answer({ fanout, items, ranges }, () => `added ${plural(items, 'item')} to ${fanout}`);
 }
 
-/** Waits for a slow reader, so that memory stays bounded. */
+/** Prints ids, waiting for a slow reader, so that memory stays bounded. */
 const print = async (ids: Iterable<string>, json: boolean): Promise<void> => {
   let text = '';
   const flush = async (): Promise<void> => {
@@ -129,7 +129,7 @@ async function watch(session: Session<{ timeout?: number }>, fanout: string): Pr
     const done = await client.waitForFanout(fanout, {
       ...(timeout === undefined ? {} : { timeoutMs: timeout }),
       onProgress: ({ items, open, openSegments, segments }) => {
-        // Of a very large one, segments are counted in place of bits.
+        // For a very large fan-out, segments are counted instead of bits.
         const acked =
           open === null ? Math.floor((items * (segments - openSegments)) / Math.max(1, segments)) : items - open;
         bar.update(acked, Math.max(1, items));

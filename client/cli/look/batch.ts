@@ -34,7 +34,8 @@ async function batch(session: Session<{ receipts?: boolean }>, id: string): Prom
     return;
   }
   const found = await client.batch(Number(id));
-  if (found === null) throw new NotFoundError('batch', id, 'It never was, or it ended and its retention is over.');
+  if (found === null)
+    throw new NotFoundError('batch', id, 'It does not exist, or it was deleted after its retention period.');
   const { members, ...rest } = found;
   session.out.answer(
     found,

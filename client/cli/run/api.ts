@@ -11,7 +11,7 @@ interface Options {
 }
 
 const NOTES = `Everything that the client library can do, for users of any language. /openapi.json describes it, /docs is a page to look around in.
-As long as there is no token (muster token create) it listens on this machine only and asks nobody for one. TLS is a proxy's.
+As long as there is no token (muster token create) it listens on this machine only and requires none. TLS is left to a proxy.
 Limits (maxBodyBytes, maxRequests, maxWaiting) stand under "api" in the config file. With --json: one line on stdout when it is up.`;
 
 export const apiCommand = (): Command =>

@@ -21,7 +21,7 @@ export const migrateCommand = (): Command =>
       'muster migrate down --plan',
     ],
     [
-      'In a schema of its own (--schema, default muster). Safe to run from several places at once, and again; also while',
+      'In a separate schema (--schema, default muster). Safe to run from several places at once, and again; also while',
       'workers and clients of the version before run, which go on. --plan only reads; another tool may run what it prints.',
     ].join('\n'),
   )

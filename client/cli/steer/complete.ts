@@ -19,10 +19,10 @@ interface Options {
 }
 
 const NOTES = `Lines of the file: {"id" or "index", "status": "ok" | "retry" | "failed" | "unknown", "result"?, "error"?}. A task without a line is unknown, with
---status expired it is tried again; --status failed takes no file. Telling the same again answers the same; what is over by another answer is
-refused (exit code 1), what comes before its acceptance is written too (exit code 5: tell it again).`;
+--status expired it is tried again; --status failed takes no file. A repeat returns the same answer; a batch that ended by another answer is
+refused (exit code 1), and so is a completion before its acceptance is written (exit code 5: send it again).`;
 
-/** As the store's pages: a result is 1 MB at most, in any JSON spelling. */
+/** Same limit as the store's pages: a result is 1 MB at most, in any JSON spelling. */
 const MAX_LINE_BYTES = 8_000_000;
 
 export const completeCommand = (): Command =>

@@ -3,12 +3,12 @@ import { INVALID_UTF8, lineGroups } from './lines';
 import { progressBar } from './progress';
 import type { Staged } from './spool';
 
-/** A line is one argument list. */
+/** Bytes of a line, which is one argument list. */
 const MAX_LINE_BYTES = 1_048_576;
 
 /**
- * The argument lists of a file of JSON lines, each an array of texts; throws with the line on the
- * first that is not one.
+ * Yields the argument lists of a file of JSON lines, each an array of texts; throws, with its line,
+ * on the first that is not.
  */
 export async function* argumentLists(file: Staged): AsyncGenerator<readonly string[]> {
   const bar = progressBar('accepting', file.bytes, 'bytes');

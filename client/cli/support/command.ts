@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 
-/** A command with its examples under the help. */
+/** Creates a command with its examples below the help. */
 export const command = (name: string, description: string, examples: readonly string[], notes = ''): Command =>
   new Command(name)
     .description(description)
@@ -19,7 +19,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** `500ms`, `30s`, `5m`, `2h`; a bare number is seconds. In milliseconds. */
+/** Parses `500ms`, `30s`, `5m`, `2h`; a bare number is seconds. In milliseconds. */
 export const durationOption = (text: string): number => {
   const [, number, unit = 's'] = DURATION.exec(text) ?? [];
   const ms = Math.round(Number(number) * UNIT_MS[unit]!);
@@ -29,8 +29,8 @@ export const durationOption = (text: string): number => {
 };
 
 /**
- * Both limits are allowed values. Without `max` only what a number cannot hold exactly is too
- * large.
+ * Parses a whole number; both limits are allowed values. Without `max` only what a number cannot
+ * hold exactly is too large.
  */
 export const wholeOption =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
@@ -45,5 +45,5 @@ export const wholeOption =
 
 export const portOption = wholeOption(1, 65_535);
 
-/** An option that may be given several times. */
+/** Collects an option that may be given several times. */
 export const collected = (text: string, before: string[] = []): string[] => [...before, text];

@@ -3,8 +3,8 @@ import { fieldAt, lossyNumber, lossyNumberMessage } from '../../../workflows/pla
 import { MusterError } from '../../errors';
 
 /**
- * Reads JSON that a user gave. `where` names it in errors, `code` is theirs. @throws MusterError:
- * the text is no JSON, or has a number that would lose digits.
+ * Reads JSON that a user gave. `where` names it in errors, `code` is the error's. @throws
+ * MusterError: the text is not JSON, or has a number that would lose digits.
  */
 export const exactJson = (text: string, where: string, code: ErrorCode): unknown => {
   let value: unknown;

@@ -5,7 +5,7 @@ import { fields, plural, table } from './output';
 import { progressBar } from './progress';
 import type { Session } from './session';
 
-/** An execution for people. */
+/** Describes an execution for people. */
 export const describeExecution = (view: ExecutionView, chunks: readonly ChunkView[]): string => {
   const { counts } = view;
   const text = fields([
@@ -40,7 +40,7 @@ export const describeExecution = (view: ExecutionView, chunks: readonly ChunkVie
   )}`;
 };
 
-/** Chunks shown. */
+/** Most chunks shown. */
 export const SHOWN_CHUNKS = 50;
 
 export const waitForExecution = async (

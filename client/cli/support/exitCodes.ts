@@ -11,7 +11,7 @@ export const EXIT = {
   /** Bad usage, settings, config file or input. */
   usage: 2,
   /**
-   * Postgres or Temporal cannot be used: not reached, refused, tables missing or newer than this
+   * Postgres or Temporal cannot be used: unreachable, refused, tables missing or newer than this
    * program.
    */
   unavailable: 3,
@@ -51,7 +51,7 @@ const BY_CODE: Readonly<Partial<Record<ErrorCode, number>>> = {
 const USAGE =
   /^(INVALID_|UNKNOWN_HANDLER$|TOO_MANY_TASKS$|TASK_TOO_|BATCH_TOO_LARGE$|PAYLOAD_TOO_LARGE$|ID_CONFLICT$|commander\.)/;
 
-/** Errors are told apart by their stable `code`, never by class. */
+/** Returns an error's stable `code`, by which errors are told apart, never by class. */
 export const codeOf = (error: unknown): string => {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   if (typeof code === 'string') return code;

@@ -9,13 +9,13 @@ export interface Line {
 const NEWLINE = 0x0a;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Not UTF-8: what cannot be read must not be guessed at. */
+/** Reported for a line that is not UTF-8: unreadable text must not be guessed. */
 export const INVALID_UTF8 = '\ufffd\ufffd not UTF-8';
 
 /**
- * The lines of a text that comes in chunks, in groups as they come, in bounded memory: a line above
- * `maxBytes` is dropped while it is read. Empty lines are left out but counted; a byte order mark
- * and carriage returns at line ends are left out.
+ * Yields the lines of a text that comes in chunks, in groups as they come, in bounded memory: a
+ * line above `maxBytes` is dropped while it is read. Empty lines are left out but counted; a byte
+ * order mark and carriage returns at line ends are left out.
  */
 export async function* lineGroups(
   input: AsyncIterable<Buffer>,

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import Table from 'cli-table3';
 
 /**
- * What a command writes. stdout carries the answer and nothing else: with `--json` exactly one JSON
- * document or NDJSON, else text for people. Everything said on the way goes to stderr.
+ * What a command writes. stdout carries only the answer: with `--json` exactly one JSON document or
+ * NDJSON, otherwise text for people. Everything else goes to stderr.
  */
 export class Output {
   constructor(
@@ -12,20 +12,20 @@ export class Output {
     private readonly err: NodeJS.WritableStream = process.stderr,
   ) {}
 
-  /** The one JSON document, or what people read in its place. */
+  /** Writes the one JSON document, or the text that people read instead. */
   answer(document: unknown, text: () => string): void {
     this.line(this.json ? JSON.stringify(document) : text());
   }
 
   /**
-   * One line of NDJSON or of text; waits where the reader is slower than we are, so that memory
-   * stays bounded.
+   * Writes one line of NDJSON or of text; waits if the reader is slow, so that memory stays
+   * bounded.
    */
   async stream(document: unknown): Promise<void> {
     if (!this.out.write(`${JSON.stringify(document)}\n`)) await once(this.out, 'drain');
   }
 
-  /** For people only: never in the way of a program that reads stdout. */
+  /** Writes a note for people: never in the way of a program that reads stdout. */
   note(text: string): void {
     this.err.write(`${text}\n`);
   }
@@ -35,7 +35,7 @@ export class Output {
   }
 }
 
-/** A table in plain characters; cells as they are shown. */
+/** Returns a table in plain characters; cells as they are shown. */
 export const table = (
   head: readonly string[],
   rows: readonly (readonly (string | number | null | undefined)[])[],
@@ -45,7 +45,7 @@ export const table = (
   return made.toString();
 };
 
-/** Name and value, one a line; fields without a value are left out. */
+/** Returns names and values, one per line; fields without a value are left out. */
 export const fields = (entries: readonly (readonly [name: string, value: unknown])[]): string => {
   const shown = entries.filter(([, value]) => value !== undefined && value !== null && value !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -55,7 +55,9 @@ export const fields = (entries: readonly (readonly [name: string, value: unknown
 const asText = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
-/** Ids and targets come from outside: a terminal must not obey what stands in them. */
+/**
+ * Escapes control characters: ids and targets come from outside, and a terminal must not obey them.
+ */
 export const printable = (text: string): string =>
   text.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
@@ -65,7 +67,7 @@ export const printable = (text: string): string =>
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
-/** 950 ms, 12.3 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
+/** Returns a duration: 950 ms, 12.3 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
 export const duration = (ms: number): string => {
   if (ms < 0) return `-${duration(-ms)}`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;

@@ -8,7 +8,7 @@ export interface Progress {
 
 const SILENT: Progress = { update: () => undefined, stop: () => undefined };
 
-/** A bar on stderr: `what`, how far, and how long it may still take. */
+/** Draws a bar on stderr: `what`, how far, and how long it may still take. */
 export const progressBar = (what: string, total: number, unit: string): Progress => {
   if (process.stderr.isTTY !== true || total <= 0) return SILENT;
   const bar = new SingleBar({
@@ -16,7 +16,7 @@ export const progressBar = (what: string, total: number, unit: string): Progress
     format: `${what} {bar} {percentage}% | {value}/{total} ${unit} | {duration_formatted}, {eta_formatted} left`,
     barCompleteChar: '=',
     barIncompleteChar: ' ',
-    // Left as it is: Ctrl-C must not leave a terminal without one.
+    // The cursor stays: Ctrl-C must not leave a terminal without one.
     hideCursor: false,
     clearOnComplete: true,
     etaBuffer: 50,

@@ -11,8 +11,7 @@ export interface GlobalOptions extends Flags {
 }
 
 /**
- * What a command works with. Heavy parts are loaded when they are asked for, so that `--help`
- * answers at once.
+ * What a command works with. Heavy parts are loaded on first use, so that `--help` answers at once.
  */
 export class Session<Options = object> {
   readonly out: Output;
@@ -22,13 +21,13 @@ export class Session<Options = object> {
     this.out = new Output(options.json === true);
   }
 
-  /** `more`: flags of this command under the names that settings have. */
+  /** Returns the settings. `more`: flags of this command, by the names of the settings. */
   async settings(needs: Needs = {}, more: Flags = {}): Promise<Settings> {
     const { loadSettings } = await import('../../../workers/config/config.js');
     return loadSettings({ ...this.options, ...more }, needs);
   }
 
-  /** A client on the settings; closed when the command ends. */
+  /** Returns a client on the settings; closed when the command ends. */
   async client(needs: Needs = {}): Promise<Client> {
     const settings = await this.settings({ ...needs, database: true });
     const [{ createClient }, { clientPlugs }] = await Promise.all([
@@ -56,19 +55,19 @@ export class Session<Options = object> {
   }
 }
 
-/** What a command does; answers its exit code, 0 if it says nothing. */
+/** The work of a command; returns its exit code, 0 if undefined. */
 export type Work<Options, Args extends unknown[]> = (
   session: Session<Options>,
   ...args: Args
 ) => Promise<number | void>;
 
 let answered: number = EXIT.ok;
-/** What the command that ran answered. */
+/** Returns the exit code of the command that ran. */
 export const exitCode = (): number => answered;
 
 /**
- * Joins a command's work to commander: settings of the program and of the command together, closed
- * whatever happens.
+ * Connects a command's work to commander: settings of the program and of the command together,
+ * closed whatever happens.
  */
 export const runs =
   <Options, Args extends unknown[]>(work: Work<Options, Args>) =>

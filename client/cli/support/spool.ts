@@ -7,7 +7,7 @@ import { MusterError } from '../../errors';
 
 /** A file that can be read several times. */
 export interface Staged {
-  /** For messages. */
+  /** Shown in messages. */
   name: string;
   bytes: number;
   read(): AsyncIterable<Buffer>;
@@ -16,7 +16,7 @@ export interface Staged {
 
 const CHUNK_BYTES = 256 * 1_024;
 
-/** Opens a file, or stages what comes once only (stdin, a pipe) in a temporary file first. */
+/** Opens a file, or first copies what can be read only once (stdin, a pipe) to a temporary file. */
 export const stage = async (file: string, stdin: AsyncIterable<Buffer> = process.stdin): Promise<Staged> => {
   if (file === '-') return spooled('standard input', stdin);
   const handle = await opened(file);
@@ -59,8 +59,8 @@ const staged = (name: string, handle: FileHandle, bytes: number): Staged => ({
 });
 
 /**
- * By position, so that it can be read again; `null`: to its end, once. No stream: leaving one early
- * closes the file.
+ * Reads by position, so that it can be read again; `null`: to its end, once. Not a stream: leaving
+ * one early closes the file.
  */
 async function* chunksOf(handle: FileHandle, bytes: number | null): AsyncGenerator<Buffer> {
   for (let at = 0; bytes === null || at < bytes;) {
@@ -72,7 +72,7 @@ async function* chunksOf(handle: FileHandle, bytes: number | null): AsyncGenerat
   }
 }
 
-/** A file without a name: gone with the process, whatever ends it. */
+/** Opens a file without a name: it is gone with the process, however that ends. */
 const scratch = async (): Promise<FileHandle> => {
   const name = path.join(tmpdir(), `muster-${randomUUID()}`);
   const handle = await open(name, 'wx+', 0o600);
@@ -80,7 +80,7 @@ const scratch = async (): Promise<FileHandle> => {
   return handle;
 };
 
-/** Texts written once and read back as JSON lines: ids to wait for, however many they are. */
+/** Texts written once and read back as JSON lines: ids to wait for, however many there are. */
 export class LineSpool {
   count = 0;
   private bytes = 0;
@@ -97,7 +97,7 @@ export class LineSpool {
     if (this.waiting.length >= CHUNK_BYTES) await this.flush();
   }
 
-  /** No more is added. */
+  /** Ends the writing. */
   async finish(): Promise<Staged> {
     await this.flush();
     return staged('ids', this.handle, this.bytes);

@@ -17,22 +17,22 @@ import { atLine, isLineProblem, parseTaskLine, sayProblem } from './taskLine';
 
 export interface Accepted {
   accepted: number;
-  /** Were there already with the same content. */
+  /** Tasks that existed already with the same content. */
   repeated: number;
   /** Bad lines; with --partial only. */
   refused: number;
-  /** The first of them. */
+  /** The first problems. */
   problems: LineProblem[];
 }
 
-/** Kept and told; the rest is counted. */
+/** Problems that are kept and reported; the rest is counted. */
 const MAX_PROBLEMS = 1_000;
 /**
- * In one statement and one round trip; small enough that a transaction over millions takes little
+ * Tasks per statement and round trip; few enough that a transaction over millions takes little
  * memory.
  */
 const CHUNK = 5_000;
-/** Or so much text: payloads may be large. */
+/** Or this many bytes: payloads may be large. */
 const CHUNK_BYTES = 16 * 1_024 * 1_024;
 
 /** A file with bad lines: nothing of it was accepted. */
@@ -51,7 +51,7 @@ export class RefusedFileError extends MusterError {
   }
 }
 
-/** The first problems of a file, and on how many lines there are any. */
+/** The first problems of a file, and the number of lines that have any. */
 export class Problems {
   readonly kept: LineProblem[] = [];
   private readonly lines = new Set<number>();
@@ -68,14 +68,14 @@ export class Problems {
 }
 
 /**
- * Room for a payload of the largest size in any JSON spelling (each byte as \u00xx, and white
- * space).
+ * Returns the room for a payload of the largest size in any JSON spelling (each byte as \u00xx, and
+ * white space).
  */
 export const maxLineBytes = (handler: Handler): number => Math.max(1_048_576, handler.maxPayloadBytes * 8);
 
 /**
- * Reads the whole file and checks every line against the handler; throws with all that is wrong.
- * Stores nothing.
+ * Reads the whole file and checks every line against the handler; throws with all problems. Stores
+ * nothing.
  */
 export const checkFile = async (client: Client, handlerName: string, file: Staged): Promise<void> => {
   const handler = client.handler(handlerName);
@@ -99,7 +99,7 @@ export const checkFile = async (client: Client, handlerName: string, file: Stage
 };
 
 /**
- * Accepts the file in one transaction, whatever its size; then tells the leaders. `ids` gets the
+ * Accepts the file in one transaction, whatever its size; then wakes the leaders. `ids` gets the
  * ids that are in the store.
  */
 export const acceptFile = async (

@@ -8,7 +8,7 @@ import type { TaskProblem } from '../../errors';
 import type { Line } from './lines';
 import { INVALID_UTF8 } from './lines';
 
-/** What is wrong with one line of a file. */
+/** A problem of one line of a file. */
 export interface LineProblem {
   line: number;
   id?: string;
@@ -18,8 +18,8 @@ export interface LineProblem {
 }
 
 /**
- * The task of one line, or what is wrong with the line itself. What the handler says of the task
- * comes later (`checkTask`).
+ * Returns the task of one line, or the problem of the line itself. The handler checks the task
+ * later (`checkTask`).
  */
 export const parseTaskLine = ({ number, text }: Line, maxLineBytes: number): TaskInput | LineProblem => {
   const refuse = (code: ErrorCode, message: string, id?: unknown, field = 'line'): LineProblem => ({
@@ -65,7 +65,7 @@ const arrayHint = (text: string): string =>
 export const isLineProblem = (parsed: TaskInput | LineProblem): parsed is LineProblem =>
   'line' in parsed && 'code' in parsed;
 
-/** A problem of the task at a place in a call, as one of its line. */
+/** Turns a problem of a task in a call into one of its line. */
 export const atLine = ({ id, field, code, message }: TaskProblem, line: number): LineProblem => ({
   line,
   ...(id === undefined ? {} : { id }),

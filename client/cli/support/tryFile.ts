@@ -8,8 +8,8 @@ import { maxLineBytes, Problems, RefusedFileError } from './submitFile';
 import { atLine, isLineProblem, parseTaskLine } from './taskLine';
 
 /**
- * Reads a file as `submit` would and keeps what the planner needs of each task, no payloads; throws
- * with all that is wrong.
+ * Reads a file as `submit` would and keeps what the planner needs of each task, without payloads;
+ * throws with all problems.
  */
 export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<string, WaitingTask[]>> => {
   const byTarget = new Map<string, WaitingTask[]>();
@@ -33,7 +33,7 @@ export const readForPlan = async (handler: Handler, file: Staged): Promise<Map<s
   return byTarget;
 };
 
-/** The tasks of some lines, in the order of `numbers`, as they would be stored. */
+/** Returns the tasks of some lines, in the order of `numbers`, as they would be stored. */
 export const readLines = async (
   handler: Handler,
   file: Staged,

@@ -10,8 +10,8 @@ export interface TryBatch extends CutBatch {
 const ONE_DAY_LATER_MS = 86_400_000;
 
 /**
- * The batches that these tasks, by target, would form if they all arrived at once and then nothing
- * more came. Pure.
+ * Returns the batches that these tasks, by target, would form if they all arrived at once and then
+ * nothing more came. Pure.
  */
 export const planBatches = (handler: Handler, byTarget: ReadonlyMap<string, WaitingTask[]>): TryBatch[] => {
   const batches: TryBatch[] = [];

@@ -11,11 +11,11 @@ import { LineSpool } from './spool';
 
 export interface Waited {
   states: Record<string, number>;
-  /** Failed, dead, cancelled, unknown, or gone: deleted before it was seen. */
+  /** Tasks that failed, are dead, cancelled or unknown, or were deleted before they were seen. */
   bad: number;
   /** The first of those. */
   examples: { id: string; state: string; error?: string | null }[];
-  /** Not ended when the time was up. */
+  /** Tasks that had not ended at the timeout. */
   open: number;
   timedOut: boolean;
   ms: number;
@@ -23,15 +23,15 @@ export interface Waited {
 
 export interface WaitOptions {
   timeoutMs?: number | undefined;
-  /** Given each task when it has ended; without it only states are read. */
+  /** Called with each task when it has ended; without it only states are read. */
   onTask?: ((task: object) => Promise<void>) | undefined;
 }
 
-/** Ids of one statement; with `onTask` each is read with its payload, so it bounds memory. */
+/** Ids per statement; with `onTask` each is read with its payload, so this bounds memory. */
 const GROUP = 1_000;
 /**
- * Of very many, each look takes the next ones in turn: what the store pays does not grow with what
- * is waited for.
+ * Ids per look, the next ones in turn: the store's cost does not grow with the number of tasks
+ * waited for.
  */
 const PER_LOOK = 20_000;
 const FIRST_MS = 25;
@@ -72,11 +72,11 @@ class Waiting {
     return { ...this.waited, ms: Math.round(performance.now() - this.begun) };
   }
 
-  /** Looks at every id once, in portions; answers those that are still open. */
+  /** Looks at every id once, in portions; returns those that are still open. */
   async round(ids: LineSpool): Promise<LineSpool> {
     const file = await ids.finish();
     const open = await LineSpool.open();
-    // The time is up: one look at all of them, without pauses, and that was it.
+    // After the timeout: one last look at all of them, without pauses.
     const last = this.isTimeUp();
     let look = { count: 0, ended: this.ended, begun: performance.now() };
     const pause = (): Promise<void> => this.pause(this.ended - look.ended, look.count, performance.now() - look.begun);
@@ -135,8 +135,8 @@ class Waiting {
   }
 
   /**
-   * None where everything looked at had ended; else at least as long as the look took, so that
-   * waiting never is most of the load.
+   * Pauses: not at all if everything looked at had ended; otherwise at least as long as the look
+   * took, so that waiting never is most of the load.
    */
   private async pause(ended: number, looked: number, tookMs: number): Promise<void> {
     if (ended === looked || this.isTimeUp()) return;
@@ -158,7 +158,7 @@ async function* groupsOf(ids: Staged): AsyncGenerator<string[]> {
   if (group.length > 0) yield group;
 }
 
-/** What a program wants to know of an end; the payload is its own. */
+/** Returns what a program needs to know about an end; it has the payload already. */
 const answerOf = ({ id, state, attempts, result, error }: TaskView): object => ({
   id,
   state,

@@ -77,7 +77,7 @@ const waitAndTell = async (
     timeoutMs: options.timeout,
     onTask: out.json ? (task) => out.stream(task) : undefined,
   });
-  const { examples: _, ...ends } = waited; // each was a line of its own
+  const { examples: _, ...ends } = waited; // each was a separate line
   if (out.json) await out.stream({ summary: { handler, ...accepted, ...ends } });
   else out.answer(null, () => summary(waited));
   if (waited.timedOut) return EXIT.timeout;

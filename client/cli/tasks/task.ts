@@ -17,6 +17,6 @@ async function task(session: Session, id: string): Promise<void> {
   const client = await session.client();
   const found = await client.getTask(id);
   if (found === null)
-    throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+    throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
   session.out.answer(found, () => fields(Object.entries(found)));
 }

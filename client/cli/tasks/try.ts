@@ -84,7 +84,9 @@ const toBatch = (
   attempt: 1,
 });
 
-/** The call as an http handler encodes it; of a handler in code only its input is known. */
+/**
+ * Returns the call as an http handler encodes it; for a handler in code only its input is known.
+ */
 const callOf = (handler: Handler, batch: Batch): object =>
   handler.preview?.(batch) ?? {
     input: { target: batch.target, tasks: batch.tasks.map(({ id, payload }) => ({ id, payload })) },

@@ -129,7 +129,7 @@ export const judge = ({ acked, stored, applied, calls, frozen }: Evidence): Lane
   return verdict;
 };
 
-/** Answers what was applied. */
+/** Returns what was applied. */
 const judgeApplied = (
   applied: readonly Applied[],
   known: ReadonlySet<string>,

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 /**
  * The other side of the lanes, which knows nothing of Muster: applies batches, each once by its
- * key, and writes what it applied, in order, into a file of its own. What it accepted to apply
+ * key, and writes what it applied, in order, into a separate file. What it accepted to apply
  * later is in memory only: a kill loses it. Every call is written too. Can be told to hold a call
  * before or after its effect, so that the caller can be killed exactly there, and to wait for its
  * own death.

@@ -129,7 +129,7 @@ export const batchPlants = (run: Run): Record<string, Plant[]> => {
         row: ({ parked }) => ({ batch: parked }),
       },
     ],
-    'a leader leads targets of its own handler': [
+    'a leader leads targets of its handler only': [
       {
         plant: async () => [
           await run(

@@ -40,7 +40,7 @@ export const BATCHED_CASES: Case[] = [
     { state: 'in-progress', batch: { attempt: 1, attemptEndsInMs: -95_000, attemptBy: 'n-1', nodeSeenMs: 2_000 } },
     'call',
     null,
-    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and nobody has concluded it\. Its node n-1 gave its last sign of life 2000 ms ago: it lives, so its handler hangs/,
+    /^Call 1 of batch 7 \(3 tasks\) to target "se" is overdue: its deadline passed 95 s ago, and it is not concluded\. Its node n-1 gave its last sign of life 2000 ms ago: it lives, so its handler hangs/,
   ],
   [
     'in a call of a process that hangs',
@@ -152,10 +152,10 @@ export const BATCHED_CASES: Case[] = [
     },
     'poll',
     60_000,
-    /accepted batch 7 as "job-9"; nobody asks about it: it is parked if its completion is not told within 60 s\.$/,
+    /accepted batch 7 as "job-9"; it is not polled: it is parked if its completion does not come within 60 s\.$/,
   ],
   [
-    'accepted, nobody asks',
+    'accepted, not polled',
     { state: 'in-progress', batch: { attempt: 1, dispatched: false, reference: 'job-9' } },
     'poll',
     null,

@@ -167,7 +167,7 @@ export const DUE_CASES: Case[] = [
     { ...due, leader: { ...due.leader, heldBy: 'calls in flight' }, handler: { slotsTaken: 3 } },
     'slot',
     null,
-    /^Its batch is due, but leader "0" found no free call of handler "orders" when it looked last \(3 of 8 are in flight now\); it looks again when it hears that calls of its own have ended\.$/,
+    /^Its batch is due, but leader "0" found no free call of handler "orders" when it looked last \(3 of 8 are in flight now\); it looks again when it hears that some of its calls have ended\.$/,
   ],
   [
     "others' calls have ended since",

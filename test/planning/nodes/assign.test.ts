@@ -260,7 +260,7 @@ test('words say the figures', () => {
   const [one] = assign(held({ a: [0, 1, 2, 3] }), nodes('a', 'b'), limitsOf());
   expect(one!.words).toBe('3 is to go from a to b: one has 4 partitions, b has 0 partitions');
   const [free] = assign(held({ a: [0], '': [1] }), nodes('a', 'b'), limitsOf());
-  expect(free!.words).toBe('1 goes to b: nobody holds it; b then has 1 partition');
+  expect(free!.words).toBe('1 goes to b: no node holds it; b then has 1 partition');
 });
 
 test('an id that is there twice is refused, by name', () => {

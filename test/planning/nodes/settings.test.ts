@@ -47,7 +47,7 @@ test.each<[Partial<TimeSettings>, string]>([
   ],
   [
     { restartGraceMs: 60_001 },
-    'restartGraceMs: expected at most maxLeaseMs (60000), got 60001; nobody serves what a missing node had; drain a node that is away for longer',
+    'restartGraceMs: expected at most maxLeaseMs (60000), got 60001; no node serves what a missing node had; drain a node that is away for longer',
   ],
   [
     { roundEveryMs: 3_751 },

@@ -21,8 +21,8 @@ import {
 } from './world';
 
 /**
- * The simulations of spec/nodes.md on the planner alone; the same on real processes is the nodes'
- * own tests.
+ * Simulations of joins, deaths and restarts on the planner alone; the tests of nodes repeat them on
+ * real processes.
  */
 
 const limits = limitsOf({ minimumHoldMs: LEASE / 2, restartGraceMs: LEASE });
@@ -39,7 +39,7 @@ const rounds = (count: number, partitions: readonly PartitionFacts[], at: (round
 };
 
 test('B2: busy node: 5 partitions 3/2, its event loop blocked for 10 s at a time: 0 moves in 12 rounds', () => {
-  // A thread of its own renews the lease, or it is missing within the grace: a slow answer never
+  // A separate thread renews the lease, or it is missing within the grace: a slow answer never
   // loses a lease.
   const busy = (round: number) => [
     node('a', { alive: round % 3 !== 1, missingMs: round % 3 === 1 ? LEASE - 1 : 0 }),

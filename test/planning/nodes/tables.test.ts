@@ -17,7 +17,7 @@ import {
   spread,
 } from './world';
 
-/** The tables of spec/nodes.md, row by row. */
+/** Small examples of who gets what, one per row. */
 
 /** What X takes in the end: given, or taken from somebody. */
 const takes = (who: string, partitions: readonly PartitionFacts[], among: readonly NodeFacts[], limits = limitsOf()) =>

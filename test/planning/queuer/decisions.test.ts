@@ -78,6 +78,6 @@ test('C9: pending past its deadline: asked for, then unknown, and after some dea
   expect(decidePending({ deadlineInMs: -5, askedSince: true, overdue: 1 })).toEqual({ kind: 'unknown' });
   expect(decidePending({ deadlineInMs: -5, askedSince: true, overdue: OVERDUE_MAX })).toEqual({
     kind: 'park',
-    reason: 'pending for ever: it passed its deadline 3 times without an end',
+    reason: 'pending for too long: it passed its deadline 3 times without an end',
   });
 });

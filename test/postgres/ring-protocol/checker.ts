@@ -5,10 +5,10 @@ import type { Pool } from '../../../postgres/pool';
 import type { World } from './world';
 
 /**
- * What must hold whenever the world is at rest (store.md section 1): found by statements of its
- * own, not by those that the protocol uses. `lost`: work whose target is due too late or never.
- * `overdue`: a target that is due before its leader looks. `stuck`: somebody is said to be at work,
- * and nobody is. `twice`: a task in two places. `together`: equal keys, or one batch, in two calls.
+ * What must hold whenever the world is at rest: found by separate statements, not by those that the
+ * protocol uses. `lost`: work whose target is due too late or never.
+ * `overdue`: a target that is due before its leader looks. `stuck`: a leader is said to be at work,
+ * and is not. `twice`: a task in two places. `together`: equal keys, or one batch, in two calls.
  * `disorder`: a key's tasks out of order. `spins`: a leader that looks without end.
  */
 export interface Finding {

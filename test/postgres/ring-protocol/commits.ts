@@ -6,7 +6,7 @@ import { insertTasks } from '../../../postgres/grouping/task';
 import type { Scene } from './scene';
 import { beforePublishing, introduce, inTransaction } from './steps';
 
-/** What must have committed when (store.md section 1): registration, tasks, R1, R2. */
+/** What must have committed when (docs/internals/ring-protocol.md): registration, tasks, R1, R2. */
 
 const PLAIN = {
   payload: '{"to":"b"}',

@@ -2,7 +2,10 @@ import type { Scene, Stage } from './scene';
 import { ok } from './scene';
 import { LEASE_MS } from './world';
 
-/** Where writes are fenced (store.md section 3), each with an order of statements that needs it. */
+/**
+ * Where writes are fenced (docs/internals/leases.md), each with an order of statements that needs
+ * it.
+ */
 
 /**
  * Turn `turn` of a run, once more or too late: a local activity of a process that was thought dead.

@@ -6,9 +6,9 @@ import { successionScenes } from './succession';
 import { Theatre } from './scene';
 
 /**
- * Build 3: every precaution of the ring protocol and of its fencing (store.md sections 1 and 3)
- * against an order of statements that needs it: with all of them the checker finds nothing and
- * every task ends; with this one left out it finds what it is there for.
+ * Build 3: every precaution of the ring protocol and of its fencing against an order of statements
+ * that needs it: with all of them the checker finds nothing and every task ends; with this one left
+ * out it finds what it is there for.
  */
 let theatre: Theatre;
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import type { Scene } from './scene';
 import { beforePublishing, introduce, noClientRing, noPutBackRing, submitUnrung, retryAll } from './steps';
 
 /**
- * The precautions of the ring protocol (store.md section 1), each with an order of statements that
- * needs it.
+ * The precautions of the ring protocol (docs/internals/ring-protocol.md), each with an order of
+ * statements that needs it.
  */
 
 export const ringScenes: Scene[] = [

@@ -39,7 +39,7 @@ const SILENT = new DefaultLogger('ERROR', () => undefined);
 
 /**
  * The grouping loop on real connections without Temporal: the product's client, claims, submissions
- * and their statements, each on a pool of its own that the test can hold, break and rewrite; leader
+ * and their statements, each on a separate pool that the test can hold, break and rewrite; leader
  * workflows are simulated, and the clock is the test's.
  */
 export class World {

@@ -15,7 +15,7 @@ const submit = route({
   path: '/v1/handlers/{handler}/batches',
   scope: 'submit',
   tag,
-  summary: 'Submit batches to lanes: each is sent as it is, after all that was submitted to its service before (C1)',
+  summary: 'Submit batches to lanes: each is sent as it is, after all that was submitted to its service before',
   description: 'In one transaction, in this order: all are accepted or none.',
   params: z.object({ handler: handlerName }),
   body: z.strictObject({ batches: z.array(contracts.batchInput).min(1).max(MAX_BATCHES) }),
@@ -75,7 +75,7 @@ const cancel = route({
   path: '/v1/batches/{batch}/cancel',
   scope: 'submit',
   tag,
-  summary: 'Cancel an unsent batch of a lane, or ask the downstream to stop a batch that it has accepted (G9)',
+  summary: 'Cancel an unsent batch of a lane, or ask the downstream to stop a batch that it has accepted',
   params,
   answer: { status: 200, schema: contracts.cancelledBatch, description: 'Cancelled, or (`cancellation`) asked for' },
   problems: ['not-found', 'conflict'],
@@ -89,7 +89,7 @@ const resolve = route({
   path: '/v1/batches/{batch}/resolve',
   scope: 'admin',
   tag,
-  summary: 'End the unknown outcome of a parked batch by hand (H3)',
+  summary: 'End the unknown outcome of a parked batch by hand',
   params,
   body: contracts.verdict,
   answer: { status: 200, schema: z.object({ resolved: count }), description: 'How many tasks' },
@@ -99,7 +99,8 @@ const resolve = route({
 });
 
 const found = <T>(view: T | null, what: string, batch: number): T => {
-  if (view === null) throw new NotFoundError(what, String(batch), 'It never was, or its retention is over.');
+  if (view === null)
+    throw new NotFoundError(what, String(batch), 'It does not exist, or it was deleted after its retention period.');
   return view;
 };
 

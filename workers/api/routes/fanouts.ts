@@ -16,7 +16,7 @@ const params = z.object({ fanout: contracts.fanoutId });
 const get = async (client: Client, fanout: string, exact = false): Promise<FanoutView> => {
   const found = await client.getFanout(fanout, { exact });
   if (found === null)
-    throw new NotFoundError('fan-out', fanout, 'It was never opened, or its time after its end is over.');
+    throw new NotFoundError('fan-out', fanout, 'It was never opened, or was deleted after its retention period.');
   return found;
 };
 
@@ -26,7 +26,7 @@ const open = route({
   path: '/v1/fanouts',
   scope: 'submit',
   tag,
-  summary: 'Open a fan-out, empty (D1)',
+  summary: 'Open a fan-out, empty',
   description: 'With an `id` of your own, or an Idempotency-Key, it may be repeated.',
   body: contracts.fanoutOpening,
   bodyOptional: true,
@@ -83,8 +83,8 @@ const add = route({
   path: '/v1/fanouts/{fanout}/items',
   scope: 'submit',
   tag,
-  summary: 'Add items: how many; their ids are made from the answer (D7)',
-  description: 'Refused after the seal (D1). With a `key` of your own, or an Idempotency-Key, it may be repeated.',
+  summary: 'Add items: how many; their ids are made from the answer',
+  description: 'Refused after the seal. With your own `key`, or an Idempotency-Key, it may be repeated.',
   params,
   body: contracts.fanoutAdd,
   answer: { status: 201, schema: contracts.addedItems, description: 'Added' },
@@ -103,8 +103,8 @@ const seal = route({
   path: '/v1/fanouts/{fanout}/seal',
   scope: 'submit',
   tag,
-  summary: 'Nothing can be added after this (D1)',
-  description: '`completed`: all was acked before, or nothing added: this call reports the completion (D3).',
+  summary: 'Seal a fan-out: nothing can be added after this',
+  description: '`completed`: all was acked before, or nothing added: this call reports the completion.',
   params,
   answer: { status: 200, schema: contracts.sealAnswer, description: 'Sealed' },
   problems: ['not-found', 'conflict'],
@@ -118,7 +118,7 @@ const ack = route({
   path: '/v1/items:ack',
   scope: 'submit',
   tag,
-  summary: `Ack items, at most ${MAX_ACK_IDS}: in any order, of any fan-outs, as often as you like (D4, D5, D10)`,
+  summary: `Ack items, at most ${MAX_ACK_IDS}: in any order, of any fan-outs, as often as you like`,
   description: 'Ids that cannot be are named, and nothing of the call is applied.',
   body: contracts.itemIds,
   answer: { status: 200, schema: contracts.ackAnswer, description: 'Acked' },
@@ -133,7 +133,7 @@ const reopen = route({
   path: '/v1/items:reopen',
   scope: 'submit',
   tag,
-  summary: 'Take acks back, as long as their fan-out is not complete (D12)',
+  summary: 'Take acks back, as long as their fan-out is not complete',
   body: contracts.itemIds,
   answer: { status: 200, schema: z.object({ items: count, reopened: count }), description: 'Open again' },
   problems: ['refused'],
@@ -147,7 +147,7 @@ const read = route({
   path: '/v1/items:read',
   scope: 'read',
   tag,
-  summary: 'Whether each of these items is acked, in their order (D12)',
+  summary: 'Whether each of these items is acked, in their order',
   body: contracts.itemIds,
   answer: { status: 200, schema: z.object({ acked: z.array(z.boolean()) }), description: 'One an item' },
   problems: ['refused'],
@@ -160,7 +160,7 @@ const reap = route({
   path: '/v1/fanouts:reap',
   scope: 'admin',
   tag,
-  summary: 'What the sweeper does by itself, now, with these intervals (D14)',
+  summary: 'What the sweeper does by itself, now, with these intervals',
   body: contracts.fanoutReap,
   answer: { status: 200, schema: contracts.reapCounts, description: 'What went' },
   problems: [],

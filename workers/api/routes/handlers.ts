@@ -58,7 +58,7 @@ const watch = eventRoute({
   run: async ({ client, params: { handler }, signal }) => {
     const look = async () => {
       const [found] = await client.status(handler, { exact: false });
-      // Ages change with every look; what is told is what happened.
+      // Ages change with every look; only events are reported.
       const leaders = found!.leaders.map((leader) => ({ ...leader, wakeInMs: null, expiresInMs: null }));
       return { ...found!, oldestQueuedMs: null, leaders };
     };
@@ -72,7 +72,7 @@ const flush = route({
   path: '/v1/handlers/{handler}/flush',
   scope: 'admin',
   tag,
-  summary: 'Make what is ready due at once (G6)',
+  summary: 'Make what is ready due at once',
   params,
   body: z.strictObject({ target }),
   bodyOptional: true,
@@ -104,7 +104,7 @@ const resume = route({
   path: '/v1/handlers/{handler}/resume',
   scope: 'admin',
   tag,
-  summary: 'Go on, whoever paused it',
+  summary: 'Resume it, whatever paused it',
   params,
   body: z.strictObject({ target }),
   bodyOptional: true,
@@ -120,7 +120,7 @@ const redrive = route({
   path: '/v1/handlers/{handler}/redrive',
   scope: 'admin',
   tag,
-  summary: 'Failed, dead or parked tasks are created again, with fresh attempts (G9)',
+  summary: 'Failed, dead or parked tasks are created again, with fresh attempts',
   params,
   body: redriveInput,
   answer: { status: 200, schema: z.object({ redriven: count }), description: 'How many' },
@@ -135,7 +135,7 @@ const complete = route({
   path: '/v1/handlers/{handler}/complete',
   scope: 'submit',
   tag,
-  summary: 'Tell what became of a batch that the downstream accepted (H7)',
+  summary: 'Report the outcome of a batch that the downstream accepted',
   description: 'By `reference` or `batchId`. The same told again is answered the same, with `repeated`.',
   params,
   body: completion,

@@ -10,7 +10,7 @@ import { systemRoutes } from './system';
 import { targetRoutes } from './targets';
 import { taskRoutes } from './tasks';
 
-/** Every route there is: what is not here is not served. */
+/** Returns every route: nothing else is served. */
 export const allRoutes = (parts: SystemParts): Route[] => [
   ...taskRoutes,
   ...handlerRoutes,

@@ -11,21 +11,21 @@ export const waitQuery = z
   .min(0)
   .max(MAX_WAIT_S)
   .default(0)
-  .describe(`Seconds to hold the answer back until it is over; at most ${MAX_WAIT_S}`);
+  .describe(`Seconds to hold the answer back until the end; at most ${MAX_WAIT_S}`);
 
 export const isWaiting = (query: Readonly<Record<string, unknown>>): boolean => (query['wait'] ?? '0') !== '0';
 
-/** One of a stream of server-sent events. */
+/** One event of a stream of server-sent events. */
 export const serverEvent = z
   .object({
     event: z
       .enum(['progress', 'end', 'stopping', 'problem'])
-      .describe('stopping: connect again, another process may answer; problem: problem details, it is over'),
+      .describe('stopping: connect again, another process may answer; problem: problem details, the stream ends'),
     data: z.string().describe('JSON'),
   })
   .meta({ id: 'ServerEvent' });
 
-/** Tells whoever leads these targets, and the queuer where they feed lanes. */
+/** Wakes the leaders of these targets, and the queuer where they feed lanes. */
 export const ringTargets = async (client: Client, targetIds: readonly number[]): Promise<void> => {
   const lanes = await findLanesOfTargets(client.pool, targetIds).catch(() => new Map<number, number>());
   const plain = targetIds.filter((id) => !lanes.has(id));
@@ -33,7 +33,7 @@ export const ringTargets = async (client: Client, targetIds: readonly number[]):
   if (lanes.size > 0) await client.ringLaneIds(new Set(lanes.values()));
 };
 
-/** Where the next page starts; left out: this was the last. */
+/** Returns where the next page starts; left out: this was the last. */
 export const nextOf = <T>(page: readonly T[], limit: number, key: (one: T) => string): { next?: string } =>
   page.length < limit ? {} : { next: key(page.at(-1)!) };
 export const next = z.string().optional().describe('Give it as `after` for the next page; left out: this was the last');

@@ -61,7 +61,7 @@ const get = route({
       async () => {
         const task = await client.getTask(id);
         if (task === null)
-          throw new NotFoundError('task', id, 'It was never accepted, or it ended and its retention is over.');
+          throw new NotFoundError('task', id, 'It was never accepted, or it was deleted after its retention period.');
         return task;
       },
       ({ state }) => isTerminal(state) || state === 'unknown',
@@ -89,7 +89,7 @@ const explain = route({
   path: '/v1/tasks/{id}/explain',
   scope: 'read',
   tag,
-  summary: 'Where a task is, what it waits for and the earliest next step (G13)',
+  summary: 'Where a task is, what it waits for and the earliest next step',
   params: z.object({ id: taskId }),
   answer: { status: 200, schema: explanation, description: 'In words and facts' },
   problems: ['not-found'],
@@ -102,7 +102,7 @@ const cancel = route({
   path: '/v1/tasks:cancel',
   scope: 'submit',
   tag,
-  summary: 'Cancel tasks that are still created (G9)',
+  summary: 'Cancel tasks that are still created',
   description:
     'Of a lane also those of batches that were not sent, where all of a batch are named. The others are answered with their state.',
   body: ids(MAX_TASKS_PER_CALL),
@@ -118,7 +118,7 @@ const resolve = route({
   path: '/v1/tasks:resolve',
   scope: 'admin',
   tag,
-  summary: 'End the unknown outcome of parked tasks by hand (H3)',
+  summary: 'End the unknown outcome of parked tasks by hand',
   body: ids(MAX_TASKS_PER_CALL).extend(verdict.shape),
   answer: { status: 200, schema: z.object({ resolved: count }), description: 'Resolved' },
   problems: ['not-found', 'conflict'],

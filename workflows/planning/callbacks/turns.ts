@@ -1,18 +1,18 @@
 /**
- * Whose delivery begins next. A receiver that accepts and never answers takes ten seconds of each
- * delivery: it must not take them from the others. Pure.
+ * Decides which delivery begins next. A receiver that accepts and never answers takes ten seconds
+ * per delivery: it must not take them from the others. Pure.
  */
 
-/** `host`: null where there is none to wait for, since a workflow is signalled. */
+/** `host`: null where there is no host to wait for, since a workflow is signalled. */
 export interface Waiting {
   host: string | null;
 }
 export interface UnderWay extends Waiting {
-  /** By the clock that `nowMs` is of. */
+  /** By the same clock as `nowMs`. */
   sinceMs: number;
 }
 export interface DeliveryLimits {
-  /** Begun within `slowMs`: so many at once. Those that wait for longer only hold a connection. */
+  /** Most deliveries at once that began within `slowMs`. Older ones only hold a connection. */
   fresh: number;
   slowMs: number;
   perHost: number;
@@ -20,7 +20,7 @@ export interface DeliveryLimits {
 }
 export const DELIVERY_LIMITS: DeliveryLimits = { fresh: 32, slowMs: 250, perHost: 16, most: 256 };
 
-/** Returns the place of the one that begins next, in the order of `waiting`; -1: none may yet. */
+/** Returns the index in `waiting` of the delivery that begins next; -1: none may yet. */
 export const nextDelivery = (
   waiting: readonly Waiting[],
   underWay: readonly UnderWay[],
@@ -33,10 +33,13 @@ export const nextDelivery = (
   return waiting.findIndex(({ host }) => host === null || (busy.get(host) ?? 0) < perHost);
 };
 
-/** Most of one host that are taken ahead: as many again as may be under way. */
+/** Returns how many deliveries of one host are taken ahead: as many again as may be in progress. */
 export const aheadOf = ({ perHost }: DeliveryLimits = DELIVERY_LIMITS): number => 2 * perHost;
 
-/** Returns the hosts of which nothing more is taken for now: the others' turn is behind theirs. */
+/**
+ * Returns the hosts for which nothing more is taken for now: other hosts' deliveries would have to
+ * wait behind theirs.
+ */
 export const fullHosts = (
   waiting: readonly Waiting[],
   underWay: readonly Waiting[],

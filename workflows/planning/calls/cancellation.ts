@@ -2,13 +2,13 @@ import type { CallOutcome, MemberEnd, Settlement, SettlementContext } from './pl
 import { backoffMs } from './retry';
 
 /**
- * What it means to cancel a batch that the downstream has accepted. The downstream is asked to
- * stop, and what it says of the batch still counts: applied is applied. Once a caller has asked,
+ * The states of a cancellation of a batch that the downstream has accepted. The downstream is asked
+ * to stop, and its report on the batch still counts: applied is applied. Once a caller has asked,
  * nothing of the batch is sent again; what was not applied ends `cancelled`.
  *
- *     requested ──▶ confirmed      the downstream agreed to stop; its status tells what was done before
+ *     requested ──▶ confirmed      the downstream agreed to stop; its status says what was done
  *        │  ▲  ├──▶ refused        it does not stop; the batch goes on
- *        └──┘  ├──▶ late           it had ended before, or is not known there any more
+ *        └──┘  ├──▶ late           it had ended before, or is no longer known there
  *      no      ├──▶ unsupported    the handler has no `cancel`
  *      answer  └──▶ withdrawn      accepted again under the same reference, and so waited for
  */
@@ -37,7 +37,7 @@ const RETRY = { baseMs: 1_000, maxMs: 600_000 };
  */
 export const cancelAgainMs = (tries: number): number => backoffMs(RETRY, Math.max(1, tries));
 
-/** Replaces what would send some of the batch again after a caller has cancelled it. */
+/** Replaces what would send parts of the batch again after a caller has cancelled it. */
 export const sendNothingAgain = (
   settlement: Settlement,
   outcome: CallOutcome,
@@ -55,17 +55,17 @@ export const sendNothingAgain = (
   if (outcome.kind === 'unknown') return absent ? allCancelled(outcome.error) : { kind: 'park', error: outcome.error };
   if (settlement.kind !== 'finish') return settlement;
   const ends = settlement.ends.map((end): MemberEnd =>
-    // Both are what becomes of a member that the downstream has not done: `dead` only for want of
-    // an attempt that nobody makes now.
+    // Both mean that the downstream has not done the member: `dead` only for lack of another
+    // attempt, which is not made now anyway.
     end.to === 'retry' || end.to === 'dead' ? { index: end.index, to: 'cancelled', error: end.error } : end,
   );
   return { ...settlement, ends, unknown: 'park' };
 };
 
 /**
- * True: nobody waits for the batch any more under the reference that it was accepted under, so the
- * downstream is to stop it. Sent again under a key that the downstream honours, it may be the same
- * one there; absent, there is nothing to stop.
+ * Says whether the batch is given up under the reference that it was accepted under, so that the
+ * downstream is to stop it. If it is sent again under a key that the downstream honours, it may be
+ * the same batch there; if it is absent, there is nothing to stop.
  */
 export const givesUp = (
   settlement: Settlement,
@@ -91,7 +91,7 @@ const CAUSE_WORDS: Record<CancellationCause, string> = {
   decision: 'since its outcome was decided by hand',
 };
 
-/** Returns a sentence for `explain`, with a space before it; empty: nobody cancelled the batch. */
+/** Returns a sentence for `explain`, with a space before it; empty: the batch was not cancelled. */
 export const cancellationText = (cancellation: CancellationFacts | null): string => {
   if (cancellation === null) return '';
   const { state, cause, tries, error, nextInMs } = cancellation;
@@ -116,8 +116,8 @@ export const cancellationText = (cancellation: CancellationFacts | null): string
 };
 
 /**
- * Returns the state as it is shown: what was confirmed and then applied in full all the same came
- * too late.
+ * Returns the state to show: a cancellation that was confirmed although the batch was applied in
+ * full came too late.
  */
 export const shownCancellation = (
   state: CancellationState,

@@ -1,8 +1,8 @@
 import type { FlushReason } from '../states';
 
 /**
- * What the planners take and give. Times are milliseconds of the database's clock, handed in
- * (DESIGN section 2).
+ * What the planners take and return. Times are milliseconds of the database's clock, passed in:
+ * planners have no clock.
  */
 
 /** A ready task in the queue of one target. */
@@ -13,7 +13,7 @@ export interface WaitingTask {
   bytes: number;
   weight: number;
   readyAtMs: number;
-  /** `distinctBy` of the handler, null where it has none. */
+  /** `distinctBy` of the handler; null: it has none. */
   key: string | null;
 }
 
@@ -37,11 +37,11 @@ export interface CutInput {
   /** Manual flush: tasks with a seq up to this are due now. */
   flushSeq: number | null;
   /**
-   * distinctBy keys in the hands of a live task, with that task's seq (a retried task holds its own
+   * distinctBy keys that a live task holds, with that task's seq (a retried task holds its own
    * key).
    */
   busyKeys: ReadonlyMap<string, number>;
-  /** Tokens: how many batches may be taken now, and how much weight may still go in flight. */
+  /** How many batches may be taken now, and how much weight may still go in flight. */
   maxBatches: number;
   weightLeft: number;
   /**
@@ -65,13 +65,11 @@ export interface CutPlan {
    * or `readMore`; null: nothing waits, or only on busy keys.
    */
   dueAtMs: number | null;
-  /**
-   * Something is due but may not be taken now (with `more`: or may be due, as not all was read).
-   */
+  /** Something is due but may not be taken now (with `more`: may be due, as not all was read). */
   blocked: 'slots' | 'weight' | null;
   /**
-   * What is left of the prefix fills no batch and the queue holds more: read a longer prefix (or
-   * pass `more: false` to cut from this one alone).
+   * The rest of the prefix fills no batch and the queue holds more: read a longer prefix (or pass
+   * `more: false` to cut from this one alone).
    */
   readMore: boolean;
 }
@@ -84,7 +82,7 @@ export interface Deviant {
   retryAfterMs?: number;
 }
 
-/** What one call came to, after the answer was read, checked and classified (H1, H2). */
+/** The outcome of one call, after the answer was read, checked and classified. */
 export type CallOutcome =
   | { kind: 'results'; deviants: Deviant[] }
   | { kind: 'accepted'; reference: string }
@@ -94,7 +92,7 @@ export type CallOutcome =
   | { kind: 'halted'; error: string; scope?: 'target' }
   | { kind: 'unknown'; error: string };
 
-/** Input of `decideSettlement` beside the outcome. */
+/** Input of `decideSettlement` besides the outcome. */
 export interface SettlementContext {
   /** Counted attempts of each member before this call. */
   attempts: readonly number[];
@@ -102,40 +100,40 @@ export interface SettlementContext {
   idempotency: 'none' | { by: 'batch' | 'task'; windowMs?: number };
   onUnknown: 'park' | 'resend';
   /**
-   * The handler has a `reconcile` (H3). For a whole batch of unknown outcome the caller tries it
-   * before it asks for a settlement.
+   * The handler has a `reconcile`. For a whole batch of unknown outcome the caller tries it before
+   * it asks for a settlement.
    */
   canReconcile: boolean;
   bisect: boolean;
   delayed: { baseMs: number; maxMs: number };
   inPlace: { times: number; baseMs: number };
-  /** 0 for a batch cut from the queue; each split adds one (G3). */
+  /** 0 for a batch cut from the queue; each split adds one. */
   depth: number;
-  /** Only at depth 1: what became of the other half so far. */
+  /** Only at depth 1: the outcome of the other half so far. */
   sibling: 'pending' | 'refused' | 'other' | null;
-  /** Calls of this batch refused for now in a row, this one not counted (H5). */
+  /** Calls of this batch refused for now in a row, not counting this one. */
   refusals: number;
-  /** Since this batch's first call: compared with the idempotency window. */
+  /** Time since this batch's first call: compared with the idempotency window. */
   ageMs: number;
   /** Uniform in [0, 1): jitter. */
   random: () => number;
 }
 
-/** A member that leaves its batch with an end of its own. */
+/** A member that leaves its batch because its end differs. */
 export type MemberEnd =
   | { index: number; to: 'failed' | 'dead' | 'cancelled'; error: string }
   | { index: number; to: 'retry'; inMs: number; error: string }
   /**
-   * `parked`: though the batch's other unknown members are sent again, since it has no attempt
-   * left.
+   * `parked`: it stays unknown although the batch's other unknown members are sent again, since it
+   * has no attempt left.
    */
   | { index: number; to: 'unknown'; error: string; parked?: true };
 
 /** What is written; exactly one of these per call. */
 export type Settlement =
   /**
-   * The batch is over: members not named in `ends` share `state`. `resend`: its unknown members go
-   * again in a batch of their own (same task keys).
+   * The batch ends: members not named in `ends` share `state`. `resend`: its unknown members go
+   * again as a separate batch (same task keys).
    */
   | {
       kind: 'finish';
@@ -143,21 +141,21 @@ export type Settlement =
       error?: string;
       ends: MemberEnd[];
       unknown: 'park' | 'resend' | 'reconcile';
-      /** With `resend`: not before. Left out: at once. */
+      /** With `resend`: ms before which it does not go. Left out: at once. */
       unknownInMs?: number;
     }
   | { kind: 'accept'; reference: string }
   /**
-   * The same batch again after `inMs`; `hold` keeps the target, the whole handler, or the lane that
-   * it stands in back as long. `inPlace`: the activity waits itself.
+   * The same batch again after `inMs`; until then `hold` holds back the target, the whole handler,
+   * or the batch's lane. `inPlace`: the activity waits itself.
    */
   | { kind: 'wait'; inMs: number; hold: 'target' | 'handler' | 'lane'; inPlace: boolean; error: string }
-  /** Two halves, each a batch of its own (H4). */
+  /** Two halves, each a separate batch. */
   | { kind: 'split'; at: number; error: string }
   /** Depth 1 and refused, the other half not known yet: wait for it. */
   | { kind: 'await-sibling'; error: string }
   /**
-   * The handler, or only the target, is paused with this reason, the members are created again, no
+   * Pauses the handler, or only the target, with this reason; the members are created again, no
    * attempt counted.
    */
   | { kind: 'halt'; reason: string; scope?: 'target' }

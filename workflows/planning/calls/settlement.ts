@@ -2,9 +2,9 @@ import type { CallOutcome, Deviant, MemberEnd, Settlement, SettlementContext } f
 import { backoffMs, inPlaceMs, IN_PLACE_BELOW_MS, withFullJitter } from './retry';
 
 /**
- * What becomes of a batch after one call: the table of `spec/handlers.md`, one function an outcome
- * (H1-H6, H9). `context.attempts` has one entry a member, in order. Throws a plain error on
- * deviants that are no members: the answer was to be checked before (H2), so that is a fault of
+ * Decides what happens to a batch after one call, one function per outcome; docs/handlers has the
+ * table of outcomes. `context.attempts` has one entry per member, in order. Throws a plain error on
+ * deviants that are not members: the answer should have been checked before, so that is a fault of
  * ours.
  */
 export function decideSettlement(outcome: CallOutcome, context: SettlementContext): Settlement {
@@ -12,14 +12,14 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
     case 'results':
       return settleResults(outcome.deviants, context);
     case 'accepted':
-      // H7: in-progress until the downstream is done.
+      // In-progress until the downstream is done.
       return { kind: 'accept', reference: outcome.reference };
     case 'later':
       return settleLater(outcome, context);
     case 'rejected':
       return settleRejected(outcome.error, context);
     case 'halted':
-      // H4: a credential or an address is no fault of the tasks.
+      // A refused credential or address is no fault of the tasks.
       return { kind: 'halt', reason: outcome.error, ...(outcome.scope === undefined ? {} : { scope: outcome.scope }) };
     case 'unknown':
       return settleUnknown(outcome.error, context);
@@ -29,17 +29,16 @@ export function decideSettlement(outcome: CallOutcome, context: SettlementContex
 }
 
 /**
- * Whether the call costs its members an attempt (table, last column). Back pressure and a paused
- * handler never do (H5, H4); a call that is accepted or waits for its sibling is counted by the
- * settlement that follows it.
+ * Says whether the call costs its members an attempt. Back pressure and a paused handler never do;
+ * a call that is accepted or waits for its sibling is counted by the settlement that follows it.
  */
 export function countsAttempt(kind: Settlement['kind']): boolean {
   return kind === 'finish' || kind === 'split' || kind === 'resend' || kind === 'park';
 }
 
 /**
- * H1, H9, G2: members that are `ok` share the batch's end, each other one has its own. Nobody
- * shares it: the batch is `failed`.
+ * Settles results: members that are `ok` share the batch's end, each other one has its own. If none
+ * is `ok`, the batch is `failed`.
  */
 function settleResults(deviants: readonly Deviant[], context: SettlementContext): Settlement {
   checkMembers(deviants, context.attempts.length);
@@ -60,7 +59,7 @@ function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
     case 'retry': {
       const error = deviant.error ?? 'the downstream asked for a retry and gave no error';
       if (attempts >= context.maxAttempts) return { index, to: 'dead', error };
-      // No jitter: tasks that failed together come back together and share a batch (G2).
+      // No jitter: tasks that failed together come back together and share a batch.
       const inMs = Math.max(deviant.retryAfterMs ?? 0, backoffMs(context.delayed, attempts));
       return { index, to: 'retry', inMs, error };
     }
@@ -70,9 +69,10 @@ function endOf(deviant: Deviant, context: SettlementContext): MemberEnd {
 }
 
 /**
- * H3 for members without a result beside members that have one. Sent again as a batch of their own,
- * which a key of the batch cannot cover, so only by task; else looked up; else as `onUnknown` says.
- * Where they are sent again, those without an attempt left stay behind, parked (`stayBehind`).
+ * Decides about members without a result beside members that have one. They are sent again as a
+ * separate batch, which a key of the batch cannot cover, so only if each task has a key; otherwise
+ * they are looked up, or handled as `onUnknown` says. If they are sent again, those without an
+ * attempt left stay behind, parked (`stayBehind`).
  */
 function nextOfUnknownMembers(
   deviants: readonly Deviant[],
@@ -91,16 +91,16 @@ const hasAttemptLeft = (index: number, context: SettlementContext): boolean =>
   context.attempts[index]! + 1 < context.maxAttempts;
 
 /**
- * Members that may not be sent again beside those that are: their outcome is unknown, so they are
- * parked, not dead (H9).
+ * Ends members that may not be sent again beside those that are: their outcome is unknown, so they
+ * are parked, not dead.
  */
 const stayBehind = (ends: readonly MemberEnd[], context: SettlementContext): MemberEnd[] =>
   ends.map((end) => (end.to === 'unknown' && !hasAttemptLeft(end.index, context) ? { ...end, parked: true } : end));
 
 /**
- * H5: the same batch later; no attempt is counted. Retry-After is honoured; one of 0 says nothing
- * (obeyed, it would be a hot loop). Else exponential with full jitter: from the in-place base while
- * such repeats are left (A16), then from the delayed one.
+ * Settles back pressure: the same batch later, without counting an attempt. Retry-After is
+ * honoured; 0 counts as none (obeyed, it would be a hot loop). Without it, exponential with full
+ * jitter: from the in-place base while such repeats are left, then from the delayed one.
  */
 function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: SettlementContext): Settlement {
   const repeat = context.refusals + 1;
@@ -113,10 +113,10 @@ function settleLater(outcome: Extract<CallOutcome, { kind: 'later' }>, context: 
 }
 
 /**
- * H4, G3: refused for its content. Halved until the poison task is alone; but where both halves of
- * the first split are refused entirely (two tasks refused alone included), it is not a poison task
- * and the handler is paused. A split goes on at `maxAttempts` too: a content error is
- * deterministic, and the neighbours must not die of it.
+ * Settles a refusal for content: halved until the poison task is alone. But if both halves of the
+ * first split are refused entirely (two tasks refused alone included), it is not a poison task and
+ * the handler is paused. Splits go on at `maxAttempts` too: a content error is deterministic, and
+ * the neighbours must not die of it.
  */
 function settleRejected(error: string, context: SettlementContext): Settlement {
   const members = context.attempts.length;
@@ -130,10 +130,11 @@ function settleRejected(error: string, context: SettlementContext): Settlement {
 }
 
 /**
- * H3 for a whole batch, after `reconcile` (where there is one) was unsure: again with the same keys
- * while they hold and attempts are left, else as `onUnknown` says. Never bisected: a half would go
- * under another key. For the same reason a key of the batch goes again for all its members or for
- * none, and the most used-up one decides; without one, those that have attempts left go.
+ * Settles a whole batch of unknown outcome, after `reconcile` (if there is one) was unsure: sent
+ * again with the same keys while they hold and attempts are left, otherwise as `onUnknown` says.
+ * Never bisected: a half would go under another key. For the same reason a key of the batch goes
+ * again for all its members or for none, and the member with the most attempts decides; if each
+ * task has a key, those that have attempts left go.
  */
 function settleUnknown(error: string, context: SettlementContext): Settlement {
   const attempts = context.attempts.reduce((most, each) => Math.max(most, each), 0) + 1; // not a spread: 50,000 members
@@ -147,7 +148,9 @@ function settleUnknown(error: string, context: SettlementContext): Settlement {
   return { kind: 'finish', state: 'failed', ends: stayBehind(ends, context), unknown: 'resend', unknownInMs: inMs };
 }
 
-/** The downstream still knows the keys `inMs` from now, when they would be used again. */
+/**
+ * Says whether the downstream still knows the keys `inMs` from now, when they would be used again.
+ */
 function keyHolds({ idempotency, ageMs }: SettlementContext, inMs: number): boolean {
   return idempotency !== 'none' && ageMs + inMs <= (idempotency.windowMs ?? Infinity);
 }
@@ -157,7 +160,7 @@ function checkMembers(deviants: readonly Deviant[], members: number): void {
   for (const { index } of deviants) {
     if (!Number.isInteger(index) || index < 0 || index >= members || seen.has(index)) {
       throw new Error(
-        `deviants: expected each index once, from 0 to ${members - 1}, got ${index}; check the answer first (H2)`,
+        `deviants: expected each index once, from 0 to ${members - 1}, got ${index}; check the answer first`,
       );
     }
     seen.add(index);

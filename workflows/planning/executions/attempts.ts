@@ -1,13 +1,13 @@
-/** Of the operator, where no setting says otherwise (E10). */
+/** The operator's limit, where no setting gives one. */
 export const DEFAULT_MAX_ATTEMPTS = 10;
 
-/** What came of one run of an item. */
+/** The outcome of one run of an item. */
 export interface Ran {
-  /** Null: it did not come to an exit. */
+  /** Null: it did not exit. */
   exitCode: number | null;
   /**
-   * It could not be run as it should: the function is missing, the start failed, a limit ended it.
-   * Then the exit code says nothing (E6).
+   * It could not be run as it should: the function is missing, the start failed, or a limit ended
+   * it. The exit code means nothing then.
    */
   nodeError: boolean;
 }

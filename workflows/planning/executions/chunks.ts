@@ -1,24 +1,24 @@
-/** Who gets what (E3, E4): nodes that answered the roll call, and items in turn. */
+/** Decides which node gets which items: nodes that answered the roll call, and items in turn. */
 
 /** A node that answered: live, not draining, `batch_support`, with the attributes asked for. */
 export interface Candidate {
   id: string;
-  /** It says that it has the function. */
+  /** It names the function among those that it has. */
   serves: boolean;
   /** Chunks of this execution that it holds now. */
   holds: number;
 }
 
 /**
- * How many nodes a round asks for: no chunk may be empty (E4), and a resume asks for no more than
- * there is to do.
+ * Returns how many nodes a round asks for: no chunk may be empty, and a resume asks for no more
+ * than there is to do.
  */
 export const nodesWanted = (numberOfNodes: number | null, pending: number): number =>
   Math.min(numberOfNodes ?? Infinity, pending);
 
 /**
- * Nodes that have the function; all, where none says so (each then answers that it is missing,
- * which counts an attempt, so that a misspelt function comes to an end).
+ * Returns the nodes that have the function; all nodes if none has it (each then reports that it is
+ * missing, which counts an attempt, so that an execution of a misspelt function ends).
  */
 export const fitting = (candidates: readonly Candidate[]): Candidate[] => {
   const serving = candidates.filter(({ serves }) => serves);
@@ -26,8 +26,8 @@ export const fitting = (candidates: readonly Candidate[]): Candidate[] => {
 };
 
 /**
- * The nodes of a round: those with the fewest chunks in hand first, and each round begins with
- * another one, so that a retry goes elsewhere (E11).
+ * Chooses the nodes of a round: those that hold the fewest chunks first; each round begins with
+ * another node, so that a retry goes elsewhere.
  */
 export const chooseNodes = (candidates: readonly Candidate[], wanted: number, round: number): string[] => {
   const sorted = fitting(candidates).toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,6 +1,6 @@
 /**
- * The states of an execution and of its work items (E6): numbers in the store, names for people.
- * The one list of them.
+ * The states of an execution and of its work items: numbers in the store, names for people. The
+ * only list of them.
  */
 
 export const ITEM = { created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 } as const;
@@ -16,7 +16,7 @@ const ITEM_NAMES: Readonly<Record<number, ItemState>> = {
 export const itemStateName = (state: number): ItemState => nameOf(ITEM_NAMES, state, 'work item');
 
 export const EXECUTION = { created: 0, inProgress: 1, staging: 2, done: 100, cancelled: -3, deleted: -4 } as const;
-/** `deleted` has no name: its rows are going, and nobody sees it. */
+/** `deleted` has no name: its rows are being deleted, and no reader sees it. */
 export type ExecutionState = 'staging' | 'created' | 'in-progress' | 'done' | 'cancelled';
 
 const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
@@ -27,7 +27,7 @@ const EXECUTION_NAMES: Readonly<Record<number, ExecutionState>> = {
   [EXECUTION.cancelled]: 'cancelled',
 };
 export const executionStateName = (state: number): ExecutionState => nameOf(EXECUTION_NAMES, state, 'execution');
-/** Nothing of it runs any more, for good. */
+/** Says whether nothing of it runs any more, permanently. */
 export const isOver = (state: number): boolean =>
   state === EXECUTION.done || state === EXECUTION.cancelled || state === EXECUTION.deleted;
 
@@ -47,5 +47,5 @@ export interface ItemCounts {
   failed: number;
   permanentlyFailed: number;
 }
-/** Items that a new round would take (E7). */
+/** Counts the items that a new round would take. */
 export const pendingOf = (counts: ItemCounts): number => counts.created + counts.failed;

@@ -3,7 +3,7 @@ import { chooseNodes, fitting, nodesWanted } from './chunks';
 import type { ItemCounts } from './states';
 import { isOver, pendingOf } from './states';
 
-/** What a turn of an execution knows, and what it comes to. */
+/** What a turn of an execution decides from, and its decision. */
 export interface TurnFacts {
   state: number;
   counts: ItemCounts;
@@ -11,10 +11,11 @@ export interface TurnFacts {
   round: number;
   numberOfNodes: number | null;
   candidates: readonly Candidate[];
-  /** The roll call has lasted as long as it may: whoever answered is taken (E3). */
+  /** The roll call has lasted as long as it may: the nodes that answered are taken. */
   rollCallOver: boolean;
   /**
-   * False: the pause after the last round is not over, or the workflow is about to continue as new.
+   * False: the pause after the last round has not passed, or the workflow is about to continue as
+   * new.
    */
   mayPlan: boolean;
   /** A round is being filled: nothing new before it is complete. */
@@ -29,8 +30,7 @@ export type TurnPlan =
   /** Fewer nodes than asked for: more may answer. */
   | { kind: 'roll-call'; answered: number; wanted: number }
   /**
-   * Nobody answered: it stays as it is until a node appears, or the requeue interval has passed
-   * (E8).
+   * No node answered: it stays as it is until a node appears, or the requeue interval has passed.
    */
   | { kind: 'no-nodes'; wanted: number }
   | { kind: 'plan'; nodes: string[] };
@@ -52,9 +52,9 @@ export const planTurn = (facts: TurnFacts): TurnPlan => {
 };
 
 /**
- * The pause before the next round, so that a node or a function that always fails is not asked
- * without end: the base after a round that brought something, doubled with each that did not, never
- * above the requeue interval.
+ * Returns the pause before the next round, so that a node or a function that always fails is not
+ * tried without end: the base after a round with results, doubled with each without, never above
+ * the requeue interval.
  */
 export const roundPauseMs = (fruitless: number, baseMs: number, requeueMs: number): number =>
   Math.min(requeueMs, baseMs * 2 ** Math.min(fruitless, 30));

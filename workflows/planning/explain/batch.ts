@@ -4,7 +4,7 @@ import { askedAgain } from './question';
 import { overdueCall, standsStill } from './standing';
 import { because, count, span, stopped } from './words';
 
-/** A task in an open batch: before its call, in it, or between two. */
+/** Explains a task in an open batch: before its call, in it, or between two. */
 export const explainBatch = (facts: ExplainFacts): Reason => {
   const { batch } = facts;
   if (batch === null) return { waitsFor: null, inMs: null, text: 'It was being moved while this was read; ask again.' };
@@ -31,7 +31,7 @@ export const explainBatch = (facts: ExplainFacts): Reason => {
   return stopped(facts) ?? explainWaiting(facts, batch, called);
 };
 
-/** In the store, or in the hands of a submission that has not called yet. */
+/** Explains a batch in the store, or one that a dispatch carries and has not called yet. */
 const explainWaiting = (facts: ExplainFacts, batch: BatchPart, called: boolean): Reason => {
   const waitMs = batch.retryInMs !== null && batch.retryInMs > 0 ? batch.retryInMs : null;
   if (called) {

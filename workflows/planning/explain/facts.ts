@@ -1,7 +1,7 @@
 import type { CancellationFacts } from '../calls/cancellation';
 import type { TaskState } from '../states';
 
-/** What `explain` decides from, and what it answers (G13). */
+/** What `explain` decides from, and what it returns. */
 
 /** What a task that does not move waits for. */
 export const WAITS_FOR = [
@@ -38,7 +38,7 @@ export interface ExplainFacts {
   leader: LeaderPart;
   /** Ready, in the queue. */
   queued: QueuedPart | null;
-  /** Waits for its time: due in. */
+  /** Ms until a delayed task is due; null: it is not delayed. */
   delayedInMs: number | null;
   batch: BatchPart | null;
 }
@@ -61,12 +61,12 @@ interface TargetPart {
   pauseReason: string | null;
   busy: boolean;
   holdInMs: number | null;
-  /** Null: nobody said when it is due. */
+  /** Null: it has no due time. */
   dueInMs: number | null;
-  /** Batches of it in the hands of submissions, and the weight of its open batches. */
+  /** Batches of the target that dispatches carry, and the weight of its open batches. */
   inFlight: number;
   weight: number;
-  /** With the target's own overrides. */
+  /** Including the target's own overrides. */
   maxItems: number;
   minItems: number;
   lingerMs: number;
@@ -81,20 +81,20 @@ export interface LeaderPart {
   blocked: boolean;
   /** Why its last turn left due work alone. */
   heldBy: string | null;
-  /** Since it was woken; null: it has taken a turn since. */
+  /** Time since it was woken; null: it has taken a turn since. */
   unansweredMs: number | null;
   /** The run that took its last turn. */
   runId: string | null;
-  /** Of one that stands still: its workflow, and what Temporal says of it. */
+  /** Workflow of a leader that stands still, and what Temporal says about it. */
   workflowId?: string;
   run?: RunPart | null;
 }
-/** What runs in Temporal under a leader's or queuer's name; null: nobody could be asked. */
+/** What runs in Temporal under a leader's or queuer's name; null: Temporal could not be asked. */
 export interface RunPart {
   workflowId: string;
   /** Null: none is open. */
   runId: string | null;
-  /** Of its pending workflow task: above 1 it has failed or timed out before. */
+  /** Attempt of its pending workflow task: above 1 it has failed or timed out before. */
   attempt: number | null;
   /** Why its last workflow task failed. */
   lastFailure: string | null;
@@ -124,24 +124,23 @@ export interface BatchPart {
   attempt: number;
   dispatched: boolean;
   /**
-   * The node that marked the last call, and since when it gave no sign of life; null: it is not
-   * known.
+   * The node that marked the last call, and since when it has given no sign of life; null: unknown.
    */
   attemptBy: string | null;
   nodeSeenMs: number | null;
-  /** A call was marked and is not concluded; until then nobody takes the next attempt. */
+  /** A call was marked and is not concluded; until then no process takes the next attempt. */
   attemptEndsInMs: number | null;
   retryInMs: number | null;
   reference: string | null;
   pollInMs: number | null;
-  /** After this it is parked, however often it is asked about. */
+  /** After this it is parked, however often it is polled. */
   pollEndsInMs: number | null;
   refused: boolean;
   refusals: number;
   error: string | null;
   /** Where the handler threw it; null: it did not. */
   stack: string | null;
-  /** The downstream was asked to stop it; null: it was not given up. */
+  /** The cancellation sent to the downstream; null: the batch was not given up. */
   cancellation: CancellationFacts | null;
 }
 
@@ -151,17 +150,14 @@ export interface Explanation {
   /** One or two English sentences. */
   text: string;
   waitsFor: WaitsFor | null;
-  /** Earliest, in milliseconds; 0: now; null: nobody can tell, or it is over. */
+  /** Earliest, in milliseconds; 0: now; null: unknown, or the task has ended. */
   nextStepInMs: number | null;
-  /**
-   * Only of a task that is not over and whose handler has affinity: who serves it, or why nobody
-   * does.
-   */
+  /** Only for an open task whose handler has affinity: which node serves it, or why none does. */
   servedBy?: ServedBy;
   facts: ExplainFacts;
 }
 
-/** What one of the deciding functions says. */
+/** The answer of one of the deciding functions. */
 export interface Reason {
   waitsFor: WaitsFor | null;
   inMs: number | null;
@@ -174,9 +170,9 @@ export interface ServedBy {
   /** Null: none does now, see `why`. */
   node: string | null;
   name: string | null;
-  /** Of the lease: the highest there was. */
+  /** Epoch of the lease: the highest there was. */
   epoch: number;
-  /** For how long it has held it. */
+  /** For how long the node has held it. */
   sinceMs: number | null;
   /** Why no node serves it; null: one does. */
   why: 'revoked' | 'kept' | 'no node is able' | 'free' | null;

@@ -8,7 +8,7 @@ import { isTerminal } from '../states';
 export type { ExplainFacts, Explanation, WaitsFor } from './facts';
 
 /**
- * Where a task is, what it waits for, and the earliest next step (G13): decided from facts that one
+ * Explains where a task is, what it waits for, and its earliest next step, from facts that one
  * statement read. Pure.
  */
 export const explain = (facts: ExplainFacts): Explanation => {
@@ -28,8 +28,8 @@ export const explain = (facts: ExplainFacts): Explanation => {
 const FRAMES = 3;
 
 /**
- * What is to be said of its batch beside what it waits for: a cancellation, a stack. Empty:
- * nothing.
+ * Returns what is to be said about its batch besides what it waits for: a cancellation, a stack.
+ * Empty: nothing.
  */
 export const explainTrouble = (facts: ExplainFacts): string =>
   isTerminal(facts.state) || facts.batch === null

@@ -2,7 +2,7 @@ import type { ExplainFacts, Reason } from './facts';
 import { standsStill, waitForStanding } from './standing';
 import { span } from './words';
 
-/** Due, and nobody has come yet. */
+/** Explains a task that is due and that no leader has looked at yet. */
 export const waitForLeader = (facts: ExplainFacts, what: string): Reason => {
   const { handler, leader, target } = facts;
   if (!handler.served)

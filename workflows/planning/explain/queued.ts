@@ -4,7 +4,7 @@ import { waitForLeader } from './leader';
 import { standsStill } from './standing';
 import { count, span, stopped } from './words';
 
-/** A created task: waits for its time, or is ready in the queue of its target. */
+/** Explains a created task: it waits for its time, or is ready in the queue of its target. */
 export const explainQueued = (facts: ExplainFacts): Reason => {
   const { queued, delayedInMs, attempts } = facts;
   if (delayedInMs !== null && delayedInMs > 0) return explainDelayed(facts, delayedInMs);
@@ -44,7 +44,10 @@ const explainReady = (facts: ExplainFacts, queued: QueuedPart): Reason => {
   return crowded ?? waitForLeader(facts, `Its batch${behind}`);
 };
 
-/** The head of the queue is neither full nor due: what closes it first. Null: it is due now. */
+/**
+ * Explains what closes the batch at the head of the queue first, which is neither full nor due.
+ * Null: it is due now.
+ */
 const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null => {
   const { maxItems, minItems, lingerMs, quietMs } = target;
   if (queued.full || queued.flushed || queued.waiting >= maxItems) return null;
@@ -73,8 +76,8 @@ const closesIn = ({ target }: ExplainFacts, queued: QueuedPart): Reason | null =
 };
 
 /**
- * Due, but its calls or weight in flight are at a limit. Null: there is room, or nobody is there
- * who knows.
+ * Explains a task that is due while its calls or weight in flight are at a limit. Null: there is
+ * room, or no leader knows.
  */
 const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
   const { handler, target, leader } = facts;
@@ -108,8 +111,8 @@ const waitForRoom = (facts: ExplainFacts, behind: string): Reason | null => {
 };
 
 /**
- * Its leader found no free call when it looked last. Some may have ended since: then what it waits
- * for is its next look.
+ * Explains a task whose leader found no free call when it last looked. Some may have ended since:
+ * then the task waits for the leader's next look.
  */
 const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind: string): Reason => {
   const { name, slotsTaken, perHandler } = handler;
@@ -125,7 +128,7 @@ const waitForCalls = ({ handler, leader }: ExplainFacts, heldBy: string, behind:
     ? {
         waitsFor: 'slot',
         inMs: null,
-        text: `${found} (${now}); it looks again when it hears that calls of its own have ended.`,
+        text: `${found} (${now}); it looks again when it hears that some of its calls have ended.`,
       }
     : {
         waitsFor: 'slot',

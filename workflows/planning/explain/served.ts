@@ -2,7 +2,7 @@ import { count, span } from './words';
 import type { Explanation, ServedBy } from './facts';
 
 /**
- * Which node serves a task whose handler has affinity (issue 6), or why none does. Pure;
+ * Explains which node serves a task whose handler has affinity, or why none does. Pure;
  * milliseconds of the database's clock.
  */
 
@@ -47,32 +47,32 @@ const revoked = (
 
 const unheld = (facts: ServedFacts): Pick<ServedBy, 'why' | 'text'> => {
   const { handler, partition, holder, holderName, keptFor, keptLeftMs, needs, able, leftMs } = facts;
-  const nobody = `No node holds partition ${partition}`;
+  const none = `No node holds partition ${partition}`;
   if (holder === null && keptFor !== null && (keptLeftMs ?? 0) > 0)
     return {
       why: 'kept',
-      text: `${nobody}: it is kept for the restart of "${keptFor}" for another ${span(keptLeftMs!)}, then another node gets it.`,
+      text: `${none}: it is kept for the restart of "${keptFor}" for another ${span(keptLeftMs!)}, then another node gets it.`,
     };
   const list = Object.entries(needs).map(([key, value]) => `${key}=${value}`);
   if (able === 0)
     return {
       why: 'no node is able',
-      text: `${nobody}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or all that have are drained.`,
+      text: `${none}: no live node has handler "${handler}"${list.length === 0 ? '' : ` and the attributes ${list.join(', ')}`}, or all that have are drained.`,
     };
   const passed = holder === null ? '' : ` (the lease of ${who(holder, holderName)} passed ${span(-leftMs)} ago)`;
   return {
     why: 'free',
-    text: `${nobody}${passed}: the balancer gives it to one of ${count(able, 'live node')} within seconds.`,
+    text: `${none}${passed}: the balancer gives it to one of ${count(able, 'live node')} within seconds.`,
   };
 };
 
 /**
- * Adds it to what the task waits for. One that is over is served by nobody; one that is in a call
- * is served by who makes the call.
+ * Adds the node to what the task waits for. A task that has ended is served by no node; one that is
+ * in a call is served by the node that makes the call.
  */
 export const withServedBy = (explained: Explanation, served: ServedBy): Explanation => {
   if (explained.waitsFor === null) return explained;
-  // A leader that looks, and a slot that is free, do not help: it is not sent before somebody holds
+  // A leader that looks, or a free slot, does not help: the task is not sent before a node holds
   // the partition.
   const stuck = served.node === null && ['leader', 'slot', 'lane'].includes(explained.waitsFor);
   const waitsFor = stuck ? ('partition' as const) : explained.waitsFor;

@@ -3,21 +3,21 @@ import { count, span } from './words';
 import { UNANSWERED_MS } from '../liveness';
 
 /**
- * What stands still, and what to do about it: a leader that was woken and takes no turn, a call
- * that is not concluded. Pure.
+ * Explains what stands still, and what to do about it: a leader that was woken and takes no turn, a
+ * call that is not concluded. Pure.
  */
 
 /**
  * A process that was not seen for so long may be gone; it writes a sign of life every few seconds.
  */
 const SILENT_NODE_MS = 15_000;
-/** From the deadline to the record of what became of it. */
+/** Time from the deadline to the record of the outcome. */
 const JUST_PASSED_MS = 5_000;
 
 export const standsStill = ({ unansweredMs }: Pick<LeaderPart, 'unansweredMs'>): boolean =>
   unansweredMs !== null && unansweredMs > UNANSWERED_MS;
 
-/** What is known of the run, and the remedy. */
+/** Returns what is known about the run, and the remedy. */
 export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: RunPart | null): string => {
   const last = ofLastTurn === null ? 'it has never taken one' : `its last turn was of run ${ofLastTurn}`;
   return remedy(workflowId, `; ${last}${state(run)}`);
@@ -26,7 +26,10 @@ export const remedyOf = (workflowId: string, ofLastTurn: string | null, run: Run
 const remedy = (workflowId: string, known: string): string =>
   `Workflow ${workflowId}${known}. The sweeper of a worker wakes it again, and ends its run and begins it anew after a minute or two without a turn; if no worker is left, start one. To end the run at once: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
 
-/** A workflow without wakes in the store: since when its work is due, and nobody does it. */
+/**
+ * Explains a workflow without wakes in the store: since when its work has been due without being
+ * done.
+ */
 export const overdueText = (
   { kind, ms, workflowId }: { kind: string; ms: number; workflowId: string },
   run: RunPart | null,
@@ -37,7 +40,7 @@ const ITS_WORKER =
   'Its worker is stopped, overloaded or hangs: look at its log, its load and its /healthz, and restart it; ' +
   'if no worker is left, start one.';
 
-/** A submission that has batches, and does not call them. */
+/** Explains a dispatch that has batches, and does not call them. */
 export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,
@@ -52,14 +55,14 @@ const state = (run: RunPart | null): string => {
   return `, the workflow task of run ${run.runId} is at attempt ${run.attempt}${failed}`;
 };
 
-/** A leader that has let its wakes go unanswered. */
+/** Explains a leader that has left its wakes unanswered. */
 export const waitForStanding = ({ leader }: ExplainFacts, what: string): Reason => ({
   waitsFor: 'leader',
   inMs: null,
   text: `${what} could go, but leader "${leader.name}" stands still: it was woken ${span(leader.unansweredMs!)} ago and has taken no turn since. ${remedyOf(leader.workflowId ?? `of leader "${leader.name}"`, leader.runId, leader.run ?? null)}`,
 });
 
-/** A call past its deadline, which nobody has concluded. */
+/** Explains a call past its deadline, which is not concluded. */
 export const overdueCall = (batch: BatchPart, target: string): Reason => {
   const lateMs = -batch.attemptEndsInMs!;
   const call = `Call ${batch.attempt} of batch ${batch.id} (${count(batch.n, 'task')}) to target "${target}"`;
@@ -69,7 +72,7 @@ export const overdueCall = (batch: BatchPart, target: string): Reason => {
       inMs: 0,
       text: `${call} has just passed its deadline; what became of it is being recorded.`,
     };
-  const overdue = `${call} is overdue: its deadline passed ${span(lateMs)} ago, and nobody has concluded it.`;
+  const overdue = `${call} is overdue: its deadline passed ${span(lateMs)} ago, and it is not concluded.`;
   return { waitsFor: 'call', inMs: null, text: `${overdue} ${whoMakes(batch)}` };
 };
 

@@ -1,14 +1,12 @@
 import type { ExplainFacts, Reason } from './facts';
 
-/**
- * What the parts of `explain` share: words, and the two reasons that may stand before any other.
- */
+/** What the parts of `explain` share: words, and the two reasons that may come before any other. */
 
 export const because = (error: string | null): string => (error === null ? '' : `: ${error}`);
 
 export const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** A duration as a person reads it. */
+/** Returns a duration as a person reads it. */
 export const span = (ms: number): string => {
   const whole = Math.max(0, Math.ceil(ms));
   if (whole < 10_000) return `${whole} ms`;
@@ -16,7 +14,10 @@ export const span = (ms: number): string => {
   return whole < 36_000_000 ? `${Math.round(whole / 60_000)} min` : `${Math.round(whole / 3_600_000)} h`;
 };
 
-/** A pause or a hold stops what has not begun, wherever it is. Null: neither. */
+/**
+ * Explains a pause or a hold, which stops what has not begun, wherever it is. Null: there is
+ * neither.
+ */
 export const stopped = ({ handler, target }: ExplainFacts): Reason | null => {
   if (handler.paused)
     return {

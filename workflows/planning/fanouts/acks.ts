@@ -1,6 +1,6 @@
 import { parseItemId } from './itemId';
 
-/** What a call wants of one segment. */
+/** The items of one segment that a call names. */
 export interface SegmentWant {
   fanout: string;
   segment: number;
@@ -9,9 +9,9 @@ export interface SegmentWant {
 }
 
 /**
- * The ids of a call as what it wants of each segment, and the ids that are none. A repeated id
- * counts once: bits, never counters (D4). The order is that of the ids' fan-outs and segments, so
- * that portions touch few segments.
+ * Groups the ids of a call by segment, and returns the malformed ones. A repeated id counts once:
+ * bits, never counters. Ordered by the ids' fan-outs and segments, so that portions touch few
+ * segments.
  */
 export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malformed: string[] } => {
   const byFanout = new Map<string, Map<number, Set<number>>>();
@@ -36,7 +36,7 @@ export const groupItems = (ids: readonly string[]): { wants: SegmentWant[]; malf
   return { wants, malformed };
 };
 
-/** Portions of at most `perCall` ids; a segment with more is cut. */
+/** Yields portions of at most `perCall` ids; a segment with more is cut. */
 export function* splitWants(wants: readonly SegmentWant[], perCall: number): Generator<SegmentWant[]> {
   let portion: SegmentWant[] = [];
   let room = perCall;

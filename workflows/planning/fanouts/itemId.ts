@@ -1,4 +1,4 @@
-/** The id of an item, `fanoutId:segment:index`: all that an ack needs (D7, D8). */
+/** The id of an item, `fanoutId:segment:index`: all that an ack needs. */
 
 export interface ItemPlace {
   /** A UUID in lower case. */
@@ -20,7 +20,10 @@ export const isFanoutId = (text: unknown): text is string => typeof text === 'st
 
 export const itemIdOf = (fanout: string, segment: number, index: number): string => `${fanout}:${segment}:${index}`;
 
-/** Null: it is none. One item has one spelling: no leading zeros, no blanks, no capitals. */
+/**
+ * Parses an item's id; null: it is malformed. One item has one spelling: no leading zeros, no
+ * blanks, no capitals.
+ */
 export const parseItemId = (id: unknown): ItemPlace | null => {
   if (typeof id !== 'string') return null;
   const [, fanout, no, at] = ITEM_ID.exec(id) ?? [];

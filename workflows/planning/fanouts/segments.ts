@@ -1,14 +1,11 @@
 import { itemIdOf } from './itemId';
 
-/**
- * What an add made, as it crosses the wire (D7): the ids are made from it, one by one, by whoever
- * needs them.
- */
+/** What an add made, as it crosses the wire: its reader makes the ids from it, one by one. */
 export interface SegmentRange {
   /** Number of its first segment. */
   first: number;
   items: number;
-  /** Of every segment but the last, which has the rest. */
+  /** Size of every segment but the last, which has the rest. */
   segmentSize: number;
 }
 export interface Segment {
@@ -21,28 +18,28 @@ export interface Segment {
  * costs about half a byte at most.
  */
 export const DEFAULT_SEGMENT_SIZE = 512;
-/** Most items of one add statement: few enough that its transaction takes milliseconds. */
+/** Most items per add statement: few enough that its transaction takes milliseconds. */
 export const ADD_ITEMS = 10_000;
-/** Most ids of one ack statement unless asked otherwise. */
+/** Most ids per ack statement, unless the caller sets another number. */
 export const ACK_IDS = 100;
 export const MAX_ACK_IDS = 10_000;
-/** Most items of one call of `addItems`: a billion is thinkable, a mistyped trillion is not. */
+/** Most items per call of `addItems`: a billion is plausible, a mistyped trillion is not. */
 export const MAX_ITEMS = 10_000_000_000;
 
-/** Ceilings of one statement's setting: `itemsPerCall`. */
+/** Highest `itemsPerCall` that a caller may set. */
 export const MAX_ADD_ITEMS = 1_000_000;
 
 /**
- * Sizes of the adds that `items` items take, at most `perCall` each, in whole segments as far as it
- * goes, so that few segments are short. Streams: a billion items are 100,000 numbers, one after the
- * other.
+ * Yields the sizes of the adds that `items` items take, at most `perCall` each, in whole segments
+ * as far as possible, so that few segments are short. Streams: a billion items are 100,000 numbers,
+ * one after the other.
  */
 export function* splitAdd(items: number, segmentSize: number, perCall: number): Generator<number> {
   const whole = Math.max(Math.floor(perCall / segmentSize) * segmentSize, Math.min(perCall, segmentSize));
   for (let left = items; left > 0; left -= whole) yield Math.min(whole, left);
 }
 
-/** Neighbours become one, where they read as one. */
+/** Appends a range, joined with its neighbour if the two read as one. */
 export const joinRanges = (ranges: SegmentRange[], next: SegmentRange): void => {
   const last = ranges.at(-1);
   const isNext =
@@ -59,7 +56,7 @@ export function* segmentsOf(range: SegmentRange): Generator<Segment> {
     yield { no, count: Math.min(left, range.segmentSize) };
 }
 
-/** The ids of all items of these ranges, in order. Streams (D13). */
+/** Yields the ids of all items of these ranges, in order. Streams. */
 export function* itemIds(fanout: string, ranges: Iterable<SegmentRange>): Generator<string> {
   for (const range of ranges)
     for (const { no, count } of segmentsOf(range))

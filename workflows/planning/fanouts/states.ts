@@ -5,7 +5,7 @@
  *   └──idle──▶ expired ◀──idle (another interval)── sealed                          │
  *                 └──────────its event delivered, kept for a while──────────────────┘
  * ```
- * `deleted`: its rows are going, some at a time; nobody sees it any more.
+ * `deleted`: its rows are being deleted, some at a time, and no reader sees it any more.
  */
 export const FANOUT_STATES = { open: 0, sealed: 1, complete: 2, expired: 3, deleted: 4 } as const;
 export type FanoutState = Exclude<keyof typeof FANOUT_STATES, 'deleted'>;
@@ -16,5 +16,5 @@ export const fanoutStateName = (code: number): FanoutState => {
   if (name === undefined) throw new Error(`fan-out state: expected one of 0 to 3, got ${code}`);
   return name;
 };
-/** Nothing changes it any more. */
+/** Says whether nothing changes the fan-out any more. */
 export const isFanoutOver = (state: FanoutState): boolean => state === 'complete' || state === 'expired';

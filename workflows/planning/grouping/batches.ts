@@ -2,9 +2,9 @@ import type { CutBatch, CutInput, CutPlan, WaitingTask } from '../calls/plans';
 import type { FlushReason } from '../states';
 
 /**
- * Cuts what is due of one target's queue into batches (A11-A13, G4-G6, H6). Greedy: contiguous
- * prefixes of what may go, which is optimal in calls for a backlog (ceil(n/B)) and for arrivals
- * (full, or the oldest waited the linger).
+ * Cuts what is due of one target's queue into batches. Greedy: contiguous prefixes of
+ * what may go, which needs the fewest calls for a backlog (ceil(n/B)) and for arrivals (full, or
+ * the oldest waited the linger).
  *
  * - A batch closes before the first task that would exceed a limit, so no limit is ever exceeded;
  *   only a task that is above a limit by itself (refused at submit) goes, alone, if it is there. A
@@ -12,10 +12,10 @@ import type { FlushReason } from '../states';
  * - The rest, which is not full, is due when flushed by hand, when its oldest task has waited
  *   `lingerMs`, or when nothing arrived for `quietPeriodMs` and it has `minItems`. So `minItems`
  *   never delays past the linger.
- * - A task whose `distinctBy` key is busy, or that stands behind another of its key, counts for
+ * - A task whose `distinctBy` key is busy, or that comes after another of its key, counts for
  *   nothing: neither towards a full batch nor towards a due time.
  * - Weight in flight is all or nothing: a due batch heavier than `weightLeft` blocks and is not
- *   shrunk (a smaller one would cost a call more for ever). No deadlock: batches are cut to
+ *   shrunk (a smaller one would cost one more call). No deadlock: batches are cut to
  *   `weightBudget` too, so with the whole budget free the next one fits; a single task above the
  *   budget goes when the whole budget is free.
  *
@@ -59,8 +59,8 @@ interface Filled {
 }
 
 /**
- * Of each key the first task, and none of a key that another task holds. The holder itself may go
- * wherever it stands, or a retry would wait for itself.
+ * Returns the first task of each key, and none of a key that another task holds. The holder itself
+ * may go wherever it is, or a retry would wait for itself.
  */
 function withoutHeldKeys({ tasks, busyKeys }: CutInput): WaitingTask[] {
   const seen = new Set<string>();
@@ -91,16 +91,16 @@ function fillBatch(waiting: readonly WaitingTask[], from: number, input: CutInpu
   }
   if (filled.tasks.length === 0) return filled;
   if (filled.tasks.length >= maxItems) return { ...filled, full: 'size' };
-  // Exactly at a maximum: do not wait (A12). Not with `more`: an unread task of no bytes or weight
-  // would still fit.
+  // Exactly at a maximum: do not wait. Not with `more`: an unread task of no bytes or weight would
+  // still fit.
   if (!input.more && filled.bytes >= maxBytes) return { ...filled, full: 'bytes' };
   if (!input.more && filled.weight >= weightCap) return { ...filled, full: 'weight' };
   return filled;
 }
 
 /**
- * When a batch that is not full is due, and why if it is due now. Oldest and newest by time:
- * priority order is not arrival order.
+ * Returns when a batch that is not full is due, and why if it is due now. Oldest and newest by
+ * time: priority order is not arrival order.
  */
 function dueOf(
   tasks: readonly WaitingTask[],

@@ -12,7 +12,7 @@ export interface ClaimInput {
   weightPerTarget: number | null;
   weightPerHandler: number | null;
   rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
-  /** Of the rates with scope handler, in their order; missing: never used yet. */
+  /** State of the rates with scope handler, in their order; missing: never used yet. */
   paces: readonly number[];
   /** Weight of all open batches of the handler. */
   weightInFlight: number;
@@ -44,21 +44,18 @@ export interface ClaimPlan {
   targets: { id: number; dueAtMs: number | null; busy: boolean; paces: number[] | null; holdMs: number | null }[];
   paces: number[];
   tasks: number;
-  /** The handler's rate limit is used up till then (Unix ms). */
+  /** The handler's rate limit is used up until then (Unix ms). */
   pacedUntilMs: number | null;
   /** The handler's weight in flight is used up. */
   weightBlocked: boolean;
 }
 
-/**
- * How far ahead of its start a paced call may be claimed: its submission waits in-process (DESIGN
- * section 4.4).
- */
+/** How far ahead of its start a paced call may be claimed: its dispatch waits in-process. */
 export const PACE_HORIZON_MS = 1_000;
 
 /**
- * Cuts every due target's queue under all tokens at once (G1, G4, H5, H6): size, weight, rates and
- * calls in flight. Pure.
+ * Cuts every due target's queue under all tokens at once: size, weight, rates and calls in flight.
+ * Pure.
  */
 export const planClaim = (input: ClaimInput, nowMs: number): ClaimPlan => {
   const plan: ClaimPlan = {
@@ -90,8 +87,8 @@ const planTarget = (target: ClaimTarget, budget: Budget): void => {
     return;
   }
   const perTarget = Math.min(input.perTarget, target.allowed ?? input.perTarget);
-  // Nothing of it in a call: take ahead, its submission keeps to perTarget. Otherwise only what its
-  // limit leaves, or two submissions would exceed it.
+  // None of its batches is in a call: take ahead, its dispatch keeps to perTarget. Otherwise take
+  // only what the limit leaves, or two dispatches would exceed it.
   let mayTake = target.inFlight === 0 ? Infinity : Math.max(0, perTarget - target.inFlight);
   const paces = [...target.paces];
   for (const batch of input.waiting) {
@@ -152,7 +149,7 @@ const cutTarget = (
   }
 };
 
-/** The tokens of the handler, as they go. */
+/** The tokens of the handler, as they are used up. */
 class Budget {
   private weight: number;
   constructor(

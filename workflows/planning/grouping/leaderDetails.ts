@@ -1,7 +1,8 @@
-/** What the Web UI shows of a leader (DESIGN section 4): free of actions, as of its last turn. */
+/** What the Web UI shows of a leader, as of its last turn; it costs no Temporal action. */
 
 /**
- * A count of what waits stops here: it costs a few milliseconds at most, and is shown as `1,000+`.
+ * Where a count of waiting work stops: it costs a few milliseconds at most, and is shown as
+ * `1,000+`.
  */
 export const MOST_COUNTED = { targets: 1_000, tasks: 10_000 } as const;
 export type Backlog = Record<keyof typeof MOST_COUNTED, number>;
@@ -13,21 +14,21 @@ export interface LeaderFacts {
   epoch: number;
   turn: number;
   next: 'idle' | 'working' | 'waiting';
-  /** Waiting: until then. */
+  /** For a waiting leader: until when. */
   dueAtMs: number | null;
   heldBy: string | null;
-  /** Submissions in flight. */
+  /** Dispatches in flight. */
   live: number;
   dispatch: { batches: number; tasks: number } | null;
   backlog: (Backlog & { atMs: number }) | null;
-  /** Settled by this run. */
+  /** Batches settled by this run. */
   batches: number;
   tasks: number;
-  /** Of the newest batch of this run. */
+  /** Flush reason of this run's newest batch. */
   lastReason: string | null;
 }
 
-/** Markdown. */
+/** Returns the details as Markdown. */
 export const leaderDetails = (facts: LeaderFacts): string => {
   const { handler, name, nowMs, epoch, turn, next, dueAtMs, heldBy, live, dispatch, batches, tasks, lastReason } =
     facts;

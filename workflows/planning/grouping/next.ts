@@ -1,15 +1,13 @@
 import type { ClaimPlan } from './claim';
 
-/** A leader that waits for nothing in particular looks this often all the same. */
+/** A leader that waits for nothing in particular looks this often anyway. */
 const IDLE_LOOK_MS = 60_000;
-/**
- * A timer far ahead is looked at in between: the store's clock and the server's may drift apart.
- */
+/** A timer far ahead is checked in between: the store's clock and the server's may drift apart. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const BLOCKED_LOOK_MS = 10_000;
 /**
- * Whoever assigns the partition wakes its leader, or the sweeper does: this is only the net. Each
- * look in vain doubles the wait.
+ * Looks of a leader without a node: only a safety net, since the balancer wakes it when it assigns
+ * the partition, or the sweeper does. Each look in vain doubles the wait.
  */
 const UNSERVED_LOOK_MS = { first: 2_000, most: 60_000 };
 export const UNSERVED = 'no node holds its partition';
@@ -26,20 +24,21 @@ export interface Next {
   heldBy: string | null;
 }
 
-/** What its last turn answered: which wait it has waited. */
+/** The last turn's answer: which wait the leader has waited. */
 export interface LastAnswer {
   heldBy: string | null;
   dueInMs: number | null;
 }
 
 /**
+ * Decides what a leader does next: from what is due, what is in flight, and why due work was not
+ * taken. Pure.
+ *
  * Short waits are timers too, although a server with its defaults fires none before about a second
  * (a worker warns of that at its start). Spent in the turn's local activity they would be exact,
  * but hold the workflow task: no signal reaches a run meanwhile (a flush, a batch that filled up, a
  * pause), and a process works on 16 tasks at once, so that a seventeenth leader would wait for the
  * lingers of the others.
- *
- * Pure: from what is due next, what is in flight, and why due work was not taken.
  */
 export const decideNext = (
   leader: { paused: boolean; handlerHoldMs: number | null; nowMs: number },
@@ -95,8 +94,8 @@ export const decideNext = (
       ? { state: 'working', inMs: 0, timer: false, blocked: false, again: true, wantsSlots: false, heldBy: null }
       : waiting(1_000, false, null);
   }
-  // No slot: an own submission that ends brings the workflow back; otherwise another leader's does
-  // (wakeBlockedLeaders).
+  // No slot: the end of one of its dispatches brings the workflow back; otherwise that of another
+  // leader's does (wakeBlockedLeaders).
   if (live > 0)
     return {
       state: 'working',

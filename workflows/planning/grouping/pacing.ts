@@ -1,9 +1,9 @@
 import type { Pace } from '../calls/plans';
 
 /**
- * Takes `cost` units of a paced rate limit (G1): GCRA without a burst, so calls are spread evenly.
- * In every half-open window of `perMs` less than `limit` units start before the window's last call:
- * at most `limit` plus one call's units, and for unit 'calls' at most `limit` exactly.
+ * Takes `cost` units of a paced rate limit: GCRA without a burst, so calls are spread evenly. In
+ * every half-open window of `perMs` less than `limit` units start before the window's last call: at
+ * most `limit` plus one call's units, and for unit 'calls' at most `limit` exactly.
  *
  * - A call may start at `max(pace.nextAtMs, nowMs)`; the next one `cost * perMs / limit` later.
  * - Null when the start would be later than `nowMs + horizonMs`: nothing is taken. Up to the

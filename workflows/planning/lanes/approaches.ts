@@ -2,12 +2,12 @@ import { conflictOn } from './conflicts';
 import { isInFlight } from './statuses';
 import type { ApproachName, Lane, LaneKind, QueuedBatch } from './types';
 
-/** Whether a batch may go beside those before it in its lane (C25). One per approach. */
+/** Decides whether a batch may go beside those before it in its lane. One per approach. */
 export interface Approach {
   readonly name: ApproachName;
   /**
-   * What it must wait for: of `earlier` (open, before it in the lane, in order; this plan's grants
-   * as submitted), or else of `later` (after it and in flight). Null: it may go.
+   * Returns what the batch must wait for: one of `earlier` (open, before it in the lane, in order;
+   * this plan's grants as submitted), or else of `later` (after it and in flight). Null: it may go.
    */
   blockedBy(
     batch: QueuedBatch,
@@ -23,25 +23,25 @@ export interface Blocker {
 }
 
 /**
- * Whether `batch` must wait for `other`, which is open before it in the lane, where they must not
- * change places.
+ * Says whether `batch` must wait for `other`, which is open before it in the lane, if the two must
+ * not change places.
  */
 const waitsForEarlier = (batch: QueuedBatch, other: QueuedBatch, kind: LaneKind): boolean => {
   const isAccepted = other.status === 'pending' || other.status === 'valid';
-  // The downstream keeps the order of what it accepted; what is on its way to it may still be
-  // overtaken (C14). And once something was lost, the downstream may have lost what came before it
-  // too: a lost one waits until all before it have ended (C17).
+  // The downstream keeps the order of what it accepted; what is still being sent to it may be
+  // overtaken. And once a batch was lost, the downstream may have lost what came before it too: a
+  // lost one waits until all before it have ended.
   return !(kind === 'guaranteed' && isAccepted && batch.status !== 'unknown');
 };
 
 /**
  * A batch that was put back must not be sent beside one behind it that is in flight: that one may
- * still be applied (C7).
+ * still be applied.
  */
 const waitsForLater = (other: QueuedBatch): boolean => isInFlight(other.status);
 
 /**
- * Sent one after the other; the next when the one before was committed, or accepted where the
+ * Sends one after the other; the next when the one before was committed, or accepted where the
  * downstream keeps the order.
  */
 const inOrder: Approach['blockedBy'] = (one, earlier, later, kind) => {
@@ -58,8 +58,8 @@ const unconstrained: Approach = {
 const serial: Approach = { name: 'serial', blockedBy: inOrder };
 
 /**
- * Next early if its sets do not overlap with anything open before it, sent or not: what waits there
- * is not overtaken either.
+ * The next goes early if its sets do not overlap with anything open before it, sent or not: what
+ * waits there is not overtaken either.
  */
 const parallel: Approach = {
   name: 'parallel',
@@ -81,8 +81,8 @@ const firstConflict = (batch: QueuedBatch, others: readonly QueuedBatch[]): Bloc
 const approaches: Readonly<Record<ApproachName, Approach>> = { unconstrained, serial, parallel };
 
 /**
- * The approach and kind by which a lane is served: in halt mode each batch depends on the commit of
- * the one before (C19).
+ * Returns the approach and kind by which a lane is served: in halt mode each batch depends on the
+ * commit of the one before.
  */
 export const approachOf = ({
   kind,
@@ -91,12 +91,12 @@ export const approachOf = ({
 }: Pick<Lane, 'kind' | 'approach' | 'onInvalid'>): { approach: Approach; kind: LaneKind } =>
   onInvalid === 'halt' ? { approach: serial, kind: 'non-guaranteed' } : { approach: approaches[approach], kind };
 
-/** How far a lane is looked into beyond what is in flight, for what may go early. */
+/** How far a lane is searched, beyond what is in flight, for batches that may go early. */
 const LOOKAHEAD = 64;
 
 /**
- * How many of a lane's first open batches a plan must be given. The statement reads one more, for
- * `openMore`.
+ * Returns how many of a lane's first open batches a plan must be given. The statement reads one
+ * more, for `openMore`.
  */
 export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'pending'>): number => {
   const { approach, kind } = approachOf(lane);
@@ -104,9 +104,8 @@ export const windowOf = (lane: Pick<Lane, 'kind' | 'approach' | 'onInvalid' | 'p
 };
 
 /**
- * Kind and approach of a lane change only while nothing of it is in flight: what was sent under the
- * old ones may conflict under the new.
- * @throws Error saying so.
+ * Checks that kind and approach of a lane change only while none of its batches is in flight: those
+ * sent under the old ones may conflict under the new. @throws Error saying so.
  */
 export const checkApproachChange = ({ service, pending }: Pick<Lane, 'service' | 'pending'>): void => {
   if (pending > 0)

@@ -1,15 +1,15 @@
 import type { PendingLimit } from './types';
 
 /**
- * A lane with a limit of `stopAt` goes on below half of it: 30 and 15 in the spec's table. Null: no
+ * Returns the pending limit of a lane: it stops at `stopAt`, and goes on below half of it. Null: no
  * limit.
  */
 export const pendingLimitOf = (stopAt: number | null): PendingLimit | null =>
   stopAt === null ? null : { stopAt, resumeBelow: Math.ceil(stopAt / 2) };
 
 /**
- * Whether a lane is held back by what is pending of it: stops at `stopAt`, goes on below
- * `resumeBelow`, in between as it was.
+ * Says whether a lane's pending batches hold it back: it stops at `stopAt`, goes on below
+ * `resumeBelow`, and in between stays as it was.
  */
 export const isSaturated = (pending: number, limit: PendingLimit | null, was: boolean): boolean => {
   if (limit === null) return false;

@@ -1,18 +1,18 @@
 import type { SubmissionStatus } from './statuses';
 
-/** What a cancel knows of a batch in a lane, read under the locks that it is decided under. */
+/** What a cancel knows of a lane batch, read under the locks under which it decides. */
 export interface CancelFacts {
   status: SubmissionStatus;
   /** A call was marked and is not concluded. */
   calling: boolean;
-  /** An earlier call of it may have been applied (H3). */
+  /** An earlier call of it may have been applied. */
   unsure: boolean;
 }
 
 /**
- * Why a batch of a lane cannot be cancelled; null: it can, since the downstream does not have it:
- * it was never sent, or surely not applied (refused for now, refused alone). Everything else has
- * its own way: an answer, a look-up, an operator.
+ * Returns why a lane batch cannot be cancelled; null: it can, since the downstream does not have
+ * it: it was never sent, or surely not applied (refused for now, refused alone). Everything else
+ * ends otherwise: by an answer, a look-up, an operator.
  */
 export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): string | null => {
   switch (status) {
@@ -21,15 +21,15 @@ export const whyNotCancelled = ({ status, calling, unsure }: CancelFacts): strin
     case 'refused':
       return calling || unsure ? UNSURE : null;
     case 'submitted':
-      // Granted is not sent: until its call is marked, nobody has it.
+      // Granted is not sent: until its call is marked, the downstream cannot have it.
       return calling ? 'a submitter is calling the downstream with it; wait for the answer' : unsure ? UNSURE : null;
     case 'pending':
     case 'valid':
       return 'the downstream accepted it; wait until it says what became of it';
     case 'unknown':
-      return 'nobody knows yet whether it was applied; it is looked up or sent again with the same key';
+      return 'it may have been applied; it is looked up or sent again with the same key';
     case 'parked':
-      return 'nobody knows whether it was applied, and its lane is halted: `lane skip` or `lane fix` it';
+      return 'it may have been applied, and its lane is halted: `lane skip` or `lane fix` it';
     case 'committed':
       return 'it was applied';
     case 'invalid':

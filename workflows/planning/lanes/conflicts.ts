@@ -3,12 +3,13 @@ import type { QueuedBatch } from './types';
 type Sets = Pick<QueuedBatch, 'reads' | 'writes'>;
 
 /**
- * Nothing declared is not "touches nothing": such a batch is compared as if it wrote everything.
+ * Says whether a batch declared no sets. That is not "touches nothing": such a batch is compared as
+ * if it wrote everything.
  */
 export const isUndeclared = ({ reads, writes }: Sets): boolean => reads.length === 0 && writes.length === 0;
 
 /**
- * Why two batches must not be pending at once (C25): the first state key that one writes and the
+ * Returns why two batches must not be pending at once: the first state key that one writes and the
  * other reads or writes; `'*'` when one of them declared nothing. Null: they do not conflict. Both
  * reading one key is no conflict.
  */

@@ -8,7 +8,7 @@ import type { Lane, QueuedBatch } from './types';
 export interface NewBatch extends Pick<QueuedBatch, 'reads' | 'writes'> {
   id: string;
   lane: Pick<Lane, 'service' | 'kind' | 'approach' | 'onInvalid'>;
-  /** Ids of batches of the same call or stored before (C18). */
+  /** Ids of batches of the same call, or stored before. */
   dependsOn: readonly string[];
 }
 
@@ -22,10 +22,10 @@ export interface Dependencies {
 }
 
 /**
- * Checks the dependencies of the batches of one call, in their order, and says what each waits for.
- * `statusOf` knows the stored ones. Batches of one lane of the call also wait for each other as
- * their lane's approach demands: a cycle through that order would lock both lanes for ever (C9), so
- * it is refused too. Stored batches wait for no new one, so no cycle can lead through them.
+ * Checks the dependencies of the batches of one call, in their order, and returns what each waits
+ * for. `statusOf` knows the stored ones. Batches of one lane of the call also wait for each other
+ * as their lane's approach demands: a cycle through that order would block both lanes without end,
+ * so it is refused too. Stored batches wait for no new one, so no cycle can lead through them.
  * @throws Error naming the batch: too many, unknown, itself, a cycle (with its whole path), two
  * batches of one id.
  */
@@ -39,7 +39,7 @@ export const checkDependencies = (
   const cycle = findCycle(edgesOf(batches, byId));
   if (cycle !== null)
     throw new Error(`dependsOn: expected no cycle, got ${describe(cycle)}; leave one of these dependencies out`);
-  // A batch of the call that fails at once takes those with it that depend on it.
+  // A batch of the call that fails at once takes with it those that depend on it.
   const dependents = new Map<string, string[]>();
   for (const { id, dependsOn } of batches)
     for (const needed of dependsOn) dependents.set(needed, [...(dependents.get(needed) ?? []), id]);
@@ -76,7 +76,10 @@ interface Edge {
   why: string;
 }
 
-/** To whom each batch of the call must wait: what it names, and what its lane puts before it. */
+/**
+ * Returns which batches each batch of the call must wait for: those it names, and those before it
+ * in its lane.
+ */
 const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatch>): Map<string, Edge[]> => {
   const lanes = new Map<string, NewBatch[]>();
   const edges = new Map<string, Edge[]>();
@@ -93,8 +96,8 @@ const edgesOf = (batches: readonly NewBatch[], byId: ReadonlyMap<string, NewBatc
 };
 
 /**
- * Of the call's earlier batches of its lane, those it waits for: the one before stands for all
- * before that.
+ * Returns which of the earlier batches of its lane in the call it waits for: the one before
+ * represents all before that.
  */
 const orderedBehind = (batch: NewBatch, earlier: readonly NewBatch[]): string[] => {
   const { approach, kind } = approachOf(batch.lane);
@@ -118,8 +121,8 @@ const OPEN: QueuedBatch = {
 };
 
 /**
- * The first cycle found, as the edges along it; null: none. Depth first without recursion: chains
- * may be long.
+ * Returns the first cycle found, as the edges along it; null: there is none. Depth first without
+ * recursion: chains may be long.
  */
 const findCycle = (edges: ReadonlyMap<string, readonly Edge[]>): (Edge & { from: string })[] | null => {
   const done = new Set<string>();
@@ -151,8 +154,8 @@ const describe = (cycle: readonly (Edge & { from: string })[]): string =>
   `${cycle[0]!.from}${cycle.map(({ why, to }) => ` ${why} ${to}`).join(', which')}`;
 
 /**
- * Who fails with these, directly or through others (C18), each once, with what it fails on; nearest
- * first.
+ * Returns which batches fail with these, directly or through others, each once, with the one it
+ * fails on; nearest first.
  */
 export const failureClosure = <Id>(
   failed: readonly Id[],

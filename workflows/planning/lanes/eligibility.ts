@@ -3,7 +3,7 @@ import { approachOf } from './approaches';
 import { isInFlight } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
-/** Why a batch does not go now, or that it may (C26). */
+/** Why a batch does not go now, or that it may. */
 export type Verdict =
   | { kind: 'may-go' }
   | { kind: 'in-flight' }
@@ -15,17 +15,18 @@ export type Verdict =
   | ({ kind: 'blocked' } & Blocker);
 
 /**
- * Which batches of a lane may go, in order; pause, halt, hold and back pressure are the plan's to
- * see. Walks forward once: a grant never frees what was passed over, it only blocks more.
+ * Finds which batches of a lane may go, in order; pause, halt, hold and back pressure are checked
+ * by the plan. Walks forward once: a grant never frees a batch that was passed over, it only blocks
+ * more.
  */
 export class LaneWalk {
   private readonly passed: QueuedBatch[] = [];
   private at = 0;
-  /** The earliest time at which something passed over may go by time alone. */
+  /** The earliest time at which a batch passed over may go by time alone. */
   dueInMs: number | null = null;
-  /** The handlers of batches passed over that no node serves, each once. */
+  /** The handlers, each once, that no node serves and whose batches were passed over. */
   readonly unservedBy: number[] = [];
-  /** A parked batch at which it stopped: it halts the lane, if it does not yet. */
+  /** A parked batch at which it stopped: it halts the lane, if the lane is not halted yet. */
   parked: number | null = null;
   readonly failures: { batchId: number; on: number }[] = [];
   /** It stopped before the end of what was given: nothing further back may go. */
@@ -34,8 +35,8 @@ export class LaneWalk {
   constructor(private readonly lane: Lane) {}
 
   /**
-   * The next batch that may go; the caller grants it. Null: none. Failed ones on the way are noted
-   * in `failures`.
+   * Returns the next batch that may go; the caller grants it. Null: none. Failed ones on the way
+   * are noted in `failures`.
    */
   next(): QueuedBatch | null {
     const { open, onInvalid } = this.lane;
@@ -59,23 +60,22 @@ export class LaneWalk {
       const goes = verdict.kind === 'may-go';
       this.passed.push(goes ? { ...batch, status: 'submitted', resolving: batch.status === 'unknown' } : batch);
       this.at += 1;
-      // Lost or parked: nothing of the lane goes before it is resolved (C17), one after the other.
-      // And where order alone blocks one batch, it blocks all that follow.
+      // Lost or parked: nothing of the lane goes before it is resolved, one after the other. And
+      // where order alone blocks one batch, it blocks all that follow.
       this.closed = isUnresolved(batch) || (verdict.kind === 'blocked' && verdict.key === null);
       if (goes) return batch;
     }
     return null;
   }
 
-  /** Nothing behind what it was given may go. */
+  /** Says whether nothing behind the given batches may go. */
   get sawAll(): boolean {
     return this.closed || !this.lane.openMore;
   }
 }
 
 /**
- * What becomes of `batch`, given the open batches before it in its lane; `at` is its place in
- * `lane.open`.
+ * Judges `batch`, given the open batches before it in its lane; `at` is its index in `lane.open`.
  */
 const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], at: number): Verdict => {
   if (isInFlight(batch.status)) return { kind: 'in-flight' };
@@ -92,13 +92,11 @@ const judge = (lane: Lane, batch: QueuedBatch, earlier: readonly QueuedBatch[], 
   return { kind: 'may-go' };
 };
 
-/** Nobody knows what became of it, or somebody is finding out right now. */
+/** Says whether its outcome is unknown, or is being looked up right now. */
 const isUnresolved = ({ status, resolving }: QueuedBatch): boolean =>
   status === 'unknown' || status === 'parked' || (status === 'submitted' && resolving === true);
 
-/**
- * Of several unknown ones only the oldest goes: the one before may be on its way to be looked up.
- */
+/** Returns the unknown batch that goes first: of several only the oldest is looked up at a time. */
 const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Blocker | null => {
   if (batch.status !== 'unknown') return null;
   const sent = earlier.find(({ status }) => status === 'submitted');
@@ -106,8 +104,8 @@ const resolvedBefore = (batch: QueuedBatch, earlier: readonly QueuedBatch[]): Bl
 };
 
 /**
- * The verdict on the batch with this id, all before it as they are. Null: it is not among the
- * lane's open batches given.
+ * Returns the verdict on the batch with this id, all before it as they are. Null: it is not among
+ * the lane's open batches given.
  */
 export const verdictOn = (lane: Lane, batchId: number): Verdict | null => {
   const at = lane.open.findIndex(({ id }) => id === batchId);

@@ -7,15 +7,15 @@ import { inWords, keyInWords, placeInWords, batchesInWords } from './laneWords';
 import { isInFlight, type SubmissionStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
-/** What `explain` knows about a batch in a lane: rows of one statement. Times are milliseconds. */
+/** What `explain` knows about a lane batch: rows of one statement. Times are milliseconds. */
 export interface LaneFacts {
   batchId: number;
   status: SubmissionStatus;
   /** Its place among the open batches of its lane, 1 = first; 0 = it has ended. */
   place: number;
-  /** With its first open batches; this one need not be among them. */
+  /** The lane with its first open batches; this one need not be among them. */
   lane: Lane;
-  /** Since each open batch given came to the status that it has. */
+  /** How long each open batch given has had its status. */
   ageMs: ReadonlyMap<number, number>;
   /**
    * Everything is paused; a live worker serves the queuer; submitter slots, and lanes that are due
@@ -25,13 +25,13 @@ export interface LaneFacts {
   /** Why the lane was paused or halted; the batch's last error. */
   reason: string | null;
   error: string | null;
-  /** Of the batch's own target or handler; left out or null: as configured. */
+  /** Limits of the batch's target or handler; left out or null: as configured. */
   reduced?: Reduced | null;
-  /** Of a batch that the downstream accepted. */
+  /** Only for a batch that the downstream accepted. */
   question?: Question;
 }
 
-/** Calls at once that back pressure left a target or a handler (H5). */
+/** Calls at once that back pressure left a target or a handler. */
 export interface Reduced {
   calls: number;
   of: string;
@@ -53,13 +53,13 @@ type LaneWaitsFor =
 export interface LaneExplanation {
   text: string;
   waitsFor: LaneWaitsFor | null;
-  /** Earliest next step, 0 = now, null = nobody can tell, or it has ended. */
+  /** Earliest next step, 0 = now, null = unknown, or it has ended. */
   inMs: number | null;
 }
 
 /**
- * Where a batch of a lane is and what it waits for: "third in lane po-17, waits for commit of batch
- * 81 (4 s)". Pure.
+ * Explains where a lane batch is and what it waits for: "third in lane po-17, waits for commit of
+ * batch 81 (4 s)". Pure.
  */
 export const explainLane = (facts: LaneFacts): LaneExplanation => {
   const { place, lane } = facts;
@@ -89,7 +89,7 @@ const ended = ({ status, lane, error }: LaneFacts): string => {
   }
 };
 
-/** What stops the whole lane. What is in flight goes on all the same. */
+/** Explains what stops the whole lane. Batches in flight go on all the same. */
 const stopped = ({ lane, queuer, status, reason }: LaneFacts): LaneExplanation | null => {
   if (isInFlight(status)) return null;
   const because = reason === null ? '' : `: ${reason}`;
@@ -171,7 +171,7 @@ const inFlight = ({ status, ageMs, batchId, question }: LaneFacts): LaneExplanat
   return { waitsFor: 'commit', inMs: null, text: `${text}${question === undefined ? '' : askedAgain(question)}` };
 };
 
-/** Behind another one, by order or by a state key. */
+/** Explains a batch that waits for another one, by order or by a state key. */
 const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): LaneExplanation => {
   const { lane } = facts;
   const waitsFor = { submitted: 'call', pending: 'commit', valid: 'commit', unknown: 'resolution' } as const;
@@ -188,7 +188,7 @@ const blocked = (facts: LaneFacts, other: QueuedBatch, key: string | null): Lane
   return { waitsFor: waitsFor[status] ?? 'order', inMs: null, text: `${text}${asParallel(facts, lane)}` };
 };
 
-/** Whether the parallel approach would help a batch of a serial lane. */
+/** Says whether the parallel approach would help a batch of a serial lane. */
 const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   const { approach } = approachOf(lane);
   if (approach.name !== 'serial' || lane.onInvalid === 'halt') return '';
@@ -201,7 +201,7 @@ const asParallel = ({ batchId }: LaneFacts, lane: Lane): string => {
   return ', parallel would let it go now';
 };
 
-/** It may go, and has not been granted yet. */
+/** Explains a batch that may go, and has not been granted yet. */
 const next = ({ queuer, lane, reduced }: LaneFacts): LaneExplanation => {
   const { served, slots, slotsTaken, lanesBefore } = queuer;
   if (!served)

@@ -25,16 +25,16 @@ interface Entrant {
   pending: number;
   saturated: boolean;
   granted: number;
-  /** What it would send next. */
+  /** Its next batch to send. */
   next: QueuedBatch | null;
-  /** Why that one does not go, though its lane lets it: a limit of its handler. */
+  /** Why that batch does not go, though its lane lets it: a limit of its handler. */
   held: Held | null;
 }
 
-/** A lane that waits for a limit is looked at when something ends; this is only the net. */
+/** A safety net only: a lane that waits for a limit is looked at when something ends. */
 const HELD_LOOK_MS = 30_000;
 
-/** See `PlanGrants`. */
+/** Makes the plan of a grant; see `PlanGrants`. */
 export const planGrants = (state: QueuerState, slots: number): GrantPlan => {
   if (slots <= 0 || state.paused)
     return {
@@ -103,8 +103,7 @@ const serve = (
     sequence: batch.sequence,
     part: batch.part,
   });
-  // Nobody is served who comes after the last lane given: a lane that was not given may come
-  // before.
+  // No lane after the last one given is served: a lane that was not given may come before it.
   const last = state.more ? entrants.at(-1) : undefined;
   const lastWaiting = last?.lane.open.find(({ status }) => !isInFlight(status));
   const horizon = last === undefined || lastWaiting === undefined ? null : turnOf(last, lastWaiting);

@@ -18,9 +18,9 @@ export const LANE_STATES = [
 export type LaneState = (typeof LANE_STATES)[number];
 
 /**
- * By what stops it first: an operator, the lane's halt, back pressure (the downstream's, or a limit
- * of its handler); else by its head. `free`: its first open batch may go now. `in flight`: the head
- * is with a submitter; `waiting for commit`: the downstream has it.
+ * Returns the state by what stops the lane first: an operator, the lane's halt, back pressure (the
+ * downstream's, or a limit of its handler); otherwise by its head. `free`: its first open batch may
+ * go now. `in flight`: a submitter has the head; `waiting for commit`: the downstream has it.
  */
 export const laneStateOf = (lane: Lane): LaneState => {
   if (lane.paused) return 'paused';

@@ -1,6 +1,6 @@
 /** Words that the queuer's explanations share. */
 
-/** An age or a wait as a person reads it. */
+/** Returns an age or a wait as a person reads it. */
 export const inWords = (ms: number): string => {
   const whole = Math.max(0, Math.round(ms));
   if (whole < 1_000) return `${whole} ms`;
@@ -10,7 +10,7 @@ export const inWords = (ms: number): string => {
 
 const FIRST_PLACES = ['', 'first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth'];
 
-/** 1 is the head. */
+/** Returns a place in words; 1 is the head. */
 export const placeInWords = (place: number): string => {
   const word = FIRST_PLACES[place];
   if (word !== undefined && word !== '') return word;

@@ -1,8 +1,6 @@
-/** A queuer that waits for nothing in particular looks this often all the same. */
+/** A queuer that waits for nothing in particular looks this often anyway. */
 const IDLE_LOOK_MS = 60_000;
-/**
- * A timer far ahead is looked at in between: the store's clock and the server's may drift apart.
- */
+/** A timer far ahead is checked in between: the store's clock and the server's may drift apart. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 
 export interface NextGrant {
@@ -14,7 +12,9 @@ export interface NextGrant {
   heldBy: string | null;
 }
 
-/** Pure: what a queuer does after a turn, from what is left to grant and what is on its way. */
+/**
+ * Decides what a queuer does after a turn, from what is left to grant and what is in flight. Pure.
+ */
 export const decideNextGrant = (turn: {
   paused: boolean;
   /** False: draining before continue-as-new. */
@@ -23,9 +23,9 @@ export const decideNextGrant = (turn: {
   free: number;
   /** Slots are left and not all lanes were looked at. */
   again: boolean;
-  /** The next lane that becomes ready by time alone. */
+  /** Ms until the next lane becomes ready by time alone. */
   dueInMs: number | null;
-  /** Submitters at work. */
+  /** Live submitters. */
   live: number;
 }): NextGrant => {
   const none = { inMs: 0, timer: false, again: false };

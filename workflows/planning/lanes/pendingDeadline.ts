@@ -1,14 +1,17 @@
 /**
- * How many times a batch may pass its deadline (ask, unknown, found accepted or sent again) before
- * its lane is parked.
+ * How many times a batch may pass its deadline (polled, unknown, found accepted or sent again)
+ * before its lane is parked.
  */
 export const OVERDUE_MAX = 3;
 
-/** A batch that the downstream accepted and has not ended (C9: nothing is pending for ever). */
+/**
+ * A batch that the downstream accepted and that has not ended: it must not stay pending without
+ * end.
+ */
 export interface PendingFacts {
-  /** Until the handler's `poll.deadlineMs` since it was accepted (last) has passed. */
+  /** Ms until the handler's `poll.deadlineMs` since it was (last) accepted has passed. */
   deadlineInMs: number;
-  /** It was asked for once more after the deadline and was still pending. */
+  /** It was polled once more after the deadline and was still pending. */
   askedSince: boolean;
   /** Deadlines it has passed, this one included. */
   overdue: number;
@@ -17,15 +20,15 @@ export interface PendingFacts {
 
 export type PendingDecision =
   | { kind: 'wait'; inMs: number }
-  /** Ask for its status now, not at the next poll. */
+  /** Poll its status now, not at the next regular time. */
   | { kind: 'ask' }
   /** Status unknown, then `decideUnknown`. */
   | { kind: 'unknown' }
   | { kind: 'park'; reason: string };
 
 /**
- * Past its deadline it is asked for once, then unknown; after `OVERDUE_MAX` deadlines its lane
- * halts and says so. Never skipped.
+ * Decides about a pending batch: past its deadline it is polled once more, then unknown; after
+ * `OVERDUE_MAX` deadlines its lane halts and reports it. Never skipped.
  */
 export const decidePending = ({
   deadlineInMs,
@@ -38,6 +41,6 @@ export const decidePending = ({
   if (overdue < overdueMax) return { kind: 'unknown' };
   return {
     kind: 'park',
-    reason: `pending for ever: it passed its deadline ${overdue} ${overdue === 1 ? 'time' : 'times'} without an end`,
+    reason: `pending for too long: it passed its deadline ${overdue} ${overdue === 1 ? 'time' : 'times'} without an end`,
   };
 };

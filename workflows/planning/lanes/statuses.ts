@@ -1,20 +1,22 @@
 /**
- * The statuses of a submission, that is of a batch in a lane (C20, C26, H9). One place; SQL stores
- * the numbers.
+ * The statuses of a lane batch. One place; SQL stores the numbers.
  *
  *     unsubmitted ──grant──▶ submitted ──accepted──▶ pending ──▶ valid ──▶ committed
  *        ▲   ▲                 │  │  └── delayed ◀── refused for now; granted again when its window has passed
  *        │   └── never sent ───┘  │
  *        │                        ├── committed · invalid, from pending and valid too
- *        └── absent ── unknown ◀──┘ no answer, lost, or past its deadline; the older one of a lane is granted, to be looked up
- *        refused ◀── alone of its halved batch, as first: the one after it tells whether it is a poison task (H4) ──▶ invalid · unsubmitted
- *                         └── parked: nobody may decide it but an operator (resend, applied, refused, skip)
- *        cancelled ◀── what the downstream does not have: never sent, granted and not yet marked, refused for now or alone (`cancel.ts`);
- *                      accepted and cancelled on request, once the downstream says that nothing was applied (`cancellation.ts`)
+ *        └── absent ── unknown ◀──┘ no answer, lost, or past its deadline;
+ *                         │         the oldest one of a lane is granted, to be looked up
+ *                         └── parked: only an operator may decide it (resend, applied, refused, skip)
+ *        refused ◀── refused alone, as first of a halved batch: the task after it decides
+ *                    whether it is a poison task ──▶ invalid · unsubmitted
+ *        cancelled ◀── what the downstream does not have: never sent, granted and not yet marked,
+ *                      refused for now or alone (`cancel.ts`); accepted and cancelled on request,
+ *                      once the downstream says that nothing was applied (`cancellation.ts`)
  *
- * Below 10 a submission is open (`submission_open`), from 10 on it has ended and never changes
- * again: an invalid one is never sent again (C11). `pending` and `valid` are what a monitor polls;
- * `submitted` is in flight: handed to a submitter, no status yet.
+ * Below 10 a lane batch is open (`submission_open`), from 10 on it has ended and never changes
+ * again: an invalid one is never sent again. A monitor polls `pending` and `valid` ones; `submitted`
+ * is in flight: handed to a submitter, no status yet.
  */
 export const STATUSES = {
   unsubmitted: 0,
@@ -43,9 +45,12 @@ export const statusName = (code: number): SubmissionStatus => {
   return name;
 };
 
-/** It has ended; nothing waits for it in its lane any more. */
+/** Says whether it has ended; nothing waits for it in its lane any more. */
 export const isEnded = (status: SubmissionStatus): boolean => STATUSES[status] >= 10;
 
-/** Counts towards a lane's pending limit: the downstream has it, or may be getting it now. */
+/**
+ * Says whether it counts towards a lane's pending limit: the downstream has it, or may be getting
+ * it now.
+ */
 export const isInFlight = (status: SubmissionStatus): boolean =>
   status === 'submitted' || status === 'pending' || status === 'valid';

@@ -1,6 +1,6 @@
 import type { Accounting, StrategyName } from './types';
 
-/** Who is next among lanes that have a batch which may go (C13). One per strategy. */
+/** Decides which lane is next among lanes that have a batch which may go. One per strategy. */
 export interface Strategy {
   readonly name: StrategyName;
   /** Most grants one lane gets in one plan. */
@@ -8,11 +8,11 @@ export interface Strategy {
   /** Below 0: `one` goes before `other`. Never 0 for two lanes. */
   compare(one: Turn, other: Turn): number;
   /**
-   * The lane's accounting when it is served at the queuer's place `round` or later: `served` is
-   * then its own place.
+   * Returns the lane's accounting when it is served at the queuer's place `round` or later:
+   * `served` is then its own place.
    */
   enter(lane: Weighted & Accounting, round: number): Accounting;
-  /** After a batch of this weight was granted to a lane that entered. */
+  /** Returns the accounting after a batch of this weight was granted to a lane that entered. */
   charge(lane: Weighted & Accounting, batchWeight: number): Accounting;
 }
 interface Weighted {
@@ -22,29 +22,30 @@ interface Weighted {
 export interface Turn {
   laneId: number;
   due: number;
-  /** Of the queue that `single` serves. */
+  /** Sequence in the queue that `single` serves. */
   sequence: number;
   part: number;
 }
 
 /**
- * Places in a round: who is served takes the queuer's place and is due one round later, behind
- * everybody who waits now. With more ready lanes than this the order of service stays, and only
+ * Places in a round: a lane that is served takes the queuer's place and is due one round later,
+ * behind all that wait now. With more ready lanes than this the order of service stays, and only
  * weights lose accuracy. Small enough for places to stay exact whole numbers. A new lane enters one
  * round later, too (`registerLanes` of the store), as if it had been served now: so a late batch
- * waits for at most one turn of each other lane, and an endless row of new services starves nobody.
+ * waits for at most one turn of each other lane, and an endless row of new services starves no
+ * lane.
  */
 export const ROUND = 16_384;
 
-/** Whoever is due first, which is who was served least recently; the older lane of two new ones. */
+/** Orders by due place, so the lane served least recently is first; of two new lanes the older. */
 const byPlace = (one: Turn, other: Turn): number => one.due - other.due || one.laneId - other.laneId;
 
 const bySequence = (one: Turn, other: Turn): number =>
   one.sequence - other.sequence || one.part - other.part || one.laneId - other.laneId;
 
 /**
- * All in the order in which they were given (C21): who submits most is served most. Leaves no trace
- * in the lanes' places.
+ * All in the order in which they were submitted: a service that submits most is served most. Leaves
+ * no trace in the lanes' places.
  */
 const single: Strategy = {
   name: 'single',
@@ -54,7 +55,7 @@ const single: Strategy = {
   charge: ({ deficit, served }) => ({ deficit, served }),
 };
 
-/** The oldest of each service, whatever it weighs, and again when all have had theirs (C23). */
+/** The oldest batch of each service, whatever it weighs, and again when all have had theirs. */
 const oneRound: Strategy = {
   name: 'one-round',
   grantsPerLane: () => Infinity,
@@ -64,18 +65,18 @@ const oneRound: Strategy = {
 };
 
 /**
- * `depth` rounds at a time (C24), of which nothing is kept: a lane that comes later is due before
- * the second round of the others.
+ * `depth` rounds at a time, none of them stored: a lane that comes later is due before the second
+ * round of the others.
  */
 const multiRound: Strategy = { ...oneRound, name: 'multi-round', grantsPerLane: (depth) => depth };
 
 /**
- * Weighted deficit round robin (C22). In each round a lane gets its weight as credit and sends
- * while some is left; the batch that takes it to zero or below ends its turn, and what it overdrew
- * is paid by sitting out rounds. Those are not played one by one: the lane's next place is reckoned
- * at once, so that heavy batches cost no empty turns and the lane to serve is always the one due
- * first. Credit is not saved up: who was idle or blocked for a round starts afresh, with one
- * round's credit.
+ * Weighted deficit round robin. In each round a lane gets its weight as credit and sends while some
+ * is left; the batch that takes it to zero or below ends its turn, and the lane pays what it
+ * overdrew by sitting out rounds. Those are not played one by one: the lane's next place is
+ * computed at once, so that heavy batches cost no empty turns and the lane to serve is always the
+ * one due first. Credit is not saved up: a lane that was idle or blocked for a round starts afresh,
+ * with one round's credit.
  */
 const perService: Strategy = {
   name: 'per-service',

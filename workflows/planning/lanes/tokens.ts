@@ -3,13 +3,13 @@ import { takePaced } from '../grouping/pacing';
 import type { BatchTokens, HandlerTokens, QueuedBatch } from './types';
 
 /**
- * Calls in flight of an ordered handler that says nothing of them: as many as there are submitters.
+ * Calls in flight of an ordered handler that does not limit them: as many as there are submitters.
  */
 export const UNLIMITED_CALLS = 10_000;
 
 /** Why a batch that its lane lets go does not go. */
 export interface Held {
-  /** By time alone it may go then; null: when something of its handler has ended. */
+  /** Ms after which it may go by time alone; null: when something of its handler has ended. */
   inMs: number | null;
   /**
    * The handler for whose calls or weight (or its target's share of them) it waits; null: for a
@@ -20,7 +20,7 @@ export interface Held {
 
 export type Taken = { startInMs: number } | { held: Held };
 
-/** `allowed`: calls of a target after back pressure halved them (H5). */
+/** `allowed`: calls of a target after back pressure halved them. */
 type Left = { calls: number; weight: number; paces: number[]; allowed?: number | null };
 
 /** The tokens as one plan takes them. */
@@ -28,7 +28,7 @@ export class TokenBudget {
   private readonly handlers: ReadonlyMap<number, HandlerTokens>;
   private readonly ofHandler = new Map<number, Left>();
   private readonly ofTarget = new Map<number, Left>();
-  /** What was taken of rates, to be stored. */
+  /** Units taken of rates, to be stored. */
   readonly paced = { handlers: new Map<number, number[]>(), targets: new Map<number, number[]>() };
 
   constructor(
@@ -50,7 +50,7 @@ export class TokenBudget {
     const handler = this.ofHandler.get(tokens.handlerId)!;
     const target = this.ofTarget.get(tokens.targetId) ?? { calls: 0, weight: 0, paces: [] };
     this.ofTarget.set(tokens.targetId, target);
-    // One of unknown outcome is counted already: the downstream may have it.
+    // A batch of unknown outcome is counted already: the downstream may have it.
     const weight = batch.status === 'unknown' ? 0 : tokens.weight;
     if (isFull(handler, limits.perHandler, weight, limits.weightPerHandler))
       return { held: { inMs: null, handlerId: limits.id } };
@@ -66,7 +66,7 @@ export class TokenBudget {
   }
 
   /**
-   * In how many ms it may start; taken only within the horizon (as a leader claims ahead:
+   * Returns in how many ms it may start; taken only within the horizon (as a leader claims ahead:
    * `planClaim`).
    */
   private pace(limits: HandlerTokens, tokens: BatchTokens, handler: Left, target: Left): number {
@@ -95,8 +95,8 @@ export class TokenBudget {
 }
 
 /**
- * A batch alone above the weight that may be in flight was refused when it was submitted, so this
- * one fits once others have ended.
+ * A batch that alone exceeds the weight that may be in flight was refused when it was submitted, so
+ * this one fits once others have ended.
  */
 const isFull = (left: Left, calls: number | null, weight: number, mostWeight: number | null): boolean =>
   (calls !== null && left.calls >= calls) || (mostWeight !== null && weight > 0 && left.weight + weight > mostWeight);

@@ -1,28 +1,27 @@
 import type { SubmissionStatus } from './statuses';
 
 /**
- * What the queuer's planners read and answer. All times are milliseconds from now by the database's
+ * What the queuer's planners read and return. All times are milliseconds from now by the database's
  * clock (null or <= 0: now). Nothing here is kept between two plans: each is made from rows read in
  * the transaction that applies it.
  */
 
 /**
- * Who keeps the order (C14, C15). guaranteed: the downstream does, so accepted is as good as
- * committed.
+ * Which side keeps the order. guaranteed: the downstream does, so accepted is as good as committed.
  */
 export const LANE_KINDS = { guaranteed: 0, 'non-guaranteed': 1 } as const;
 export type LaneKind = keyof typeof LANE_KINDS;
-/** C25. */
+/** Which batches of a lane may be pending at once. */
 export const APPROACHES = { unconstrained: 0, serial: 1, parallel: 2 } as const;
 export type ApproachName = keyof typeof APPROACHES;
 /**
- * What an invalid batch does to its lane (C19). halt: each batch depends on the one before, so the
- * lane is served serially whatever its kind and approach, and halts behind a batch that was not
- * applied until an operator skips or fixes it.
+ * What an invalid batch does to its lane. halt: each batch depends on the one before, so the lane
+ * is served serially whatever its kind and approach, and halts behind a batch that was not applied
+ * until an operator skips or fixes it.
  */
 export const ON_INVALID = { continue: 0, halt: 1 } as const;
 type OnInvalid = keyof typeof ON_INVALID;
-/** C21-C24. */
+/** How the queuer shares its submitters among lanes. */
 export const STRATEGIES = { single: 0, 'per-service': 1, 'one-round': 2, 'multi-round': 3 } as const;
 export type StrategyName = keyof typeof STRATEGIES;
 
@@ -30,28 +29,25 @@ export type StrategyName = keyof typeof STRATEGIES;
 export interface QueuedBatch {
   id: number;
   /**
-   * Drawn at acceptance under the lane's row lock (C27). Comparable across lanes: `single` goes by
-   * it.
+   * Drawn at acceptance under the lane's row lock. Comparable across lanes: `single` goes by it.
    */
   sequence: number;
   /**
-   * Order among batches of one sequence: what is put back or split keeps the sequence of its batch.
-   * 0 where there is one.
+   * Order among batches of one sequence: a batch that is put back or split off keeps the sequence
+   * of its batch. 0 if it is the only one.
    */
   part: number;
   status: SubmissionStatus;
-  /** Submitted, but to find out what became of it: its outcome was unknown when it was granted. */
+  /** Granted to look up its outcome, which was unknown at the grant. */
   resolving?: boolean;
-  /**
-   * State keys (C25). Both empty: nothing was declared, and the batch conflicts with every other.
-   */
+  /** State keys. Both empty: nothing was declared, and the batch conflicts with every other. */
   reads: readonly string[];
   writes: readonly string[];
   /** Its cost in the weighted shares; whole, at least 1. */
   weight: number;
-  /** Not before then: the window of a delayed one (15 s), a retry. Null: at once. */
+  /** Ms before which it does not go: the window of a delayed one (15 s), a retry. Null: at once. */
   notBeforeInMs: number | null;
-  /** Explicit dependencies that have not ended (C18). */
+  /** Explicit dependencies that have not ended. */
   waitsFor: readonly number[];
   /** A dependency that ended in any way but committed: this batch fails without being sent. */
   failedOn: number | null;
@@ -80,8 +76,8 @@ export interface Lane {
   /** Batches that are submitted, pending or valid. */
   pending: number;
   /**
-   * Back pressure: null = no limit. `saturated` is the memory of the hysteresis and is stored with
-   * the lane.
+   * Limit of pending batches: null = none. `saturated` is the memory of the hysteresis and is
+   * stored with the lane.
    */
   pendingLimit: PendingLimit | null;
   saturated: boolean;
@@ -93,13 +89,13 @@ export interface Lane {
   open: readonly QueuedBatch[];
   /** There are open batches after those. */
   openMore: boolean;
-  /** Its next batch waits for a limit of its handler (`LaneUpdate.heldBy`); for who looks at it. */
+  /** Its next batch waits for a limit of its handler (`LaneUpdate.heldBy`); only shown. */
   held?: boolean;
 }
 
 /**
- * At `stopAt` pending nothing more is granted until they are fewer than `resumeBelow` (30 and 15:
- * spec table).
+ * At `stopAt` pending batches nothing more is granted until there are fewer than `resumeBelow` (30
+ * and 15, say).
  */
 export interface PendingLimit {
   stopAt: number;
@@ -108,7 +104,7 @@ export interface PendingLimit {
 
 export interface QueuerState {
   strategy: StrategyName;
-  /** Rounds planned at a time by `multi-round` (C24); at least 1. */
+  /** Rounds planned at a time by `multi-round`; at least 1. */
   depth: number;
   /**
    * The queuer's place, as the last plan left it; starts at 0. Whole; `ROUND` places are a round.
@@ -118,22 +114,22 @@ export interface QueuerState {
   paused: boolean;
   /**
    * Lanes that are `ready`, by (served, id) and as many as there are slots; for `single` by the
-   * sequence of their first batch that is not in flight. Order and limit are exact: with `more`,
-   * nobody is granted who comes after the last lane given. Lanes with nothing to do are not among
-   * them, so that a grant does not pay for them.
+   * sequence of their first batch that is not in flight. Order and limit are exact: with `more`, no
+   * lane after the last one given is granted. Lanes with nothing to do are not among them, so that
+   * a grant does not pay for them.
    */
   lanes: readonly Lane[];
   /** There are more ready lanes than were given. */
   more: boolean;
   /**
-   * Of handlers with limits whose batches are among those given; and the database's clock as Unix
-   * ms, for their rates.
+   * Tokens of the handlers with limits whose batches are among those given; and the database's
+   * clock as Unix ms, for their rates.
    */
   handlers?: readonly HandlerTokens[];
   nowMs?: number;
 }
 
-/** One batch for one submitter (C2). */
+/** One batch for one submitter. */
 export interface Grant {
   batchId: number;
   laneId: number;
@@ -141,13 +137,13 @@ export interface Grant {
   from: SubmissionStatus;
   /**
    * resolve: it may have been sent before; look it up, or send it again if idempotent, else park it
-   * (`decideUnknown`, C28).
+   * (`decideUnknown`).
    */
   purpose: 'send' | 'resolve';
   weight: number;
   /** Number of the queuer's round in which it is served. */
   round: number;
-  /** Its handler's rate lets it start then; 0: at once. */
+  /** Ms until its handler's rate lets it start; 0: at once. */
   startInMs: number;
 }
 
@@ -169,17 +165,17 @@ export interface LaneUpdate extends Accounting {
   haltedBy: number | null;
   /**
    * Has a batch that may go at once, hold and back pressure considered: what the index over ready
-   * lanes holds. Pause and halt have columns of their own.
+   * lanes holds. Pause and halt have columns of their own in the row.
    */
   ready: boolean;
   /**
-   * It becomes ready by time alone then. Null: an event (commit, answer, resume, submit) makes it
-   * ready.
+   * Ms until it becomes ready by time alone. Null: an event (commit, answer, resume, submit) makes
+   * it ready.
    */
   dueInMs: number | null;
   /**
-   * The handler for whose calls or weight in flight its next batch waits: whatever of that ends
-   * makes it ready. Null: for none.
+   * The handler for whose calls or weight in flight its next batch waits: the end of any of those
+   * makes it ready. Null: none.
    */
   heldBy: number | null;
   /**
@@ -189,7 +185,7 @@ export interface LaneUpdate extends Accounting {
   unservedBy: readonly number[];
 }
 
-/** Fails without being sent (C18): status failed-dependency. */
+/** A batch that fails without being sent: status failed-dependency. */
 export interface DependencyFailure {
   batchId: number;
   laneId: number;
@@ -203,7 +199,7 @@ export interface GrantPlan {
   /** Only lanes whose values differ from those given, or that are not ready. */
   lanes: LaneUpdate[];
   round: number;
-  /** What was taken of rates, to be stored: of handlers and targets by id. */
+  /** Units taken of rates, to be stored: of handlers and targets by id. */
   paced: { handlers: ReadonlyMap<number, readonly number[]>; targets: ReadonlyMap<number, readonly number[]> };
   /** The earliest time at which one of the lanes given may go without an event. */
   dueInMs: number | null;
@@ -215,31 +211,31 @@ export interface GrantPlan {
 }
 
 /**
- * `planGrants(state, slots)`: who is sent next, for that many free submitters. Pure; the same input
- * gives the same plan. Apply it in the transaction that read the state, with the lane rows locked:
- * grants become `submitted`, failures `failed-dependency`.
+ * `planGrants(state, slots)`: decides what is sent next, for that many free submitters. Pure; the
+ * same input gives the same plan. Apply it in the transaction that read the state, with the lane
+ * rows locked: grants become `submitted`, failures `failed-dependency`.
  */
 export type PlanGrants = (state: QueuerState, slots: number) => GrantPlan;
 
 /**
- * What handlers allow beside the order of lanes (G1, G4, H6): calls in flight, rates, weight that
- * the downstream has not done with. Only of handlers that set such limits; a batch of any other
- * goes as its lane lets it.
+ * What handlers allow besides the order of lanes: calls in flight, rates, weight that the
+ * downstream has not finished. Only handlers that set such limits; a batch of any other goes as its
+ * lane lets it.
  */
 export interface HandlerTokens {
   id: number;
-  /** Null: no limit. Of the handler: as back pressure left it (H5). */
+  /** Null: no limit. The handler's is as back pressure left it. */
   perTarget: number | null;
   perHandler: number | null;
   weightPerTarget: number | null;
   weightPerHandler: number | null;
   rates: readonly { limit: number; perMs: number; unit: 'calls' | 'items' | 'weight'; scope: 'target' | 'handler' }[];
   /**
-   * Of the rates with scope handler, in their order: Unix ms before which nothing more may start;
-   * missing: never used.
+   * State of the rates with scope handler, in their order: Unix ms before which nothing more may
+   * start; missing: never used.
    */
   paces: readonly number[];
-  /** With submitters now, and the weight of what was sent and has not ended. */
+  /** Calls with submitters now, and the weight of what was sent and has not ended. */
   calls: number;
   weight: number;
   targets: readonly { id: number; paces: readonly number[]; allowed?: number | null; calls: number; weight: number }[];

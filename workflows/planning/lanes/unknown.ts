@@ -1,11 +1,11 @@
 /**
- * How often an unknown outcome is looked up before its lane is parked, and how long between: what a
- * handler's `lane` says where it says nothing.
+ * How often an unknown outcome is looked up before its lane is parked, and how long between: the
+ * defaults of a handler's `lane`.
  */
 export const LOOK_UPS_MAX = 5;
 export const LOOK_UP_AGAIN_MS = 2_000;
 
-/** What is known about a batch of unknown outcome (C20, C28, H3). */
+/** What is known about a batch of unknown outcome. */
 export interface UnknownFacts {
   /**
    * The same batch id sent twice has one effect, and the receiver's memory of it has not run out.
@@ -14,7 +14,7 @@ export interface UnknownFacts {
   /** The handler can look the batch up. */
   canReconcile: boolean;
   /**
-   * What the look-up answered; null: not asked in this turn. `absent` is to be trusted already
+   * Answer of the look-up; null: not asked in this turn. `absent` may be trusted already
    * (`absentAfterMs`).
    */
   found: 'done' | 'accepted' | 'absent' | 'unsure' | null;
@@ -30,7 +30,7 @@ export type UnknownDecision =
   | { kind: 'settle' }
   /** The downstream has it: status pending, polled on. */
   | { kind: 'pending' }
-  /** Status unsubmitted, at its old place, which is the front of its lane (C17). */
+  /** Status unsubmitted, at its old place, which is the front of its lane. */
   | { kind: 'unsubmitted'; because: 'absent' | 'idempotent' }
   /** Still unknown; look again then. */
   | { kind: 'wait'; inMs: number }
@@ -38,8 +38,8 @@ export type UnknownDecision =
   | { kind: 'park'; reason: string };
 
 /**
- * Look it up first, where that can be done; send again only what is absent or idempotent; else it
- * is an operator's. Never blindly.
+ * Decides about an unknown outcome: looked up first, if that is possible; sent again only if absent
+ * or idempotent; otherwise left to an operator. Never sent blindly.
  */
 export const decideUnknown = (facts: UnknownFacts): UnknownDecision => {
   const { idempotent, canReconcile, found, lookUps } = facts;

@@ -2,40 +2,43 @@ import type { Need } from './needs';
 import type { Seat } from './seats';
 import type { MoveReason, PartitionFacts } from './types';
 
-/** A partition on the board: where it stands in the plan, and what it costs to put it elsewhere. */
+/**
+ * A partition while the plan is made: its node in the plan, and what it costs to give it to
+ * another.
+ */
 export interface Item {
   readonly facts: PartitionFacts;
   readonly need: Need;
   readonly weight: number;
   /**
-   * Open seat that really holds it and may keep it: putting it elsewhere is a move. -1: it has to
-   * be given to somebody anyway.
+   * Index of the open node that really holds it and may keep it: giving it to another is a move.
+   * -1: it has to be given to a node anyway.
    */
   readonly origin: number;
-  /** It came less than the minimum hold ago: a move for evenness waits (B13). */
+  /** It came less than the minimum hold ago: a move for evenness waits. */
   readonly young: boolean;
   /** Why it must leave its holder; null: it need not. */
   readonly leaves: Exclude<MoveReason, 'free' | 'expired' | 'uneven' | 'load'> | null;
-  /** Seat in the plan; -1: no node can have it. */
+  /** Its node in the plan; -1: no node can have it. */
   seat: number;
-  /** Its first step away from where it stood. */
+  /** Its first step away from its original node. */
   step: Step | null;
 }
 
-/** Figures of a decision, before it. */
+/** Figures of a decision, as they were before it. */
 export interface Step {
   order: number;
   reason: 'uneven' | 'load';
   /** Count or load at both ends of the step, or of the chain of steps that it is part of. */
   from: number;
   to: number;
-  /** Node at the end of the chain, where that is not who takes this partition. */
+  /** Node at the end of the chain, where that is not the one that takes this partition. */
   end: number;
 }
 
-/** Partitions of one need on one seat. */
+/** Partitions with the same constraint on one node. */
 export class Pile {
-  /** May go elsewhere for nothing; the last one first. */
+  /** Partitions that may go at no cost; the last one goes first. */
   private readonly loose: Item[] = [];
   private held: Item[] = [];
   private isSorted = true;
@@ -58,8 +61,8 @@ export class Pile {
   }
 
   /**
-   * What goes first: what costs nothing, then who was here longest (what came last stays), the
-   * young last.
+   * Removes the partition that goes first: one without a cost, then the one held longest (the
+   * newest stays), the young last.
    */
   take(): Item {
     if (!this.isSorted) {
@@ -70,14 +73,14 @@ export class Pile {
   }
 }
 
-/** By seat, by index of the need. What only one node may have is in none. */
+/** By node, by index of the constraint. Partitions that only one node may have are in none. */
 export type Piles = readonly Map<number, Pile>[];
 
 /** The plan while it is made. */
 export class Board {
   readonly counts: number[];
   readonly loads: number[];
-  /** By seat: how many of it could go now, by the minimum hold. */
+  /** By node: how many of its partitions could go now, by the minimum hold. */
   readonly ready: number[];
   private steps = 0;
 
@@ -98,7 +101,7 @@ export class Board {
     if (isReady(item)) this.ready[seat]!++;
   }
 
-  /** Takes it from its seat to another one; its first step is remembered. */
+  /** Moves a partition from its node to another one and remembers its first step. */
   shift(item: Item, to: number, step: Omit<Step, 'order'>): void {
     if (isReady(item)) this.ready[item.seat]!--;
     this.counts[item.seat]!--;

@@ -1,7 +1,7 @@
 import type { Board, Piles } from './board';
 import type { Need } from './needs';
 
-/** One of a need goes from a seat to another one. */
+/** One partition of a constraint goes from one node to another. */
 export interface Hop {
   from: number;
   to: number;
@@ -9,17 +9,17 @@ export interface Hop {
 }
 
 /**
- * Finds who can give to whom. A search costs at most the able seats of all needs, each looked at
- * once.
+ * Finds which node can give to which. A search costs at most the able nodes of all constraints,
+ * each looked at once.
  */
 export class Chains {
   private readonly needs = new Map<number, Need>();
   /**
-   * Can reach nobody with two less. Stays so: whoever gives later is as full at most, and reaches
-   * nothing of this (evenOut).
+   * Nodes that can reach no node with two less. It stays so: a node that gives later is no fuller,
+   * and reaches nothing of this (evenOut).
    */
   private readonly closed: Uint8Array;
-  /** Number of the search that saw it last. */
+  /** Number of the search that saw the node last. */
   private readonly seen: Int32Array;
   private readonly cameFrom: Int32Array;
   private readonly cameWith: Int32Array;
@@ -42,9 +42,9 @@ export class Chains {
   }
 
   /**
-   * The chain of the fewest moves from `start` to a seat with at least two less, among those to the
-   * emptiest. Null: there is none, and all that it reaches is closed. Putting elsewhere what stands
-   * nowhere yet is no move.
+   * Returns the chain of the fewest moves from `start` to a node with at least two less, among
+   * those to the emptiest. Null: there is none, and all that it reaches is closed. Assigning a
+   * partition that has no node yet is no move.
    */
   from(start: number): Hop[] | null {
     this.search++;

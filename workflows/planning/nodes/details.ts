@@ -1,5 +1,6 @@
 /**
- * What the Web UI says of the balancer: who holds how much, what moved last, when and why. Pure.
+ * Returns what the Web UI shows of the balancer: how much each node holds, what moved last, when
+ * and why. Pure.
  */
 export const balancerDetails = (facts: {
   nowMs: number;

@@ -11,12 +11,12 @@ interface Entry {
 }
 
 /**
- * Evens out the counts (B1). While some node has at least two more than another one that it can
- * give to, directly or through nodes that take one and give one, the fullest such node gives one
- * along the shortest such chain. What is left has no such chain, and then no other distribution is
- * more even (an optimal semi-matching). Where all nodes are able to have everything, the moves are
- * the fewest there can be: each takes one from the fullest and gives it to the emptiest. With
- * attributes each chain is the shortest, their sum need not be.
+ * Evens out the counts. While some node has at least two more than another one that it can give to,
+ * directly or through nodes that take one and give one, the fullest such node gives one along the
+ * shortest such chain. At the end there is no such chain, and then no other distribution is more
+ * even (an optimal semi-matching). If all nodes are able to have everything, the moves are the
+ * fewest possible: each takes one from the fullest and gives it to the emptiest. With attributes
+ * each chain is the shortest, but their sum need not be.
  */
 export const evenOut = (board: Board): void => {
   const piles = pilesOf(board);
@@ -42,15 +42,15 @@ export const evenOut = (board: Board): void => {
 
 const isFuller = (a: Entry, b: Entry): boolean => {
   if (a.count !== b.count) return a.count > b.count;
-  // Of two as full, the one that may give now.
+  // Of two equally full nodes, the one that may give now.
   return a.isReady !== b.isReady ? a.isReady : a.seat < b.seat;
 };
 
 const isEmptier = (a: Entry, b: Entry): boolean => (a.count !== b.count ? a.count < b.count : a.seat < b.seat);
 
 /**
- * What a search would find, without one: all that the seat has is of one need, and every node may
- * have it. Null: search.
+ * Returns what a search would find, without one: all that the node has is of one constraint, and
+ * every node may have it. Null: search.
  */
 const direct = (
   { counts, seats }: Board,

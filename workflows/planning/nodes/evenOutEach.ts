@@ -1,16 +1,16 @@
 import type { Board, Item } from './board';
 
 /**
- * Evens out each handler's partitions among the nodes as well, at no move more and without changing
- * a node's count: what the plan takes from a node stays there, and one of another handler goes to
- * the same node in its place, while that makes it more even. Which partitions of a node go is
- * otherwise free, so one node could end with all of one handler, and another with all of the
- * other's.
+ * Evens out each handler's partitions among the nodes as well, without more moves and without
+ * changing a node's count: a partition that the plan takes from a node stays there, and one of
+ * another handler goes to the same node in its place, while that makes it more even. Which
+ * partitions of a node go is otherwise arbitrary, so one node could end with all of one handler,
+ * and another with all of the other's.
  */
 export const evenOutEach = (board: Board): void => {
   const tally = new Tally(board);
   if (tally.handlers.length < 2) return;
-  // Those that came last stay first.
+  // The newest stay first.
   const leaving = board.items.filter(mayStay).sort((a, b) => a.facts.heldMs - b.facts.heldMs);
   for (let changed = true; changed;) {
     changed = false;
@@ -24,15 +24,15 @@ export const evenOutEach = (board: Board): void => {
   }
 };
 
-/** It goes for evenness alone, from who holds it. */
+/** Says whether it goes for evenness alone, from the node that holds it. */
 const mayStay = ({ origin, seat, step, leaves }: Item): boolean =>
   step !== null && leaves === null && origin >= 0 && seat !== origin;
 
-/** Partitions of each handler on each seat, and which of them may go in place of another. */
+/** Partitions of each handler on each node, and which of them may go in place of another. */
 class Tally {
   readonly handlers: (string | null)[];
   private readonly counts: Map<string | null, number>[];
-  /** By seat and handler: who was there longest last. */
+  /** By node and handler: the one held longest is last. */
   private readonly staying: Map<string | null, Item[]>[];
 
   constructor(private readonly board: Board) {
@@ -49,13 +49,13 @@ class Tally {
   }
 
   /**
-   * Who should go in its place: of the handler of which its own node has most more than the other.
-   * Null: nobody.
+   * Returns the partition that should go in its place: of the handler of which its node has most
+   * more than the other. Null: none.
    */
   betterThan({ origin, seat, facts: { handler } }: Item): Item | null {
     const own = this.of(seat, handler) - this.of(origin, handler);
     let best: Item | null = null;
-    // Each of the two handlers comes nearer to even by its difference, less the one that goes over.
+    // Each of the two handlers comes nearer to even by its difference, minus the one that moves.
     let most = 2 - own;
     for (const other of this.handlers) {
       const difference = this.of(origin, other) - this.of(seat, other);
@@ -68,7 +68,7 @@ class Tally {
     return best;
   }
 
-  /** `item` stays where it was, and `other` goes from there in its place. */
+  /** Exchanges two: `item` stays where it was, and `other` goes from there in its place. */
   exchange(item: Item, other: Item): void {
     const { origin, seat, step } = item;
     for (const [one, from, to] of [

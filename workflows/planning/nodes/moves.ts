@@ -4,7 +4,7 @@ import { isFree } from './stand';
 import type { Limits, Move, MoveReason } from './types';
 import { assignWords, revokeWords } from './words';
 
-/** Those that cannot stay where they are go first, when not all may go in one round. */
+/** Partitions that cannot stay where they are go first, when not all may go in one round. */
 const URGENCY: Readonly<Record<MoveReason, number>> = {
   'claimed twice': 0,
   pinned: 1,
@@ -17,9 +17,9 @@ const URGENCY: Readonly<Record<MoveReason, number>> = {
 };
 
 /**
- * What of the plan is said in this round. First what nobody holds is given out; then as many
+ * Returns the moves of this round. First, every free partition is given out; then come as many
  * revokes as a round may have, none of them of or for a node that is given something in this round:
- * it first sees what it has (no node gains and loses in one round).
+ * it first reads what it has (no node gains and loses in one round).
  */
 export const movesOf = (board: Board, seats: Seats, limits: Limits): Move[] => {
   const assigns = board.items
@@ -48,9 +48,9 @@ const revokeOf = (board: Board, item: Item): Revoke => {
 };
 
 /**
- * The revokes that may be said while these nodes are given something: none of them or for them. And
- * where one waits, those wait too that would give something to either of its two nodes: or it would
- * wait for them in turn, and so on (at most four rounds to settle).
+ * Returns the revokes that may go out while these nodes are given something: none of them or for
+ * them. Where one waits, revokes that would give something to either of its two nodes wait too:
+ * otherwise it would wait for them in turn, and so on (at most four rounds to settle).
  */
 const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke[]): Revoke[] => {
   const byTaker = new Map<string, Revoke[]>();
@@ -60,7 +60,7 @@ const apartFrom = (gaining: ReadonlySet<string | null>, revokes: readonly Revoke
     else known.push(revoke);
   }
   const waiting = new Set(revokes.filter(({ from, to }) => gaining.has(from) || gaining.has(to)));
-  // A set is walked to what is added meanwhile.
+  // Iterating over a set also visits what is added meanwhile.
   for (const { from, to } of waiting)
     for (const node of [from, to]) {
       for (const revoke of byTaker.get(node) ?? []) waiting.add(revoke);
@@ -80,10 +80,10 @@ const isRevoked = (item: Item, { processes }: Seats): boolean => {
   const { facts, seat, origin, young, leaves } = item;
   if (seat < 0 || isFree(facts) || facts.revokedFor !== null) return false;
   const holder = processes.get(facts.holder!);
-  // Nobody there to give it up: its lease ends by itself.
+  // There is no process to give it up: its lease ends by itself.
   if (holder === undefined || !holder.process.alive) return false;
-  // Started again under its name: the old process ends by itself, and what it had is the new one's
-  // as soon as it is free.
+  // Started again under its name: the old process ends by itself, and what it had goes to the new
+  // one as soon as it is free.
   if (holder.process !== holder.seat.process) return leaves === 'drain' || leaves === 'claimed twice';
   if (leaves !== null) return true;
   return origin >= 0 && seat !== origin && !young;

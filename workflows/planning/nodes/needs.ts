@@ -6,14 +6,14 @@ import type { PartitionFacts } from './types';
 /** Partitions that the same open nodes may have. */
 export interface Need {
   index: number;
-  /** Indexes of open seats, ascending. */
+  /** Indexes of open nodes, ascending. */
   able: readonly number[];
   has: (seat: number) => boolean;
 }
 
 /**
- * Finds a partition's need. What is needed is compared once for each set of attributes and handler,
- * not once a partition.
+ * Finds a partition's constraint. Constraints are compared once for each set of attributes and
+ * handler, not once per partition.
  */
 export class Needs {
   private readonly byWords = new Map<string, Need>();
@@ -34,7 +34,7 @@ export class Needs {
     return need;
   }
 
-  /** Of a pinned partition. */
+  /** Returns the constraint of a pinned partition. */
   only(seat: number): Need {
     return this.among([seat]);
   }

@@ -1,21 +1,19 @@
 /**
- * Order by code point, as Postgres' "C" collation has it; `<` of JavaScript orders by UTF-16 units.
+ * Compares by code point, as Postgres' "C" collation does; JavaScript's `<` compares UTF-16 units.
  */
 export const byCodePoint = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const one = a.charCodeAt(i);
     const other = b.charCodeAt(i);
-    // Half of a pair is above every unit that stands alone.
+    // Half of a surrogate pair is above every single unit.
     if (one !== other) return rank(one) - rank(other);
   }
   return a.length - b.length;
 };
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
 
-/**
- * A sorted copy. @throws Error for an id that is there twice: facts of one snapshot have each once.
- */
+/** Returns a sorted copy. @throws Error for a repeated id: facts of one snapshot have each once. */
 export const sortedById = <T extends { readonly id: string }>(noun: string, facts: readonly T[]): T[] => {
   const sorted = [...facts].sort((a, b) => byCodePoint(a.id, b.id));
   for (let i = 1; i < sorted.length; i++)

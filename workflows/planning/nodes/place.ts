@@ -10,9 +10,9 @@ interface Entry {
 }
 
 /**
- * Gives every partition that stands nowhere to the able node with the least load: those with the
- * fewest able nodes first, the heaviest first. No node gets more than `mostEach` while another one
- * is below. What no node is able to have stays where it is, seat -1.
+ * Gives every unassigned partition to the able node with the least load: those with the fewest able
+ * nodes first, the heaviest first. No node gets more than `mostEach` while another one is below. A
+ * partition that no node is able to have stays unassigned, seat -1.
  */
 export const placeHomeless = (board: Board, mostEach: number): void => {
   const homeless = board.items.filter(({ seat, need }) => seat < 0 && need.able.length > 0);
@@ -38,7 +38,7 @@ const leastLoaded = ({ loads, counts }: Board, heap: Heap<Entry>, mostEach: numb
     const { seat } = top;
     if (counts[seat]! < mostEach && counts[seat] === top.count && loads[seat] === top.load) return seat;
     heap.pop();
-    // Full stays out for good: nothing leaves a seat while others are placed.
+    // A full node stays out: nothing leaves a node while others are placed.
     if (counts[seat]! < mostEach) heap.push({ seat, load: loads[seat]!, count: counts[seat]! });
   }
   return null;

@@ -1,19 +1,19 @@
 /**
- * When the balancer looks again by itself: everything else that happens wakes it. Pure;
+ * Decides when the balancer looks again by itself: everything else that happens wakes it. Pure;
  * milliseconds.
  */
 
 export interface RoundFacts {
   holder: string | null;
   expired: boolean;
-  /** Whether its holder gives signs of life. */
+  /** Its holder gives signs of life. */
   holderAlive: boolean;
-  /** Of the lease. */
+  /** What is left of the lease. */
   leftMs: number;
   heldMs: number;
-  /** Since it was asked back; null: it was not. */
+  /** Time since it was asked back; null: it was not. */
   revokedMs: number | null;
-  /** It is kept for a node that restarts; null: it is not. */
+  /** How much longer it is kept for a node that restarts; null: it is not. */
   keptLeftMs: number | null;
 }
 
@@ -24,16 +24,19 @@ export interface RoundTimes {
   by: 'count' | 'load';
 }
 
-/** Behind an instant that the store's clock is to have passed. */
+/** How long after an instant the store's clock has certainly passed it. */
 const LATER_MS = 20;
 const LOAD_LOOK_MS = 60_000;
-/** Somebody had a lease locked, or it changed since it was read. */
+/**
+ * Wait after a write that failed: another transaction had locked a lease, or it changed since it
+ * was read.
+ */
 const MISSED_LOOK_MS = 250;
 
 /**
- * Null: not at all. 0: at once, since a round that gives something out asks nothing back of those
- * nodes. `asked`, `given`, `missed`: what the round wrote, and what of its plan it could not write;
- * `facts` are from before it.
+ * Returns when the next round is due; null: none is. 0: at once, since a round that gives something
+ * out asks nothing back of those nodes. `asked`, `given`, `missed`: what the round wrote, and what
+ * of its plan it could not write; `facts` are from before it.
  */
 export const nextRoundInMs = (
   facts: readonly RoundFacts[],
@@ -52,12 +55,13 @@ export const nextRoundInMs = (
 
 const waitsOf = (one: RoundFacts, { shutdownLimitMs, minimumHoldMs, leaseMs }: RoundTimes): number[] => {
   if (one.holder === null) return one.keptLeftMs !== null && one.keptLeftMs > 0 ? [one.keptLeftMs] : [];
-  if (one.expired) return []; // nobody is able to have it: whoever comes wakes us
+  if (one.expired) return []; // no node is able to have it: a node that joins wakes us
   const waits: number[] = [];
   if (one.revokedMs !== null) waits.push(shutdownLimitMs - one.revokedMs);
-  // Everybody's lease has passed while the store was away: a lease later it is told who is dead.
+  // All leases have passed while the store was unavailable: which nodes are dead shows a lease
+  // later.
   if (!one.holderAlive) waits.push(one.leftMs > 0 ? one.leftMs : leaseMs / 4);
-  // It was too young to be moved; perhaps it is to be.
+  // It was too young to be moved; it may be moved then.
   if (one.heldMs < minimumHoldMs) waits.push(minimumHoldMs - one.heldMs);
   return waits;
 };

@@ -1,9 +1,9 @@
 import { byCodePoint, sortedById } from './order';
 import type { NodeFacts, PartitionFacts } from './types';
 
-/** A node under its own name, whatever process it is just now. */
+/** A node under its own name, whichever process it is at present. */
 export interface Seat {
-  /** Among those that are open; -1 for the others. */
+  /** Index among the open nodes; -1 for the others. */
   index: number;
   /** The process that is the node: the last started of its name, a live one first. */
   process: NodeFacts;
@@ -61,11 +61,11 @@ const stateOf = ({ alive, draining, missingMs }: NodeFacts, restartGraceMs: numb
   return missingMs < restartGraceMs ? 'away' : 'closed';
 };
 
-/** By process, or by the node's name: an admin writes names. */
+/** Returns a node by its process or its name: operators write names. */
 export const seatNamed = ({ processes, names }: Seats, idOrName: string): Seat | undefined =>
   processes.get(idOrName)?.seat ?? names.get(idOrName);
 
-/** Whether a node has all that a partition needs. */
+/** Says whether a node has all that a partition needs. */
 export const isAble = (
   node: NodeFacts,
   { attributes, handler }: Pick<PartitionFacts, 'attributes' | 'handler'>,

@@ -1,4 +1,4 @@
-/** The time settings of nodes, in milliseconds (B4). */
+/** The time settings of nodes, in milliseconds. */
 export interface TimeSettings {
   /** How long a partition is held without a renewal. */
   leaseMs: number;
@@ -10,7 +10,7 @@ export interface TimeSettings {
   minimumHoldMs: number;
   /** How often a lease is renewed. */
   renewEveryMs: number;
-  /** How long a missing node keeps what it had; 0: not at all. */
+  /** How long a missing node keeps what it had; 0: it does not. */
   restartGraceMs: number;
   /** How often the assignor looks. */
   roundEveryMs?: number;
@@ -20,14 +20,14 @@ type Name = keyof TimeSettings;
 
 /** A lease bridges two renewals that fail. */
 const RENEWALS_A_LEASE = 3;
-/** All is settled within four rounds, and that within one lease (B14). */
+/** A move is settled within four rounds, and those within one lease. */
 const ROUNDS_A_LEASE = 4;
-/** "Well above". */
+/** How many leases count as "well above" one. */
 const MAX_LEASES = 2;
 
 /**
- * What is wrong with the time settings: each message names the setting, what was expected and what
- * came. None: []. Relations are looked at only between settings that are numbers at all.
+ * Returns the problems of the time settings: each message names the setting, what was expected and
+ * what came. None: []. Relations are checked only between settings that are numbers.
  */
 export const settingsProblems = (settings: TimeSettings): string[] => {
   const given = (Object.entries(settings) as [Name, number | undefined][]).filter(([, ms]) => ms !== undefined);
@@ -56,7 +56,7 @@ export const settingsProblems = (settings: TimeSettings): string[] => {
       'restartGraceMs',
       settings.maxLeaseMs,
       `maxLeaseMs (${settings.maxLeaseMs})`,
-      'nobody serves what a missing node had; drain a node that is away for longer',
+      'no node serves what a missing node had; drain a node that is away for longer',
     ),
     roundEveryMs === undefined
       ? null
@@ -70,7 +70,7 @@ export const settingsProblems = (settings: TimeSettings): string[] => {
   ].filter((problem) => problem !== null);
 };
 
-/** May be nothing. */
+/** Settings that may be 0. */
 const MAY_BE_0: readonly Name[] = ['minimumHoldMs', 'restartGraceMs'];
 
 const numberProblem = (name: Name, ms: number): string[] => {

@@ -5,12 +5,12 @@ import type { Seat, Seated, Seats } from './seats';
 import { isAble, seatNamed } from './seats';
 import type { Limits, PartitionFacts } from './types';
 
-/** Whether nobody holds it. */
+/** Says whether no node holds it. */
 export const isFree = ({ holder, expired }: PartitionFacts): boolean => holder === null || expired;
 
 /**
- * Where each partition stands before anything is planned. Left out are those of a node that is away
- * within the restart grace: they wait for it, and count for nobody.
+ * Returns where each partition is before anything is planned. Partitions of a node that is away
+ * within the restart grace are left out: they wait for it, and count for no node.
  */
 export const standOf = (partitions: readonly PartitionFacts[], seats: Seats, limits: Limits): Item[] => {
   const needs = new Needs(seats.open);
@@ -61,7 +61,7 @@ const itemOf = (facts: PartitionFacts, { seats, holder, need }: Place, limits: L
   };
 };
 
-/** Below is idle: sums would lose it. */
+/** A weight below this is idle: sums would lose it. */
 const LEAST_WEIGHT = 1e-9;
 const weightOf = ({ weight }: PartitionFacts): number => {
   if (!Number.isFinite(weight) || weight < 0) return 1;

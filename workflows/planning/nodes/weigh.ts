@@ -3,19 +3,19 @@ import { Heap } from './heap';
 
 /**
  * No node is given more than so many times its share of the count: idle partitions wake up some
- * day, and not all on one node.
+ * day, and should not all be on one node.
  */
 const COUNT_SLACK = 1.5;
 
-/** By load: the most partitions that a node is given, however idle. */
+/** Returns the most partitions that a node is given by load, however idle they are. */
 export const mostEachOf = (partitions: number, nodes: number): number =>
   Math.max(Math.ceil((COUNT_SLACK * partitions) / nodes), Math.ceil(partitions / nodes) + 1);
 
 /**
- * Evens out the loads within the dead band (B17). A node that is above it gives, or one that has
- * more than a node below it; a partition goes where it leaves the fuller of the two clearly less
- * full than before, so that a heavy one never goes to and fro. Each goes once a plan, directly, and
- * not before its minimum hold. A good plan, not the best one (which is bin packing).
+ * Evens out the loads within the dead band. A node above the band gives, or one that has more than
+ * a node below it; a partition goes where it leaves the fuller of the two clearly less full than
+ * before, so that a heavy one never goes to and fro. Each goes once per plan, directly, and not
+ * before its minimum hold. A good plan, not the best one (which is bin packing).
  */
 export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; mostEach: number }): void => {
   const { loads, seats } = board;
@@ -43,17 +43,17 @@ export const weigh = (board: Board, { deadBand, mostEach }: { deadBand: number; 
 
 interface Band {
   mean: number;
-  /** A load that is not worth a move, nor to be seen in the sums. */
+  /** A load that is too small to be worth a move, or to show in the sums. */
   nothing: number;
   high: number;
   low: number;
   /**
-   * Who left it has come back half of the way before it is left alone: or it would be at its edge,
-   * and out again with the next figures.
+   * A node that left the band has to come back half of the way before it is left alone: otherwise
+   * it would be at the edge, and out again with the next figures.
    */
   innerHigh: number;
   innerLow: number;
-  /** Seats that left it. */
+  /** Nodes that left the band. */
   left: Set<number>;
   /** What a move must gain. */
   margin: number;
@@ -97,14 +97,14 @@ const bestGift = (board: Board, items: ReadonlySet<Item>, band: Band): Gift | nu
     if (to === undefined) takers.set(need.index, (to = leastLoaded(board, item, band.mostEach)));
     if (to < 0) continue;
     const [mine, theirs] = [loads[seat]!, loads[to]!];
-    // Who has less than the mean gives nothing, who has more gets nothing: or small ones would
-    // wander.
+    // A node below the mean gives nothing, one above it gets nothing: otherwise small partitions
+    // would wander.
     if (mine <= band.mean || theirs >= band.mean) continue;
     if (!isAbove(mine, seat, band) && !isBelow(theirs, to, band)) continue;
     const fuller = Math.max(mine - weight, theirs + weight);
     if (fuller > mine - Math.min(weight, band.margin)) continue;
-    // Neither goes beyond the band: the heaviest, so that few go. Else (above 0, so after those)
-    // what leaves the two most alike.
+    // Neither goes beyond the band: the heaviest, so that few go. Otherwise (above 0, so after
+    // those) the one that leaves the two most alike.
     const isWithin = mine - weight >= band.low && theirs + weight <= band.high;
     const gift: Gift = { item, to, rank: [item.origin < 0 ? 0 : 1, isWithin ? -weight : fuller] };
     if (best === null || isBetter(gift, best)) best = gift;
@@ -124,7 +124,7 @@ const leastLoaded = ({ loads, counts }: Board, { need, seat: own }: Item, mostEa
   return best;
 };
 
-/** Who has too many, by count, gives its lightest to who has the fewest. */
+/** Lets a node that has too many, by count, give its lightest to the one that has the fewest. */
 const spreadIdle = (board: Board, standing: readonly Set<Item>[], mostEach: number): void => {
   const { counts } = board;
   for (let seat = 0; seat < counts.length; seat++) {

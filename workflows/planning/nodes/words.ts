@@ -2,8 +2,8 @@ import type { Board, Item } from './board';
 import type { Limits } from './types';
 
 /**
- * Why a partition is given or asked for, for people, with the figures (shown by the CLI as the last
- * move's reason).
+ * Returns why a partition is given or asked for, for operators, with the figures (the CLI shows it
+ * as the last move's reason).
  */
 
 const figure = (value: number): string => String(Math.round(value * 100) / 100);
@@ -19,7 +19,7 @@ export const assignWords = (
     leaves === 'claimed twice'
       ? 'two nodes claimed it under one epoch, so that neither has it'
       : facts.holder === null
-        ? 'nobody holds it'
+        ? 'no node holds it'
         : facts.holder === to
           ? `the lease of ${facts.holder} ended and it may keep it`
           : `the lease of ${facts.holder} ended`;
@@ -46,8 +46,8 @@ export const revokeWords = ({ seats }: Board, { facts, seat, leaves, step }: Ite
   const { from, to: least, end, reason } = step;
   const much = (value: number): string => (reason === 'load' ? `a load of ${figure(value)}` : partitions(value));
   const via = end === seat ? '' : `, for which ${to} makes room`;
-  // Of a chain the figures are those of its ends: the one that has the most need not be the one
-  // that gives this one.
+  // For a chain the figures are those of its ends: the fullest node need not be the one that gives
+  // this partition.
   return `${start}: one has ${much(from)}, ${seats[end]!.process.id}${via} has ${much(least)}`;
 };
 

@@ -41,8 +41,8 @@ const leb = (value: number): number[] => {
 };
 
 /**
- * Throws where the module wants more to begin with, or brings what we cannot limit: memory from
- * outside, shared, or of 64 bits.
+ * Returns the module with its memory limited. Throws if it wants more from the start, or has memory
+ * that cannot be limited: imported, shared, or of 64 bits.
  */
 export const limitMemory = (module: Uint8Array, memoryBytes: number): Uint8Array<ArrayBuffer> => {
   const most = Math.floor(memoryBytes / PAGE_BYTES);
@@ -85,8 +85,8 @@ const limited = (reader: Reader, most: number): number[] => {
 
 const MEMORY = 2;
 /**
- * By the module's own description, since imports are of many shapes: `WebAssembly.Module.imports`
- * says the kind.
+ * Refuses a module that imports memory, by the module's own description, since imports are of many
+ * shapes: `WebAssembly.Module.imports` says the kind.
  */
 const refuseImportedMemory = (reader: Reader): void => {
   for (let count = reader.number(); count > 0; count--) {

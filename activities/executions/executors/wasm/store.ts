@@ -5,15 +5,15 @@ import { base32nopad } from '@scure/base';
 import { isContentId } from '../../../../handlers/functions';
 
 /**
- * A folder of modules: `<content id>/<method>`, the id being the sha256 of the file's bytes, in hex
- * or as a CIDv1 (raw, sha2-256, base32). A file whose bytes are not those of its id is refused, so
- * that a node runs what the request named and nothing else.
+ * Reads a folder of modules: `<content id>/<method>`, the id being the sha256 of the file's bytes,
+ * in hex or as a CIDv1 (raw, sha2-256, base32). A file whose bytes do not match its id is refused,
+ * so that a node runs what the request named and nothing else.
  */
 
 /** CIDv1, raw, sha2-256, 32 bytes. */
 const CID_PREFIX = [0x01, 0x55, 0x12, 0x20];
 
-/** Both spellings of a module's id. */
+/** Returns both spellings of a module's id. */
 export const contentIdsOf = (bytes: Uint8Array): { sha256: string; cid: string } => {
   const digest = createHash('sha256').update(bytes).digest();
   return {
@@ -22,11 +22,12 @@ export const contentIdsOf = (bytes: Uint8Array): { sha256: string; cid: string }
   };
 };
 
-/** One path segment: nothing leads out of the folder. */
+/** One path segment, so that nothing leads out of the folder. */
 const METHOD = /^[\w][\w.-]{0,127}$/;
 
 /**
- * The bytes of a module, verified. Throws with what is wrong: they are the reason of every item.
+ * Returns the verified bytes of a module. Throws with what is wrong, which becomes the reason of
+ * every item.
  */
 export const readModule = async (store: string, functionId: string, method: string): Promise<Uint8Array> => {
   if (!METHOD.test(method))
@@ -44,7 +45,7 @@ export const readModule = async (store: string, functionId: string, method: stri
   return bytes;
 };
 
-/** Ids that a store has, by its folders; none where there is no such folder. */
+/** Returns the ids that a store has, by its folders; none if there is no such folder. */
 export const storedIds = async (store: string): Promise<string[]> => {
   const entries = await readdir(store).catch(() => []);
   return entries.filter(isContentId);

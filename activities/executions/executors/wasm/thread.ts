@@ -17,10 +17,7 @@ interface ThreadAnswer {
   stderr: { text: string; total: number };
 }
 
-/**
- * A thread that runs one module, one run at a time; a run that is interrupted takes its thread with
- * it.
- */
+/** A thread that runs one module, one run at a time; interrupting a run ends its thread. */
 export class WasmThread {
   private worker: Worker | null = null;
 
@@ -34,7 +31,7 @@ export class WasmThread {
         void this.close();
       };
       this.end = (outcome) => {
-        this.end = () => undefined; // whatever it still says is nobody's
+        this.end = () => undefined; // ignore anything it reports after this
         signal.removeEventListener('abort', interrupt);
         resolve(outcome);
       };
@@ -57,13 +54,13 @@ export class WasmThread {
     const worker = new Worker(THREAD_SOURCE, {
       eval: true,
       workerData: { module: this.module },
-      env: {}, // nothing of this process's own
+      env: {}, // none of this process's variables
       execArgv: ['--disable-warning=ExperimentalWarning'],
       stdin: false,
       stdout: true,
       stderr: true,
     });
-    // One that was replaced after an interruption has nothing to say.
+    // Reports of a thread that was replaced after an interruption are ignored.
     const mine = (outcome: () => RunOutcome) => (): void => {
       if (this.worker !== worker) return;
       this.worker = null;

@@ -2,9 +2,9 @@
  * The program of a thread that runs modules, for `new Worker(source, { eval: true })`: a string, so
  * that it runs the same from dist/ and from TypeScript under jest.
  *
- * One module, run after run: each in a fresh instance. It has its arguments, its variables, an
- * empty standard input, and two outputs that are kept up to a limit; no folder, no socket. What
- * waits inside the module (poll_oneoff) waits where the thread can be ended.
+ * It runs one module, run after run: each in a fresh instance. A run has its arguments, its
+ * variables, an empty standard input, and two outputs that are kept up to a limit; no folder, no
+ * socket. What waits inside the module (poll_oneoff) waits where the thread can be ended.
  */
 export const THREAD_SOURCE = `
 const { parentPort, workerData } = require('node:worker_threads');

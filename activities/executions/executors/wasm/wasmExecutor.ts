@@ -5,14 +5,15 @@ import { limitMemory } from './limitMemory';
 import { readModule } from './store';
 import { WasmThread } from './thread';
 
-/** Compiled modules kept by a process, by what they are and what they may use. */
+/** Compiled modules that a process keeps, by module and memory limit. */
 const KEPT = 16;
 const compiled = new Map<string, Promise<CompiledModule>>();
 
 /**
  * Runs a WebAssembly module (WASI preview 1) of the node's function store: arguments as argv after
- * the method's name, the template's variables as its environment, outputs up to the limit. No
- * folder and no socket is there; memory and time are limited. Throws what keeps it from starting.
+ * the method's name, the template's variables as its environment, outputs up to the limit. The
+ * module has no folder and no socket; memory and time are limited. Throws what keeps it from
+ * starting.
  */
 export const wasmExecutor = async (store: string, memoryBytes: number, make: MakeExecutor): Promise<Executor> => {
   const { functionId, method, limits } = make;
@@ -40,7 +41,7 @@ const newThread = (module: CompiledModule, all: WasmThread[]): WasmThread => {
   return thread;
 };
 
-/** Read and verified for every chunk, compiled once. */
+/** Reads and verifies the module for every chunk, but compiles it once. */
 const compiledModule = async (
   store: string,
   memoryBytes: number,
