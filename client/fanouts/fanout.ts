@@ -23,6 +23,7 @@ export class AddedItems implements Iterable<string> {
     /** Numbers of segments and of items: the answer of the store, of constant size a call. */
     readonly ranges: readonly SegmentRange[],
   ) {}
+  /** Number of items that were added. */
   get items(): number {
     return this.ranges.reduce((sum, range) => sum + range.items, 0);
   }
