@@ -47,9 +47,12 @@ const sidebar = contents.map((entry) => itemOf(entry));
 const firstLink = (/** @type {import('vitepress').DefaultTheme.SidebarItem} */ item) =>
   item.link ?? item.items?.map(firstLink).find((link) => link !== undefined);
 const nav = sidebar.map((section) => ({ text: section.text ?? '', link: firstLink(section) ?? '/' }));
-sidebar
-  .find(({ text }) => text === 'Reference')
-  ?.items?.push({ text: 'TypeScript', link: `/${REFERENCE}/`, items: treeOf(REFERENCE), collapsed: true });
+sidebar.find(({ text }) => text === 'Reference')?.items?.push({ text: 'TypeScript', link: `/${REFERENCE}/` });
+/** Another sidebar: with some 200 entries more, every page would be three times as large. */
+const sidebarOfTypes = [
+  { text: 'Documentation', link: '/' },
+  { text: 'TypeScript', link: `/${REFERENCE}/`, items: treeOf(REFERENCE) },
+];
 
 /** Anchors as GitHub makes them, so that a link to a heading leads there in both places. */
 const slugify = (/** @type {string} */ heading) =>
@@ -82,5 +85,10 @@ export default defineConfig({
     },
   },
   vite: { build: { chunkSizeWarningLimit: 3_000 } }, // Mermaid, which only pages with drawings load
-  themeConfig: { nav, sidebar, search: { provider: 'local' }, outline: [2, 3] },
+  themeConfig: {
+    nav,
+    sidebar: { '/': sidebar, [`/${REFERENCE}/`]: sidebarOfTypes },
+    search: { provider: 'local' },
+    outline: [2, 3],
+  },
 });

@@ -37,7 +37,7 @@ export const sectionsOf = (file: string, markdown: string): Section[] => {
 };
 
 /** Returns the title of a page: its first heading. Throws where it has none. */
-export const titleOf = (file: string, markdown: string): string => {
+const titleOf = (file: string, markdown: string): string => {
   const title = /^# (.+)$/m.exec(markdown)?.[1];
   if (title === undefined) throw new Error(`Cannot name the page ${file}: it has no "# " heading. Write one.`);
   return title.replace(/`/g, '').trim();

@@ -5,7 +5,7 @@ import type { Entry } from './contents';
 import { linksOf, pageOf, siteLinks } from './links';
 
 /** The page that gives all others their order. */
-export const CONTENTS = 'docs/README.md';
+const CONTENTS = 'docs/README.md';
 
 /** The pages of the site, before TypeDoc's. */
 export interface Pages {
