@@ -10,7 +10,7 @@ import tseslint from 'typescript-eslint';
 
 const PRODUCT = ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client'];
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', '.muster/', 'test/replay/histories/']),
+  globalIgnores(['**/dist/', 'coverage/', '.muster/', 'site/.cache/', 'test/replay/histories/']),
   {
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

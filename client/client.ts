@@ -47,6 +47,11 @@ export const MAX_TASKS_PER_CALL = 10_000;
  */
 const RING_BEHIND_FROM = 50;
 
+/**
+ * The library: submits tasks, waits for their ends, looks at them, and steers. Everything that a
+ * method says is of Postgres; Temporal is only told to look. Every method may throw a
+ * `MusterError`: its `code` is stable, and `outcome` says whether to repeat the call.
+ */
 export class Client extends ExecutionVerbs {
   readonly pool: Pool;
   readonly prefix: string;
@@ -89,8 +94,9 @@ export class Client extends ExecutionVerbs {
 
   /**
    * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks,
-   * bounded memory). Resolves when accepted: committed. If the handler itself is passed instead of
-   * its name, the compiler checks the payloads.
+   * bounded memory). Resolves when accepted: committed. Given the handler itself in place of its
+   * name, the compiler checks the payloads. Throws `InvalidTaskError`, `UnknownHandlerError`,
+   * `TooManyTasksError`, `BackloggedError`: of that call or chunk nothing was accepted.
    */
   submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
   submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
@@ -109,13 +115,14 @@ export class Client extends ExecutionVerbs {
     });
   }
 
+  /** Returns the handler of this name; throws `UnknownHandlerError`. */
   handler(name: string): Handler {
     const handler = this.handlers.get(name);
     if (handler === undefined) throw new UnknownHandlerError(name, [...this.handlers.keys()]);
     return handler;
   }
 
-  /** Checks the schema's version once. */
+  /** Checks once that the tables are there and of a version that this program knows. */
   ready(): Promise<void> {
     this.schemaChecked ??= checkSchema(this.pool).then(
       () => undefined,
@@ -134,20 +141,20 @@ export class Client extends ExecutionVerbs {
     return this.ringer.ring(targetIds);
   }
 
-  /**
-   * Returns one task as it is now; null: there is none with this id, or it was deleted after its
-   * retention period.
-   */
+  /** Returns one task as it is now; null: none has this id, or its retention has ended. */
   getTask(id: string): Promise<views.TaskView | null> {
     return reads.getTask(this, id);
   }
 
-  /** Returns at most 1,000 tasks, in the order of the ids; those that do not exist are left out. */
+  /** Returns at most 1,000 tasks in the order of the ids; those that do not exist are left out. */
   getTasks(ids: readonly string[]): Promise<views.TaskView[]> {
     return reads.getTasks(this, ids);
   }
 
-  /** Resolves when all are terminal or unknown (parked); any number of ids. */
+  /**
+   * Resolves with the tasks when all have ended or are parked (`unknown`); any number of ids.
+   * Throws `NotFoundError`; `WaitTimeoutError` after `timeoutMs`: the tasks continue.
+   */
   waitFor(ids: string | readonly string[], options?: waits.WaitOptions): Promise<views.TaskView[]> {
     return waits.waitFor(this, ids, options);
   }
@@ -173,10 +180,12 @@ export class Client extends ExecutionVerbs {
     return telling(tellings.CHANGE_IN_STEPS, () => cancels.cancel(this, ids));
   }
 
+  /** Stops calls of a handler, or of one target; calls in flight end, submits are accepted. */
   pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
     return telling(tellings.CHANGE, () => control.pause(this, handler, options));
   }
 
+  /** Lets a paused handler, or one target, continue. */
   resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
     return telling(tellings.CHANGE_IN_STEPS, () => control.resume(this, handler, options));
   }
@@ -186,32 +195,38 @@ export class Client extends ExecutionVerbs {
     return telling(tellings.CHANGE, () => control.setTarget(this, handler, target, overrides));
   }
 
-  /** Creates failed, dead or parked tasks again, with fresh attempts. */
+  /** Sends failed, dead or parked tasks again, with fresh attempts. `NotFoundError`. */
   redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
     return telling(tellings.CHANGE_IN_STEPS, () => redrives.redrive(this, handler, options));
   }
 
-  /** Ends an unknown outcome by an operator's decision. */
+  /** Ends an unknown outcome by hand. `NotUnknownError`: it is not parked. */
   resolve(what: resolves.ResolveWhat, verdict: resolves.Verdict): Promise<{ resolved: number }> {
     return telling(tellings.CHANGE, () => resolves.resolve(this, what, verdict));
   }
 
   /**
-   * Reports the outcome of an accepted batch, so that it need not be polled. A repeat returns the
-   * same.
+   * Tells what became of an accepted batch, in place of being asked. A repeat gets the same
+   * answer. Throws `CompletionTooEarlyError` (repeat it), `CompletionStaleError`.
    */
   async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
     return telling(tellings.COMPLETE, () => completions.complete(this, this.handler(handler), told));
   }
 
+  /**
+   * Counts tasks per handler and state, in one snapshot; projected from a sample above 50,000 rows
+   * (`estimated`), unless `exact`: seconds per million.
+   */
   status(handler?: string, options?: { exact?: boolean }): Promise<views.HandlerStatus[]> {
     return reports.status(this, handler, options);
   }
 
+  /** Returns a page of a handler's targets by key: what waits, when it is due, what holds it. */
   targets(handler: string, options?: reports.TargetsOptions): Promise<views.TargetStatus[]> {
     return reports.targets(this, handler, options);
   }
 
+  /** Returns one batch with its first members, 100 unless `members` says more; null: none. */
   batch(id: number, options?: { members?: number }): Promise<views.BatchView | null> {
     return batches.batch(this, id, options);
   }
@@ -277,4 +292,5 @@ export class Client extends ExecutionVerbs {
 const isAsyncIterable = (value: unknown): value is AsyncIterable<TaskInput> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
+/** Makes a client; nothing is connected before its first call. Close it at the end. */
 export const createClient = (options: ClientOptions): Client => new Client(options);

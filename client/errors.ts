@@ -43,6 +43,7 @@ export class InvalidTaskError extends MusterError {
   }
 }
 
+/** No handler of this name was given to the client. */
 export class UnknownHandlerError extends MusterError {
   constructor(name: string, known: readonly string[]) {
     super(
@@ -52,6 +53,7 @@ export class UnknownHandlerError extends MusterError {
   }
 }
 
+/** More tasks than one call takes: nothing was accepted. */
 export class TooManyTasksError extends MusterError {
   constructor(limit: number, got: number) {
     super(
@@ -92,12 +94,14 @@ export class BackloggedError extends MusterError {
   }
 }
 
+/** What was named is not there, or was deleted after its retention. */
 export class NotFoundError extends MusterError {
   constructor(what: string, name: string, remedy = '') {
     super('NOT_FOUND', `${what} ${JSON.stringify(name)}: there is none.${remedy === '' ? '' : ` ${remedy}`}`);
   }
 }
 
+/** Temporal cannot be reached, and the call needs it. */
 export class TemporalUnavailableError extends MusterError {
   constructor(address: string, cause: unknown) {
     super(

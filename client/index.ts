@@ -4,20 +4,40 @@ export type { ClientOptions } from './clientOptions';
 export type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';
 export type { CancelledBatch } from './lanes/cancelBatch';
 export type { Fix, QueuerSettings } from './lanes/control';
-export type { NodeView, PartitionState, PartitionView } from './nodes/views';
+export type * from './nodes/views';
 export type { PartitionsOptions } from './nodes/nodes';
-export type { LaneBatchView, LanesOptions, LaneView, QueuerView } from './lanes/views';
+export type {
+  /** One batch of a lane: its place, its status, and what it waits for. */
+  LaneBatchView,
+  LanesOptions,
+  /** One lane: what waits, since when, its state and why, and its share of the submitters. */
+  LaneView,
+  /** Who is granted the submitters: slots, grants, strategy. */
+  QueuerView,
+} from './lanes/views';
 export type { BatchInput } from './lanes/checkBatch';
 export type { Receipt } from './lanes/receipts';
 export type { AddItemsOptions, OpenFanoutOptions } from './fanouts/check';
 export { AddedItems } from './fanouts/fanout';
-export type { CompletedFanout, FanoutView } from './fanouts/fanout';
+export type {
+  /** A fan-out that a call has completed. */
+  CompletedFanout,
+  /** One fan-out as it is now. */
+  FanoutView,
+} from './fanouts/fanout';
 export type { AckResult } from './fanouts/verbs';
 export type { AckOptions, ItemSource } from './fanouts/ackItems';
-export type { ReapCounts, ReapOptions } from './fanouts/reap';
+export type {
+  /** What a `reapFanouts` has expired, told and deleted. */
+  ReapCounts,
+  ReapOptions,
+} from './fanouts/reap';
 export type { WaitForFanoutOptions } from './fanouts/waitFor';
 export type { SegmentRange } from '../workflows/planning/fanouts/segments';
-export type { FanoutState } from '../workflows/planning/fanouts/states';
+export type {
+  /** `complete` and `expired` are ends. */
+  FanoutState,
+} from '../workflows/planning/fanouts/states';
 export { parseItemId } from '../workflows/planning/fanouts/itemId';
 export { itemIds } from '../workflows/planning/fanouts/segments';
 export type { SubmitBatchOptions, SubmittedBatch } from './lanes/submitBatch';
@@ -30,7 +50,12 @@ export type { ExecuteOptions, ExecutionConfig, Template } from './executions/che
 export { Execution } from './executions/handle';
 export type * from './executions/views';
 export type { ResultPage } from './executions/results';
-export type { ExecutionState, ItemCounts, ItemState } from '../workflows/planning/executions/states';
+export type {
+  ExecutionState,
+  ItemCounts,
+  /** State of one work item of an execution. */
+  ItemState,
+} from '../workflows/planning/executions/states';
 export { defineFunction } from '../handlers/functions';
 export type * from '../handlers/functions/types';
 export type { PauseOptions } from './operations/control';
@@ -39,11 +64,32 @@ export type { CompletionAnswer } from './operations/complete';
 export type { CompletionTold, CompletionWhat } from '../activities/accepted/completion';
 export type { ResolveWhat, Verdict } from './operations/resolve';
 export type { TargetsOptions } from './operations/status';
-export type { StrategyName } from '../workflows/planning/lanes/types';
-export type { SubmissionStatus } from '../workflows/planning/lanes/statuses';
-export type { Explanation, ExplainFacts, WaitsFor } from '../workflows/planning/explain';
+export type {
+  /** Which lane is next: docs/systems/lanes.md says what each is for. */
+  StrategyName,
+} from '../workflows/planning/lanes/types';
+export type {
+  /** Status of a batch in its lane. */
+  SubmissionStatus,
+} from '../workflows/planning/lanes/statuses';
+export type {
+  /** Where a task is, what it waits for, and its earliest next step. */
+  Explanation,
+  ExplainFacts,
+  /** What a task waits for: docs/operations/troubleshooting.md says what to do about each. */
+  WaitsFor,
+} from '../workflows/planning/explain';
 export type { ServedBy } from '../workflows/planning/explain/facts';
-export type { BatchState, FlushReason, LeaderState, TaskState } from '../workflows/planning/states';
+export type {
+  /** `dissolved`: its tasks went back, or into the halves of a bisect. */
+  BatchState,
+  /** Why a batch closed; `given`: submitted as a batch. */
+  FlushReason,
+  /** `waiting`: for the next due time. */
+  LeaderState,
+  /** `succeeded`, `failed`, `dead` and `cancelled` are ends; `unknown` waits for `resolve`. */
+  TaskState,
+} from '../workflows/planning/states';
 export * from './errors';
 export * from './fanouts/errors';
 export * from './nodes/errors';

@@ -10,6 +10,7 @@ export interface BatchTask<P = unknown> {
    * key.
    */
   readonly id: string;
+  /** As the handler's schema has made it, from what is stored. */
   readonly payload: P;
   /** Counted attempts before this one. */
   readonly attempts: number;
@@ -23,6 +24,7 @@ export interface Batch<P = unknown> {
    */
   readonly id: string;
   readonly handler: string;
+  /** The key that all its tasks have. */
   readonly target: string;
   readonly tasks: readonly BatchTask<P>[];
   /**
@@ -69,22 +71,35 @@ export interface CallContext {
   readonly callbackUrl?: string;
 }
 
+/** What a downstream can say of one task. */
 export const ITEM_STATUSES = ['ok', 'retry', 'failed', 'unknown'] as const;
+/**
+ * `ok`: applied. `retry`: again in a later batch, with a counted attempt. `failed`: refused for
+ * good. `unknown`: looked up, sent again or parked.
+ */
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
 /** One member's result, matched by `id` or by `index` (its place in the batch). */
 export interface ItemResult {
+  /** The task's id; either this or `index`. */
   id?: string;
+  /** Place in the batch, from 0. */
   index?: number;
   status: ItemStatus;
+  /** Kept with the task; at most 1,000,000 bytes of JSON, 500 levels deep. */
   result?: unknown;
+  /** Why it is not `ok`. */
   error?: string;
+  /** With `retry`: not before this (ms). */
   retryAfterMs?: number;
 }
 
+/** One result per task, in any order; of many as a stream, read with back pressure. */
 export type Results = Iterable<ItemResult> | AsyncIterable<ItemResult>;
 
+/** What can be made to wait. */
 export const HOLD_SCOPES = ['target', 'handler'] as const;
+/** What waits after back pressure, or what a rate is of: one target, or the whole handler. */
 export type HoldScope = (typeof HOLD_SCOPES)[number];
 
 /** The answer of a call. */
@@ -110,7 +125,12 @@ export type CancelAnswer = void | { status: 'cancelled' } | { status: 'late' | '
 
 /** State of an accepted batch downstream. */
 export interface ReferenceStatus {
+  /** The downstream's name for the batch, as `submit` returned it. */
   reference: string;
+  /**
+   * `done`: read its results. `expired`: those that exist count, the rest is tried again. `failed`:
+   * refused for its content. `lost`: the reference leads nowhere, so the outcome is unknown.
+   */
   status: 'pending' | 'done' | 'expired' | 'failed' | 'lost';
   error?: string;
 }

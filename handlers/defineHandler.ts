@@ -69,6 +69,7 @@ const isOrdered = (options: { service?: unknown; lane?: unknown }): boolean =>
 
 /** Marks what `defineHandler` made, across duplicated copies of this module. */
 const MADE = Symbol.for('muster.handler');
+/** Whether a value was made by `defineHandler` or `httpHandler`, of any copy of this package. */
 export const isHandler = (value: unknown): value is Handler =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[MADE] === true;
 

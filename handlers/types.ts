@@ -15,6 +15,7 @@ import type {
  * call unless said otherwise; every duration is in milliseconds.
  */
 
+/** What a rate counts. */
 export const RATE_UNITS = ['calls', 'items', 'weight'] as const;
 /**
  * At most `limit` units per `perMs`, evenly paced, for the handler (default) or for each target.
@@ -26,11 +27,13 @@ export interface Rate {
   scope?: HoldScope;
 }
 
+/** How much fits into one call. */
 export interface Limits {
   /** Most tasks in one batch, 1 to 100,000. */
   maxItems: number;
   /** Most bytes of the encoded call: sum of `bytesOf(payload, id)` + `overheadBytes`. */
   maxBytes?: number;
+  /** Bytes that a call has besides its tasks; default 0. */
   overheadBytes?: number;
   /** Most weight in one batch: sum of `weightOf(payload)`. */
   maxWeight?: number;
@@ -43,6 +46,7 @@ export interface Limits {
   maxWeightInFlight?: { perTarget?: number; perHandler?: number };
 }
 
+/** How often, and after which waits, what failed is tried again. */
 export interface RetryPolicy {
   /** Short waits inside the activity, slot held: `times` of them, `baseMs` doubling. */
   inPlace: { times: number; baseMs: number };
@@ -52,6 +56,9 @@ export interface RetryPolicy {
   maxAttempts: number;
 }
 
+/**
+ * Which key the downstream honours, and for how long (`windowMs`): docs/handlers/idempotency.md.
+ */
 export type Idempotency = 'none' | { by: 'batch' | 'task'; windowMs?: number };
 
 /**
@@ -70,7 +77,9 @@ export interface Affinity {
   attributes: Readonly<Record<string, string>>;
 }
 
+/** What of a lane may be in flight together. */
 export const LANE_APPROACHES = ['unconstrained', 'serial', 'parallel'] as const;
+/** Whether the downstream keeps the order itself. */
 export const LANE_KINDS = ['guaranteed', 'non-guaranteed'] as const;
 
 /** How batches of one lane follow each other. */
@@ -127,14 +136,14 @@ export interface HandlerOptions<P = unknown, I = P> {
    * payload's JSON.
    */
   bytesOf?: (payload: P, id: string) => number;
-  /** Default 1 per task. */
+  /** Weight of one task, above 0; default 1. */
   weightOf?: (payload: P) => number;
   /** Equal keys of a target never share a batch nor two batches in flight, and keep their order. */
   distinctBy?: (payload: P) => string;
   limits: Limits;
-  /** Milliseconds, at most 30 days each. */
+  /** Longest wait from the first task (default 1 s), and without an arrival: ms, to 30 days. */
   linger?: { lingerMs?: number; quietPeriodMs?: number };
-  /** Most calls in flight at once. */
+  /** Most calls in flight at once, 1 to 10,000; default 4 per target, 32 per handler. */
   concurrency?: { perTarget?: number; perHandler?: number };
   rate?: Rate | Rate[];
   retry?: {
@@ -144,21 +153,31 @@ export interface HandlerOptions<P = unknown, I = P> {
   };
   /** Longest one call may take; then it is aborted and its outcome is unknown. Default 30 s. */
   timeoutMs?: number;
+  /** Default 'none'. */
   idempotency?: Idempotency;
+  /** What becomes of an unknown outcome that no key and no look-up settles. Default 'park'. */
   onUnknown?: 'park' | 'resend';
   /** Split a batch that is refused for its content until the poison task is alone. Default true. */
   bisect?: boolean;
+  /**
+   * Makes the call. What it may throw: `RejectedError`, `LaterError`, `HaltError`; anything else,
+   * and the timeout, is an unknown outcome of the whole batch.
+   */
   submit: (batch: Batch<P>, context: CallContext) => Promise<SubmitAnswer>;
+  /** Says what accepted batches are doing: of many references at once. */
   status?: (references: readonly string[], context: { signal: AbortSignal }) => Promise<readonly ReferenceStatus[]>;
+  /** Returns the results of an accepted batch that is done or expired. */
   results?: (reference: string, context: { signal: AbortSignal }) => Results | Promise<Results>;
   /**
    * Stops an accepted batch that was given up. Called at least once for each, so it must tolerate
    * repeats.
    */
   cancel?: (reference: string, context: { signal: AbortSignal }) => Promise<CancelAnswer>;
+  /** Looks up what became of a call of unknown outcome; a throw is `unsure`. */
   reconcile?: (batch: Batch<P>, context: CallContext) => Promise<ReconcileAnswer>;
   /** `absent` is believed only when the call is at least this old. Default 0. */
   absentAfterMs?: number;
+  /** Between two questions about a batch (default 5 s), and its last one (default 1 day): ms. */
   poll?: { everyMs?: number; deadlineMs?: number };
   /**
    * Names the lane that a target feeds, 1-512 bytes: its batches are sent in the order in which
@@ -171,6 +190,7 @@ export interface HandlerOptions<P = unknown, I = P> {
    * batch, 1-256 bytes each (`STATE_KEYS_MAX`).
    */
   reads?: (payload: P) => string[];
+  /** As `reads`. */
   writes?: (payload: P) => string[];
   /**
    * Rules of the lanes that this handler is the first to use. With it (also empty) or with
@@ -178,7 +198,7 @@ export interface HandlerOptions<P = unknown, I = P> {
    * to their lanes by `submitBatch`, and a task of a target that is not bound yet is refused.
    */
   lane?: Partial<LaneRules>;
-  /** How many leader workflows share the targets. Default 'auto' = 4. */
+  /** How many leader workflows share the targets, 1 to 1,024. Default 'auto' = 4. */
   leaders?: 'auto' | 'target' | number;
   /**
    * `'partition'`: its targets (with `service`: its lanes) are divided among partitions, each
@@ -206,9 +226,13 @@ export interface Handler<P = unknown, I = P> {
   readonly name: string;
   readonly description: string;
   readonly schema: ZodType<P, I>;
+  /** As in `HandlerOptions`. */
   target(payload: P): string;
+  /** As in `HandlerOptions`. */
   bytesOf(payload: P, id: string): number;
+  /** As in `HandlerOptions`. */
   weightOf(payload: P): number;
+  /** As in `HandlerOptions`. */
   distinctBy?(payload: P): string;
   readonly limits: {
     readonly maxItems: number;
@@ -226,15 +250,23 @@ export interface Handler<P = unknown, I = P> {
   readonly idempotency: Idempotency;
   readonly onUnknown: 'park' | 'resend';
   readonly bisect: boolean;
+  /** As in `HandlerOptions`. */
   submit(batch: Batch<P>, context: CallContext): Promise<SubmitAnswer>;
+  /** As in `HandlerOptions`. */
   readonly status?: HandlerOptions<P>['status'];
+  /** As in `HandlerOptions`. */
   readonly results?: HandlerOptions<P>['results'];
+  /** As in `HandlerOptions`. */
   readonly cancel?: HandlerOptions<P>['cancel'];
+  /** As in `HandlerOptions`. */
   reconcile?(batch: Batch<P>, context: CallContext): Promise<ReconcileAnswer>;
   readonly absentAfterMs: number;
   readonly poll: { readonly everyMs: number; readonly deadlineMs: number };
+  /** As in `HandlerOptions`. */
   service?(target: string, payload: P): string;
+  /** As in `HandlerOptions`. */
   reads?(payload: P): string[];
+  /** As in `HandlerOptions`. */
   writes?(payload: P): string[];
   readonly lane: LaneRules;
   /** Its batches go through lanes: it has a `service` or a `lane`. */

@@ -36,6 +36,7 @@ const ASK_MS = 3_600_000;
 /** Most items per activity: seconds of work. */
 const ITEMS_PER_ACTIVITY = 10_000_000;
 
+/** A fan-out within a workflow, made by `openFanout` or `fanoutHandle`. */
 export class FanoutHandle {
   private ended: FanoutEnded | null = null;
   private unsure: boolean;

@@ -17,6 +17,7 @@ export interface SubmitOptions {
 }
 
 export type { WorkflowTask } from './definitions';
+/** The end of a task, with what the downstream gave for it. */
 export interface TaskResult<R = unknown> extends Omit<TaskEnd, 'result'> {
   result?: R;
 }

@@ -16,10 +16,18 @@ export interface ExecuteOptions {
    */
   requestId?: string;
 }
+/**
+ * `numberOfNodes` (1 to 10,000), `attributes`, `envVars`, `concurrency` (1 to 1,000), `ratePerHost`
+ * (runs per second), `timeoutMs` (at most a day).
+ */
 export type ExecutionConfig = ExecuteBatch['config'];
+/** What an execution runs for each argument list. */
 export interface Template {
+  /** Name of a `defineFunction`, content id of a WebAssembly module, or `http`; 1-512 bytes. */
   functionId: string;
+  /** What of it: of a module its file, of `http` its method (`GET`); 1-512 bytes. */
   method: string;
+  /** How it runs; default: as the workers' config file says. */
   config?: ExecutionConfig;
 }
 

@@ -10,6 +10,7 @@ import { checkArguments, checkTemplate, EmptyExecutionError, MAX_ITEMS } from '.
 import { contentId } from './contentId';
 import { InvalidArgumentError, MusterError } from '../errors';
 
+/** Lists of texts, 10,000,000 at most, each 262,144 bytes of JSON at most; also as a stream. */
 export type ArgumentLists =
   readonly (readonly string[])[] | Iterable<readonly string[]> | AsyncIterable<readonly string[]>;
 

@@ -78,18 +78,21 @@ export class Execution {
     readonly id: string,
   ) {}
 
+  /** Returns the execution as it is now, and what it waits for; throws `NotFoundError`. */
   async status(): Promise<views.ExecutionView> {
     const row = await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
     return viewOf(row, messageOf(row, chunks, this.client.prefix));
   }
 
+  /** Returns its state, its counts, and the share of items that have ended, 0 to 1. */
   async progress(): Promise<views.ExecutionProgress> {
     const { state, items, counts } = await this.row();
     const share = items === 0 ? 0 : (counts.done + counts.permanentlyFailed) / items;
     return { state: executionStateName(state), items, counts, share };
   }
 
+  /** Returns what was given to which node, newest first, at most 1,000 chunks. */
   async chunks(): Promise<views.ChunkView[]> {
     await this.row();
     const chunks = await listChunks(this.client.pool, this.id, RECENT_CHUNKS);
@@ -165,7 +168,10 @@ export class Execution {
     return this.status();
   }
 
-  /** Resolves when it is done or cancelled; after a timeout the execution goes on. */
+  /**
+   * Resolves when it is done or cancelled. Throws a `MusterError` (code TIMEOUT) after `timeoutMs`:
+   * the execution continues.
+   */
   async wait(options: { timeoutMs?: number; onProgress?: (progress: views.ExecutionProgress) => void } = {}) {
     const until = performance.now() + (options.timeoutMs ?? Infinity);
     for (let pauseMs = 20; ; pauseMs = Math.min(1_000, pauseMs * 1.5)) {

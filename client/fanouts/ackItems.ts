@@ -14,7 +14,9 @@ import { InvalidArgumentError } from '../errors';
 import type { ItemProblem } from './errors';
 import { InvalidItemError } from './errors';
 
+/** One id of an item, many, or a stream of any length. */
 export type ItemSource = string | Iterable<string> | AsyncIterable<string>;
+/** How acks are written. */
 export interface AckOptions {
   /**
    * Most ids per statement, 1-10,000; default 100. A statement is applied as a whole or not at all;

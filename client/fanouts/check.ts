@@ -27,6 +27,7 @@ export interface OpenFanoutOptions {
   id?: string;
 }
 
+/** How items are added. */
 export interface AddItemsOptions {
   /**
    * 1-200 bytes: an add that is repeated with the same key and number adds nothing more and returns

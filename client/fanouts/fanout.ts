@@ -20,6 +20,7 @@ export class AddedItems implements Iterable<string> {
     /** Numbers of segments and of items: the store's answer, of constant size per call. */
     readonly ranges: readonly SegmentRange[],
   ) {}
+  /** Number of items that were added. */
   get items(): number {
     return this.ranges.reduce((sum, range) => sum + range.items, 0);
   }

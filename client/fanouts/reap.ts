@@ -3,6 +3,7 @@ import { reapRound } from '../../postgres/fanouts/reap';
 import type { ReapCounts } from '../../workflows/contracts/fanout';
 import { checkWhole } from '../arguments';
 
+/** What `reapFanouts` expires and deletes. */
 export interface ReapOptions {
   /** Open (unsealed) fan-outs without activity for so many ms expire; absent: none does. */
   openIdleMs?: number;

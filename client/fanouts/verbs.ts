@@ -15,6 +15,7 @@ import { telling, toldError } from '../tasks/telling';
 import type { WaitForFanoutOptions } from './waitFor';
 import { waitForFanout } from './waitFor';
 
+/** What an ack changed: items named, those not acked before, and fan-outs that it completed. */
 export type AckResult = AckAnswer;
 
 /** A client's verbs for fan-outs. */
@@ -26,14 +27,14 @@ export abstract class FanoutVerbs {
   abstract wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void>;
   abstract temporal(): Promise<TemporalClient>;
 
-  /** Opens a new, empty fan-out. With an `id` of the caller it may be repeated. */
+  /** Opens a new, empty fan-out. With an `id` of your own it may be repeated. */
   async openFanout(options: OpenFanoutOptions = {}): Promise<FanoutView> {
     return this.write(tellings.OPEN_FANOUT, () => fanouts.openFanout(this.pool, options));
   }
 
   /**
-   * Adds `n` items, 1 to 10^10, in statements of at most 10,000. `FanoutStateError` after the seal;
-   * give a `key` to be able to repeat it.
+   * Adds `n` items, 1 to 10^10, in statements of at most 10,000. Throws `NotFoundError`,
+   * `FanoutStateError` after the seal; give a `key` to be able to repeat it.
    */
   async addItems(fanout: string, n: number, options?: AddItemsOptions): Promise<AddedItems> {
     return this.write(tellings.ADD_ITEMS, () => fanouts.addItems(this.pool, fanout, n, options));
@@ -53,8 +54,8 @@ export abstract class FanoutVerbs {
   }
 
   /**
-   * Seals the fan-out: nothing can be added after this. `completed`: all was acked before, or
-   * nothing added: this call reports the completion.
+   * Ends the adding. `completed`: all was acked before, or nothing added: this call reports the
+   * completion. Throws `NotFoundError`, `FanoutStateError` of an expired one.
    */
   async sealFanout(
     fanout: string,
@@ -87,13 +88,16 @@ export abstract class FanoutVerbs {
     return acks.readItems(this.pool, ids);
   }
 
-  /** Returns a fan-out; null: there is none, or it was deleted after its retention period. */
+  /** Returns a fan-out as it is now; null: there is none, or it was deleted after its end. */
   async getFanout(fanout: string, options?: { exact?: boolean }): Promise<FanoutView | null> {
     await this.ready();
     return fanouts.getFanout(this.pool, fanout, options);
   }
 
-  /** Resolves when it is complete. */
+  /**
+   * Resolves when it is complete. Throws `NotFoundError`, `FanoutStateError` when it has expired,
+   * `FanoutTimeoutError` after `timeoutMs`.
+   */
   async waitForFanout(fanout: string, options?: WaitForFanoutOptions): Promise<FanoutView> {
     await this.ready();
     return waitForFanout(this.pool, fanout, options);

@@ -5,6 +5,7 @@ import { FanoutStateError, FanoutTimeoutError } from './errors';
 import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
+/** How long `waitForFanout` waits, and what it tells meanwhile. */
 export interface WaitForFanoutOptions extends WaitLimits {
   /** Called after every look. */
   onProgress?: (fanout: FanoutView) => void;

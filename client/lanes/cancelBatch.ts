@@ -14,7 +14,9 @@ import type { ClientContext } from '../context';
 import { NotCancellableError, NotFoundError } from '../errors';
 import { noticesOfEnds } from '../operations/notices';
 
+/** What became of a batch that was to be cancelled. */
 export interface CancelledBatch {
+  /** Its number. */
   batch: number;
   /** Null: it is in no lane. */
   service: string | null;

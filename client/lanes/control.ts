@@ -50,9 +50,11 @@ export const setLaneWeight = async (pool: Pool, service: string, weight: number)
   await store.setLaneWeight(pool, service, weight);
 };
 
+/** How the queuer grants submitters; what is left out stays. */
 export interface QueuerSettings {
   /** Number of submitters: batches that are sent at once, over all lanes; 1 to 1,000. */
   slots?: number;
+  /** Which lane is next. */
   strategy?: StrategyName;
   /** Rounds at a time of `multi-round`, 1 to 1,000. */
   depth?: number;

@@ -15,6 +15,7 @@ import { InvalidArgumentError, InvalidTaskError, MusterError } from '../errors';
 import type { Submitter } from '../tasks/accept';
 import { sameJson } from '../tasks/repeats';
 
+/** How a batch is submitted to a lane. */
 export interface SubmitBatchOptions {
   /**
    * The caller's own Postgres transaction: accepted iff it commits. It holds its lanes' rows until
@@ -23,8 +24,11 @@ export interface SubmitBatchOptions {
   tx?: Queryable;
 }
 
+/** A batch that its lane has accepted. */
 export interface SubmittedBatch {
+  /** Its number, for `batchStatus`, `dependsOn` and `cancelBatch`. */
   batch: number;
+  /** What its lane orders. */
   service: string;
   /** False: these very items had been submitted before, as this batch. */
   accepted: boolean;

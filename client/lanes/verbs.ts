@@ -60,6 +60,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return stored.batches;
   }
 
+  /** Tells the queuer to look at these lanes; never throws. */
   ringLaneIds(laneIds: Iterable<number>): Promise<void> {
     return this.laneRinger.ring(laneIds);
   }
@@ -79,6 +80,10 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return views.lanes(this.pool, options);
   }
 
+  /**
+   * Returns one lane with its first open batches, 20 unless `batches` (0 to 1,000) says otherwise.
+   * Throws `NotFoundError`.
+   */
   async lane(
     service: string,
     options?: { batches?: number },
@@ -87,7 +92,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return views.lane(this.pool, service, options);
   }
 
-  /** Returns a lane batch; null: no batch of this id is or was in a lane. */
+  /** Returns where a batch stands in its lane; null: no batch of this id stands or stood in one. */
   async batchStatus(batch: number): Promise<views.LaneBatchView | null> {
     await this.ready();
     return views.batchStatus(this.pool, batch);
@@ -102,25 +107,28 @@ export abstract class LaneVerbs extends FanoutVerbs {
     return receipts(this.pool, batch);
   }
 
+  /** Returns who is granted the submitters: slots, grants, strategy. */
   async queuer(): Promise<views.QueuerView[]> {
     await this.ready();
     return views.queuers(this.pool);
   }
 
-  /** Pauses a service: nothing more of it is sent until it is resumed; what is in flight ends. */
+  /** Stops a lane until it is resumed; what is in flight ends. Throws `NotFoundError`. */
   async pauseLane(service: string, reason = 'paused by hand'): Promise<void> {
     await this.change(() => control.pauseLane(this.pool, service, reason));
   }
 
+  /** Lets a paused lane continue. Throws `NotFoundError`. */
   async resumeLane(service: string): Promise<void> {
     await this.laneRinger.ring(await this.change(() => control.resumeLane(this.pool, service)));
   }
 
-  /** Pauses everything: no lane is granted a submitter. */
+  /** Stops all lanes: none is granted a submitter. */
   async pauseQueuer(reason = 'paused by hand'): Promise<void> {
     await this.change(() => setQueuersPaused(this.pool, control.checkReason(reason)));
   }
 
+  /** Lets all lanes continue that are not paused themselves. */
   async resumeQueuer(): Promise<void> {
     await this.laneRinger.wake(await this.change(() => setQueuersPaused(this.pool, null)));
   }
@@ -133,11 +141,12 @@ export abstract class LaneVerbs extends FanoutVerbs {
     await this.change(() => control.setLaneWeight(this.pool, service, weight));
   }
 
+  /** Sets slots, strategy or depth, at least one of them; counts from the next grant on. */
   async setQueuer(settings: control.QueuerSettings): Promise<void> {
     await this.laneRinger.wake(await this.change(() => control.setQueuer(this.pool, settings)));
   }
 
-  /** Lets a halted lane go on without the batch that halts it. */
+  /** Lets a halted lane continue without the batch that halts it. Returns its number. */
   async skipHead(service: string): Promise<{ batch: number }> {
     const { batch, laneIds, targetIds } = await this.change(() => control.skipHead(this.pool, service));
     await this.laneRinger.ring(laneIds);
@@ -146,8 +155,8 @@ export abstract class LaneVerbs extends FanoutVerbs {
   }
 
   /**
-   * Lets a halted lane go on after a verdict on its batch of unknown outcome, or with other items
-   * in place of the invalid ones.
+   * Lets a halted lane continue after a verdict on its batch of unknown outcome, or with other
+   * items in place of the invalid ones. Returns the number of the batch.
    */
   async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
     const { pool, submitter } = this;

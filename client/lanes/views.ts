@@ -20,6 +20,7 @@ import { NotFoundError } from '../errors';
 
 export type { LaneBatchView, LaneView, QueuerView } from '../../workflows/contracts/lane';
 
+/** A page of lanes, by service. */
 export interface LanesOptions {
   /** 1 to 1,000; default 100. */
   limit?: number;

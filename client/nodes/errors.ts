@@ -34,6 +34,7 @@ export class NodeNotAbleError extends MusterError {
   }
 }
 
+/** No partition of this name: `<handler>/<number>` is expected. */
 export class UnknownPartitionError extends MusterError {
   constructor(got: string, why: string) {
     super(
@@ -43,6 +44,7 @@ export class UnknownPartitionError extends MusterError {
   }
 }
 
+/** The handler has no partitions: any node serves it. */
 export class NoAffinityError extends MusterError {
   constructor(handler: string) {
     super(

@@ -38,6 +38,7 @@ export const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   }));
 };
 
+/** Which partitions are listed. */
 export interface PartitionsOptions {
   /** Only its partitions; default: all handlers'. */
   handler?: string;

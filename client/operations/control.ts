@@ -38,7 +38,9 @@ export const flush = async (
   return { targets: all.length, tasks: all.reduce((sum, { tasks }) => sum + tasks, 0) };
 };
 
+/** What is paused, and why. */
 export interface PauseOptions {
+  /** Only this target; default: the handler. */
   target?: string;
   /**
    * Shown by `status`, `targets` and `explain`, until the resume. At most 1,000 characters; default

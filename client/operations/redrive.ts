@@ -11,9 +11,11 @@ import { NotFoundError } from '../errors';
 import type { Scope } from './scope';
 import { findScope } from './scope';
 
+/** Which tasks are sent again. */
 export interface RedriveOptions {
   /** Which of them: `unknown` are the parked ones; sent again, they may be done twice. */
   only: 'failed' | 'unknown' | 'dead';
+  /** Only of this target; default: of the handler. */
   target?: string;
   /** Only these tasks, as far as they are in that state. */
   ids?: readonly string[];

@@ -18,9 +18,13 @@ import { noticesOfEnds } from './notices';
 
 /** A whole parked batch, or some parked tasks; exactly one of the two. */
 export interface ResolveWhat {
+  /** Number of a parked batch, of any size. */
   batch?: number;
+  /** Ids of parked tasks, at most 10,000. */
   tasks?: readonly string[];
 }
+
+/** How an unknown outcome ends. */
 export interface Verdict {
   /** `created`: to be sent again, with the attempts that they have had (`redrive` forgets them). */
   as: 'succeeded' | 'failed' | 'created';

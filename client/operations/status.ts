@@ -83,6 +83,7 @@ const countsOf = (rows: readonly { state: number; n: number }[]): Record<TaskSta
 
 const roundMs = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
 
+/** A page of targets, by key. */
 export interface TargetsOptions {
   /** 1 to 1,000; default 50. */
   limit?: number;

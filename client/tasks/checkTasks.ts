@@ -11,6 +11,7 @@ import type { TaskProblem } from '../errors';
 export interface TaskInput<P = unknown> {
   /** Globally unique, 1-256 bytes: the same id with the same content is the same task. */
   id: string;
+  /** Any JSON that the handler's schema takes; at most `maxPayloadBytes`, 100 levels deep. */
   payload: P;
   /** The task joins no batch before this; ISO text, Date or Unix ms. */
   notBefore?: string | number | Date;
@@ -20,6 +21,10 @@ export interface TaskInput<P = unknown> {
   callback?: Callback;
 }
 
+/**
+ * Who is told about an end, at least once: a signed webhook to a host that the workers allow, or a
+ * signal to a workflow (`musterTasksEnded` unless `signal` names another).
+ */
 export type Callback = { url: string } | { workflowId: string; runId?: string; signal?: string };
 
 /** The fields of a task; any other is refused, wherever it comes from. */

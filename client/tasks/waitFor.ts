@@ -9,6 +9,7 @@ import type { TaskView, WaitProgress } from '../views';
 import type { WaitLimits } from '../waiting';
 import { checkTimeout, Waiting } from '../waiting';
 
+/** How long `waitFor` waits, and what it tells meanwhile. */
 export interface WaitOptions extends WaitLimits {
   /** Called after every look. */
   onProgress?: (progress: WaitProgress) => void;

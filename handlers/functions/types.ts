@@ -21,12 +21,16 @@ export interface FunctionCall {
  */
 export type FunctionAnswer = string | void | { stdout?: string; stderr?: string; exitCode?: number };
 
+/** A function as a user writes it. */
 export interface FunctionOptions {
   /** The `functionId` of templates: 1-128 characters of a-z, A-Z, 0-9, _, -, . and /. */
   name: string;
+  /** Runs for one argument list: at most 10,000 texts. May block the process of its node. */
   run(args: readonly string[], call: FunctionCall): FunctionAnswer | Promise<FunctionAnswer>;
 }
 
+/** A checked function, for `functions` of the config file. */
 export interface RegisteredFunction extends FunctionOptions {
+  /** Marks what `defineFunction` made. */
   readonly kind: 'muster-function';
 }

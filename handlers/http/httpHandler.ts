@@ -23,6 +23,7 @@ import type { SubmitPlan } from './submit';
 import { encodeCall, submit } from './submit';
 import { Transport } from './transport';
 
+/** What a JSON handler is given besides its JSON. */
 export interface HttpHandlerOptions {
   /**
    * Where `{env: NAME}` is looked up; default: nothing is set. The reader of the configuration

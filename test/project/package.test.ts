@@ -17,6 +17,8 @@ interface LockedPackage {
   optionalDependencies?: Record<string, string>;
 }
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
+/** The product's, and that of the documentation as a site. */
+const LOCKS = ['package-lock.json', 'site/package-lock.json'];
 const manifest = JSON.parse(read('package.json')) as {
   bin: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
@@ -60,15 +62,19 @@ describe('npm pack', () => {
 describe('package-lock.json', () => {
   const packages = Object.entries(lock.packages);
 
-  test('names no registry', () => {
-    expect(packages.filter(([, { resolved }]) => resolved !== undefined).map(([name]) => name)).toEqual([]);
-    expect(JSON.stringify(lock)).not.toMatch(/https?:\/\/[^"]*\.tgz/);
+  test.each(LOCKS)('%s names no registry', (file) => {
+    const { packages: locked } = JSON.parse(read(file)) as typeof lock;
+    const resolved = Object.entries(locked).filter(([, one]) => one.resolved !== undefined);
+    expect(Object.keys(locked).length).toBeGreaterThan(100);
+    expect(resolved.map(([name]) => name)).toEqual([]);
+    expect(read(file)).not.toMatch(/https?:\/\/[^"]*\.tgz/);
   });
 
-  test('has every package of another platform too: npm ci refuses a lock without one', () => {
-    const missing = packages.flatMap(([name, { optionalDependencies = {} }]) =>
+  test.each(LOCKS)('%s has every package of another platform too: npm ci refuses a lock without one', (file) => {
+    const { packages: locked } = JSON.parse(read(file)) as typeof lock;
+    const missing = Object.entries(locked).flatMap(([name, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies)
-        .filter((optional) => !isLocked(name, optional))
+        .filter((optional) => !isLocked(locked, name, optional))
         .map((optional) => `${optional}, of ${name}`),
     );
     expect(missing).toEqual([]);
@@ -87,9 +93,9 @@ describe('package-lock.json', () => {
  * Whether `from` (a place such as `node_modules/a/node_modules/b`) would find `name` in the lock,
  * looking upwards as Node does.
  */
-const isLocked = (from: string, name: string): boolean => {
+const isLocked = (packages: typeof lock.packages, from: string, name: string): boolean => {
   for (let place = from; ; place = place.slice(0, Math.max(0, place.lastIndexOf('node_modules/') - 1))) {
-    if (lock.packages[`${place === '' ? '' : `${place}/`}node_modules/${name}`] !== undefined) return true;
+    if (packages[`${place === '' ? '' : `${place}/`}node_modules/${name}`] !== undefined) return true;
     if (place === '') return false;
   }
 };
