@@ -1,16 +1,27 @@
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { BUNDLE_FILE, bundleSource } from './temporal/bundle';
 
 /**
- * The second half of `npm run build`, run from dist/: what tsc does not copy, and the workflow
- * bundle.
+ * The second half of `npm run build`, run from dist/: what tsc does not copy or remove, and the
+ * workflow bundle.
  */
 const root = path.join(__dirname, '..', '..');
+const dist = path.join(root, 'dist');
+
+/** Removes the outputs of sources that are gone: they would be packed, and could be imported. */
+const removeStale = (): void => {
+  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+    const source = file.replace(/\.(js|d\.ts)(\.map)?$/, '.ts');
+    const isCompiled = source !== file && path.join(dist, file) !== BUNDLE_FILE;
+    if (isCompiled && !existsSync(path.join(root, source))) rmSync(path.join(dist, file), { force: true });
+  }
+};
 
 const build = async (): Promise<void> => {
-  const migrations = path.join(__dirname, '..', 'postgres', 'migrations');
+  removeStale();
+  const migrations = path.join(dist, 'postgres', 'migrations');
   // A migration that was renamed or removed since the last build would be one that this program
   // waits for.
   rmSync(migrations, { recursive: true, force: true });

@@ -9,8 +9,8 @@ import { breakingChanges, readCatalog } from './compatible';
  * needs.
  */
 
-/** The newest migration of the first release: nothing runs on the tables before it. */
-const FIRST_RELEASE = 12;
+/** No program runs on the tables of this migration or of one before it. */
+const UNRELEASED = 12;
 
 let database: TestDatabase;
 let db: pg.Client;
@@ -27,8 +27,8 @@ afterAll(async () => {
 test('a migration without the mark breaks nothing for the version before', async () => {
   const broken: string[] = [];
   for (const { name, needs, sql } of await plannedMigrations(database.url, 'muster')) {
-    const isReleased = Number(name.slice(0, 6)) > FIRST_RELEASE;
-    const before = isReleased ? await readCatalog(db, 'muster') : null;
+    const isCompared = Number(name.slice(0, 6)) > UNRELEASED;
+    const before = isCompared ? await readCatalog(db, 'muster') : null;
     await db.query(sql);
     if (before === null || needs !== null) continue;
     const changes = breakingChanges(before, await readCatalog(db, 'muster'));

@@ -24,6 +24,11 @@ const manifest = JSON.parse(read('package.json')) as {
   exports: Record<string, string | Record<string, string>>;
 };
 
+interface SourceMap {
+  sources: string[];
+  sourcesContent?: (string | null)[];
+}
+
 const packedFiles = async (): Promise<string[]> => {
   // Without scripts: `prepare` would build dist/ again, which the tests that run beside this one
   // use.
@@ -47,15 +52,47 @@ describe('npm pack', () => {
     const migrations = trackedFiles().filter((file) => /^postgres\/migrations\/.*\.sql$/.test(file));
     expect(migrations.length).toBeGreaterThan(0);
     const run = ['dist/workers/workflow-bundle.js', ...migrations.map((file) => `dist/${file}`)];
-    const read = ['README.md', 'docs/README.md', 'CHANGELOG.md', 'LICENSE'];
+    const read = ['README.md', 'docs/README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'];
     expect([...pointed, ...run, ...read].filter((file) => !packed.includes(file))).toEqual([]);
   });
 
   test('holds neither tests nor examples, nor sources, nor settings of this machine', () => {
-    const allowed =
-      /^(bin\/|dist\/(activities|client|handlers|postgres|workers|workflows)\/|docs\/|(README\.md|CHANGELOG\.md|LICENSE|package\.json)$)/;
-    expect(packed.filter((file) => !allowed.test(file))).toEqual([]);
+    const folders = /^(bin|docs|dist\/(activities|client|handlers|postgres|workers|workflows))\//;
+    const alone = ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE', 'package.json'];
+    expect(packed.filter((file) => !folders.test(file) && !alone.includes(file))).toEqual([]);
     expect(packed.filter((file) => /\.(test|tsbuildinfo)\b|\.env/.test(file))).toEqual([]);
+  });
+
+  test('holds no output of a source that is gone', () => {
+    const compiled = packed.filter((file) => /\.(js|d\.ts)(\.map)?$/.test(file) && file.startsWith('dist/'));
+    const sources = new Set(trackedFiles());
+    const made = new Set(['dist/workers/workflow-bundle.js']);
+    const sourceOf = (file: string): string => file.replace(/^dist\//, '').replace(/\.(js|d\.ts)(\.map)?$/, '.ts');
+    expect(compiled.length).toBeGreaterThan(1_000);
+    expect(compiled.filter((file) => !made.has(file) && !sources.has(sourceOf(file)))).toEqual([]);
+  });
+
+  test('holds the sources that its source maps show', () => {
+    const maps = packed.filter((file) => file.endsWith('.map'));
+    expect(maps.length).toBeGreaterThan(500);
+    const complete = (file: string): boolean => {
+      const { sources, sourcesContent = [] } = JSON.parse(read(file)) as SourceMap;
+      return sources.every((_, i) => typeof sourcesContent[i] === 'string');
+    };
+    expect(maps.filter((file) => !complete(file))).toEqual([]);
+  });
+
+  test('links only to what it holds, and to folders of the repository that are no part of it', () => {
+    const pages = packed.filter((file) => file.endsWith('.md'));
+    const linked = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\(([^)#\s:]+)(#[^)]*)?\)/g)].map(([, to]) =>
+        path.posix.join(path.posix.dirname(page), to!),
+      ),
+    );
+    const isPacked = (to: string): boolean => packed.some((file) => file === to || file.startsWith(`${to}/`));
+    const ofRepository = /^(examples|test|deploy|postgres)\/|^CONTRIBUTING\.md$/;
+    expect(linked.length).toBeGreaterThan(100);
+    expect(linked.filter((to) => !isPacked(to) && !ofRepository.test(to))).toEqual([]);
   });
 });
 
