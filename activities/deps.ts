@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import type { CarriedBatch } from '../postgres/calls/batch';
 import type { Pool } from '../postgres/pool';
 import type { ExecutionMeters } from './executions/meters';
 import type { ExecutionSettings } from './executions/settings';
@@ -20,7 +21,7 @@ export interface ActivityDeps extends Shared {
   handlers: ReadonlyMap<string, Handler>;
   /** Id of this worker process: written with every mark. */
   node: string;
-  /** Name of the store's installation: makes idempotency keys unique among installations. */
+  /** Name of the store's installation: no other store has it. */
   installation: string;
   prefix: string;
   /** How long a leader may be silent past its wake time before the sweeper wakes it. */
@@ -43,7 +44,7 @@ export interface ActivityDeps extends Shared {
    * URL at which the downstream may report the outcome of a batch. A secret: anyone who has it may
    * complete the batch. Undefined: there is none.
    */
-  callbackUrl?: (batchId: number) => string;
+  callbackUrl?: (batch: Pick<CarriedBatch, 'id' | 'createdUs'>) => string;
   /**
    * Aborted when this process begins to shut down: dispatches hand back what they have not started.
    */

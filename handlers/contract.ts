@@ -17,6 +17,10 @@ export interface BatchTask<P = unknown> {
 
 /** What `submit` gets: an immutable, bounded set of tasks of one target, in arrival order. */
 export interface Batch<P = unknown> {
+  /**
+   * Its number, for people and logs. After a restored backup it may come again, for another batch:
+   * a downstream that remembers batches goes by `idempotencyKey`.
+   */
   readonly id: string;
   readonly handler: string;
   readonly target: string;
@@ -39,12 +43,17 @@ export interface Batch<P = unknown> {
   };
 }
 
+/** Most characters of an idempotency key, each one of a-z, 0-9 and "-". */
+export const IDEMPOTENCY_KEY_LENGTH = 64;
+
 export interface CallContext {
   /** Aborted at the call's deadline, at shutdown and on cancellation: pass it to every fetch. */
   readonly signal: AbortSignal;
   /**
-   * The same for every attempt of one batch; never used for another batch, not even of another
-   * installation.
+   * The same for every attempt of one batch, whichever process makes it; never used for another
+   * batch, not even of another installation, or of this one after a backup was restored.
+   * `muster-<installation>-<batch>-<created>` with the Unix microsecond in which the batch was
+   * created; at most `IDEMPOTENCY_KEY_LENGTH` characters. Compare keys, do not take them apart.
    */
   readonly idempotencyKey: string;
   /**

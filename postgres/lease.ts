@@ -18,10 +18,12 @@ export const acquireLease = async (
   const { rows } = await db.query<{ epoch: number }>({
     name: 'acquire-lease',
     text: `
-insert into lease as l (resource, holder, epoch, acquired_at, expires_at) values ($1, $2, 1, clock(), clock() + $3 * interval '1 ms')
+insert into lease as l (resource, holder, epoch, acquired_at, expires_at) values ($1, $2, 1, clock(),
+  clock() + $3 * interval '1 ms')
 on conflict (resource) do update set holder = excluded.holder, expires_at = excluded.expires_at,
   epoch = l.epoch + (l.holder <> excluded.holder or l.expires_at <= clock())::int,
-  acquired_at = case when l.holder = excluded.holder and l.expires_at > clock() then l.acquired_at else excluded.acquired_at end
+  acquired_at = case when l.holder = excluded.holder and l.expires_at > clock() then l.acquired_at
+    else excluded.acquired_at end
 where l.holder = excluded.holder or l.expires_at <= clock()
 returning epoch`,
     values: [resource, holder, leaseMs],

@@ -513,6 +513,7 @@ create table notification (
   done_at timestamp with time zone,
   error text,
   fanout_id bigint,
+  created_at timestamp with time zone default clock(),
   constraint notification_pkey PRIMARY KEY (id),
   constraint notification_batch_id_attempt_initiator_id_key UNIQUE (batch_id, attempt, initiator_id)
 );

@@ -13,7 +13,8 @@ export const inSnapshot = <T>(pool: Pool, work: (client: Client) => Promise<T>):
     pool,
     async (client) => {
       await client.query(
-        `select set_config('enable_seqscan', 'on', true), set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true), set_config('work_mem', '64MB', true)`,
+        `select set_config('enable_seqscan', 'on', true), set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}',
+          true), set_config('work_mem', '64MB', true)`,
       );
       return work(client);
     },

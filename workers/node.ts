@@ -75,7 +75,7 @@ export const createNode = async (options: NodeOptions): Promise<Node> => {
     executions: { ...DEFAULT_EXECUTION_SETTINGS, ...options.executions },
     ...(callback === undefined
       ? {}
-      : { callbackUrl: (batchId) => callbackUrl(callback.url, { secret: callback.secret, installation }, batchId) }),
+      : { callbackUrl: (batch) => callbackUrl(callback.url, { secret: callback.secret, installation }, batch) }),
     heartbeat: new Heartbeat({ pool, log }),
     nodes,
     partitions: new Partitions({ pool, node: id, kept, onReleased: () => void balancing.tell(), log }),

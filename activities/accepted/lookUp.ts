@@ -2,7 +2,7 @@ import { readMembers } from '../../postgres/calls/batch';
 import type { ActivityDeps } from '../deps';
 import { reconcileOutcome } from '../../handlers';
 import type { Call } from '../calls/call';
-import { idempotencyKey, toBatch } from '../calls/request';
+import { toBatch } from '../calls/request';
 import type { CallEnd } from '../calls/door';
 
 /** The downstream may still finish it: poll again. */
@@ -30,7 +30,7 @@ export const lookUpAccepted = async (
   const members = await readMembers(deps.pool, [call.batch.id]);
   const context = {
     signal,
-    idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
+    idempotencyKey: call.batch.idempotencyKey,
     deadline: Date.now() + handler.timeoutMs,
   };
   const found = await reconcileOutcome(handler, toBatch(handler, { ...call, members }), context, call.pages);

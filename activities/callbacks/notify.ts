@@ -181,7 +181,7 @@ class DeliveryRun {
     const down = this.down.get(host);
     if (down !== undefined) return { kind: 'retry', error: `not tried, its host did not answer another one: ${down}` };
     const { type, timestamp } = message;
-    const id = `msg_${this.deps.installation}_${one.id}`;
+    const id = one.messageId;
     const parts = message.partsOf(WEBHOOK_BYTES);
     for (const [no, data] of parts.entries()) {
       const part = parts.length === 1 ? {} : { part: { no: no + 1, of: parts.length } };

@@ -1,5 +1,5 @@
 import { sendNothingAgain } from '../../workflows/planning/calls/cancellation';
-import type { Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
+import type { CallOutcome, Settlement, SettlementContext } from '../../workflows/planning/calls/plans';
 import { decideSettlement } from '../../workflows/planning/calls/settlement';
 import type { Handler } from '../../handlers/types';
 import type { Call } from './call';
@@ -67,5 +67,15 @@ const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
  * applied twice.
  */
 export const isUnsureWhole = ({ batch, handler }: Call): boolean => batch.unsure && !keyedByTask(handler);
+
+/**
+ * Says whether every member succeeded, so that back pressure gives back, however the success is
+ * written. A completion from outside gives back where it was taken (`complete.ts`).
+ */
+export const isPlainSuccess = (
+  { completion }: Call,
+  outcome: CallOutcome,
+): outcome is Extract<CallOutcome, { kind: 'results' }> =>
+  outcome.kind === 'results' && outcome.deviants.length === 0 && completion === undefined;
 
 const keyedByTask = (handler: Handler): boolean => handler.idempotency !== 'none' && handler.idempotency.by === 'task';

@@ -2,8 +2,8 @@ import type { CallOutcome, Settlement, SettlementContext } from '../../workflows
 import { BATCH_STATES } from '../../workflows/planning/states';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Call, StandingRules } from './call';
-import { isUnsureWhole } from './decide';
-import type { Decision, Door, Half, PlainOutcome } from './door';
+import { isPlainSuccess, isUnsureWhole } from './decide';
+import type { Decision, Door, Half } from './door';
 import { IN_PROCESS_MS } from './putOff';
 
 /** What a settlement means for a batch that a leader formed from its target's queue. */
@@ -11,8 +11,10 @@ export const QUEUE_RULES: StandingRules = {
   holdsTarget: true,
 
   doorOf(call: Call, outcome: CallOutcome): Door {
-    const plain = plainOf(call, outcome);
-    return plain === null ? { to: 'conclude', outcome, recovers: false } : { to: 'share', outcome: plain };
+    const recovers = isPlainSuccess(call, outcome);
+    // The first half of a split decides about the other one: not in passing.
+    if (recovers && call.batch.depth !== 1) return { to: 'share', outcome };
+    return { to: 'conclude', outcome, recovers };
   },
 
   siblingOf({ depth }: CarriedBatch, half: Half | null): SettlementContext['sibling'] {
@@ -34,9 +36,3 @@ export const QUEUE_RULES: StandingRules = {
     }
   },
 };
-
-/** Returns the outcome if every member succeeded and nothing else is to be written. */
-const plainOf = ({ batch, completion }: Call, outcome: CallOutcome): PlainOutcome | null =>
-  outcome.kind === 'results' && outcome.deviants.length === 0 && batch.depth !== 1 && completion === undefined
-    ? outcome
-    : null;

@@ -46,13 +46,7 @@ export const toBatch = (handler: Handler, call: Call): Batch => ({
 
 export const contextOf = (deps: CallerDeps, call: Call): CallContext => ({
   signal: deps.signal,
-  idempotencyKey: idempotencyKey(deps.installation, call.batch.sentAs),
+  idempotencyKey: call.batch.idempotencyKey,
   deadline: Date.now() + deps.handler.timeoutMs,
-  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch.id) }),
+  ...(deps.callbackUrl === undefined ? {} : { callbackUrl: deps.callbackUrl(call.batch) }),
 });
-
-/**
- * Returns the batch's idempotency key: the same for every attempt, never the same in two
- * installations.
- */
-export const idempotencyKey = (installation: string, batchId: number): string => `muster-${installation}-${batchId}`;

@@ -5,7 +5,7 @@ import { nextTry } from '../../workflows/planning/lanes/tries';
 import { decideUnknown } from '../../workflows/planning/lanes/unknown';
 import { BATCH_STATES } from '../../workflows/planning/states';
 import type { Call, StandingRules } from '../calls/call';
-import { settlementContext } from '../calls/decide';
+import { isPlainSuccess, settlementContext } from '../calls/decide';
 import type { Decision, Door, Half, LookUps, PlainOutcome } from '../calls/door';
 
 /** What a settlement means for a lane batch. */
@@ -16,9 +16,7 @@ export const LANE_RULES: StandingRules = {
     if (outcome.kind === 'unknown') return doorOfUnknown(call, outcome, known);
     const plain = plainOf(call, outcome);
     if (plain !== null) return { to: 'share', outcome: plain };
-    // A completion from outside recovers where it was taken (`complete.ts`).
-    const recovers = outcome.kind === 'results' && outcome.deviants.length === 0 && call.completion === undefined;
-    return { to: 'conclude', outcome, recovers };
+    return { to: 'conclude', outcome, recovers: isPlainSuccess(call, outcome) };
   },
 
   /**
@@ -64,7 +62,7 @@ const plainOf = (call: Call, outcome: CallOutcome): PlainOutcome | null => {
   // settlement.
   if (call.overdue === true || call.completion !== undefined) return null;
   if (outcome.kind === 'accepted') return outcome;
-  if (outcome.kind !== 'results' || outcome.deviants.length > 0) return null;
+  if (!isPlainSuccess(call, outcome)) return null;
   return call.batch.depth === 0 && call.handler.distinctBy === undefined ? outcome : null;
 };
 

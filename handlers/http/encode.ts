@@ -1,6 +1,7 @@
 import type { Findings } from '../configError';
 import { RejectedError } from '../errors';
 import type { Batch } from '../contract';
+import { IDEMPOTENCY_KEY_LENGTH } from '../contract';
 import type { Reference, Scope, Template } from './template';
 import { compileTemplate, MissingValue } from './template';
 
@@ -35,7 +36,7 @@ const ENVELOPE_ROOTS = ['items', 'target', 'batchId', 'idempotencyKey', 'callbac
  */
 const FILLERS = {
   batchId: 'x'.repeat(32),
-  idempotencyKey: 'x'.repeat(64),
+  idempotencyKey: 'x'.repeat(IDEMPOTENCY_KEY_LENGTH),
   callbackUrl: 'x'.repeat(256),
   target: 'x'.repeat(64),
   count: 100_000,

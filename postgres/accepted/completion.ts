@@ -1,5 +1,6 @@
 import type { CarriedBatch } from '../calls/batch';
 import { aheadOf, CARRIED } from '../calls/batch';
+import { createdUs } from '../created';
 import type { Queryable } from '../pool';
 
 /**
@@ -34,10 +35,12 @@ export interface ToldBatch extends CarriedBatch {
 }
 
 const told = (where: string): string => `
-select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is not null as calling, b.completion as note,
-  b.attempt_until is null and not b.refused and b.n_left = 0 and (b.state = 3 or b.state = 1 and (b.reference is not null or b.unsure)) as open
+select c.*, b.leader_id as "leaderId", b.state, b.reference, b.attempt_until is not null as calling,
+  b.completion as note,
+  b.attempt_until is null and not b.refused and b.n_left = 0 and (b.state = 3 /* unknown */
+    or b.state = 1 /* open */ and (b.reference is not null or b.unsure)) as open
 from (${CARRIED} where h.name = $1 and ${where}) c join batch b on b.id = c.id
-order by b.state in (1, 3) desc, b.id desc limit 2`;
+order by b.state in (1 /* open */, 3 /* unknown */) desc, b.id desc limit 2`;
 
 /**
  * Returns the batches that were accepted under this reference, open ones first, then the latest; at
@@ -76,8 +79,10 @@ export const takeCompletion = async (
   const { rows } = await db.query<{ attempt: number }>({
     name: 'take-completion',
     text: `
-update batch set attempt = attempt + 1, poll_at = case when state = 1 and reference is not null then clock() + $3 * interval '1 ms' end
-where id = $1 and attempt = $2 and state in (1, 3) and attempt_until is null and not refused and (state = 3 or reference is not null or unsure) returning attempt`,
+update batch set attempt = attempt + 1, poll_at = case when state = 1 /* open */
+  and reference is not null then clock() + $3 * interval '1 ms' end
+where id = $1 and attempt = $2 and state in (1 /* open */, 3 /* unknown */) and attempt_until is null
+  and not refused and (state = 3 /* unknown */ or reference is not null or unsure) returning attempt`,
     values: [id, attempt, leaseMs],
   });
   return rows[0]?.attempt ?? null;
@@ -102,21 +107,26 @@ export const isCalling = async (db: Queryable, handler: string): Promise<boolean
     text: `
 select exists (
   select from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-  where h.name = $1 and b.state = 1 and b.attempt_until is not null) as calling`,
+  where h.name = $1 and b.state = 1 /* open */ and b.attempt_until is not null) as calling`,
     values: [handler],
   });
   return rows[0]!.calling;
 };
 
 /**
- * Returns the handler of a batch; null: there is no batch of this id, or it was deleted after its
- * retention period.
+ * Returns the handler of a batch; null: there is none of this id that was created then, or it was
+ * deleted after its retention period.
  */
-export const handlerOfBatch = async (db: Queryable, id: number): Promise<string | null> => {
+export const handlerOfBatch = async (
+  db: Queryable,
+  batch: Pick<CarriedBatch, 'id' | 'createdUs'>,
+): Promise<string | null> => {
   const { rows } = await db.query<{ handler: string }>({
     name: 'handler-of-batch',
-    text: 'select h.name as handler from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id where b.id = $1',
-    values: [id],
+    text: `
+select h.name as handler from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+where b.id = $1 and ${createdUs('b')} = $2`,
+    values: [batch.id, batch.createdUs],
   });
   return rows[0]?.handler ?? null;
 };

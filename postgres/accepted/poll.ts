@@ -22,8 +22,9 @@ export const takeReading = async (
   const { rows } = await db.query<{ attempt: number }>({
     name: 'take-reading',
     text: `
-update batch set attempt = attempt + 1, poll_at = case when state = 1 then clock() + $3 * interval '1 ms' end
-where id = $1 and attempt = $2 and reference is not null and state in (1, 3) returning attempt`,
+update batch set attempt = attempt + 1, poll_at = case when state = 1 /* open */ then clock() + $3 * interval '1 ms' end
+where id = $1 and attempt = $2 and reference is not null and state in (1 /* open */, 3 /* unknown */)
+  returning attempt`,
     values: [id, attempt, leaseMs],
   });
   return rows[0]?.attempt ?? null;
@@ -43,7 +44,7 @@ export const putOffPolls = async (
     text: `
 update batch b set poll_at = clock() + $4 * interval '1 ms', error = p.error
 from unnest($1::bigint[], $2::int[], $3::text[]) p (id, attempt, error)
-where b.id = p.id and b.attempt = p.attempt and b.state = 1 and b.reference is not null`,
+where b.id = p.id and b.attempt = p.attempt and b.state = 1 /* open */ and b.reference is not null`,
     values: [
       batches.map((batch) => batch.id),
       batches.map((batch) => batch.attempt),
@@ -59,7 +60,7 @@ where b.id = p.id and b.attempt = p.attempt and b.state = 1 and b.reference is n
 export const stopPolling = async (db: Queryable, id: number, attempt: number): Promise<void> => {
   await db.query({
     name: 'stop-polling',
-    text: 'update batch set poll_at = null where id = $1 and attempt = $2 and state = 1',
+    text: 'update batch set poll_at = null where id = $1 and attempt = $2 and state = 1 /* open */',
     values: [id, attempt],
   });
 };
@@ -74,7 +75,8 @@ export const nextPollInMs = async (db: Queryable, handler: string): Promise<numb
     text: `
 select greatest(0, ceil(extract(epoch from b.poll_at - clock()) * 1000))::float8 as "inMs"
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-where h.name = $1 and b.reference is not null and b.state = 1 and b.poll_at is not null order by b.poll_at limit 1`,
+where h.name = $1 and b.reference is not null and b.state = 1 /* open */ and b.poll_at is not null
+  order by b.poll_at limit 1`,
     values: [handler],
   });
   return rows[0]?.inMs ?? null;
@@ -116,8 +118,10 @@ export const readMemberIds = async (db: Queryable, batchId: number): Promise<Mem
   const { rows } = await db.query<MemberTask>({
     name: 'read-member-ids',
     text: `
-select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
-from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq and m.batch_id = b.id join task k on k.seq = u.seq
+select b.id as "batchId", k.seq, k.id, 'null' as payload, m.attempts + b.counted as attempts,
+  k.initiator_id as "initiatorId"
+from batch b cross join lateral unnest(b.members) with ordinality u (seq, place) join member m on m.seq = u.seq
+  and m.batch_id = b.id join task k on k.seq = u.seq
 where b.id = $1 order by u.place`,
     values: [batchId],
   });
@@ -133,10 +137,12 @@ export const overdueHandlers = async (db: Queryable, overdueMs: number): Promise
     name: 'overdue-handlers',
     text: `
 select distinct h.name as handler from (
-  select b.target_id from batch b where b.reference is not null and b.state = 1 and b.poll_at < clock() - $1 * interval '1 ms' order by b.poll_at limit 10000) b
+  select b.target_id from batch b where b.reference is not null and b.state = 1 /* open */
+    and b.poll_at < clock() - $1 * interval '1 ms' order by b.poll_at limit 10000) b
 join target t on t.id = b.target_id join handler h on h.id = t.handler_id
 union select h.name from handler h where exists (
-  select from cancellation c where c.handler_id = h.id and c.state = 0 and c.next_at < clock() - $1 * interval '1 ms') order by 1`,
+  select from cancellation c where c.handler_id = h.id and c.state = 0 /* requested */
+    and c.next_at < clock() - $1 * interval '1 ms') order by 1`,
     values: [overdueMs],
   });
   return rows.map((row) => row.handler);
@@ -152,7 +158,8 @@ export const isFirstAccepted = async (db: Queryable, handler: string, batchId: n
     text: `
 select not exists (
   select from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
-  where h.name = $1 and b.reference is not null and b.state = 1 and b.poll_at is not null and b.id < $2) as first`,
+  where h.name = $1 and b.reference is not null and b.state = 1 /* open */ and b.poll_at is not null
+    and b.id < $2) as first`,
     values: [handler, batchId],
   });
   return rows[0]!.first;

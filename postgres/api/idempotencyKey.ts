@@ -46,7 +46,8 @@ export const keepAnswer = async (
 ): Promise<void> => {
   await db.query({
     name: 'keep-answer',
-    text: `insert into idempotency_key (caller, route, key, request, status, answer, created_at) values ($1, $2, $3, $4, $5, $6, clock())`,
+    text: `insert into idempotency_key (caller, route, key, request, status, answer, created_at) values ($1, $2, $3,
+      $4, $5, $6, clock())`,
     values: [caller, route, key, request, status, answer],
   });
 };
@@ -57,7 +58,8 @@ export const deleteKeptAnswers = async (db: Queryable, olderThanMs: number, limi
     name: 'delete-kept-answers',
     text: `
 delete from idempotency_key k using (
-  select caller, route, key from idempotency_key where created_at < clock() - $1::float8 * interval '1 ms' order by created_at limit $2) old
+  select caller, route, key from idempotency_key where created_at < clock() - $1::float8 * interval '1 ms'
+    order by created_at limit $2) old
 where k.caller = old.caller and k.route = old.route and k.key = old.key`,
     values: [olderThanMs, limit],
   });

@@ -1,3 +1,5 @@
+import { INSTALLATION } from '../installation';
+import { createdUs } from '../created';
 import type { Queryable } from '../pool';
 
 /**
@@ -7,6 +9,8 @@ import type { Queryable } from '../pool';
  */
 export interface TakenNotification {
   id: number;
+  /** By which its receiver knows it, the same in every attempt; no other message ever has it. */
+  messageId: string;
   batchId: number | null;
   /** Attempt of the batch: it says which result pages count. */
   batchAttempt: number | null;
@@ -63,8 +67,10 @@ due as materialized (
 update notification n set attempts = n.attempts + 1, next_at = clock() + $2 * interval '1 ms'
 from due d, initiator i, notification o left join batch b on b.id = o.batch_id
 where n.id = d.id and o.id = d.id and i.id = n.initiator_id
-returning n.id, n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
-  to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case when pg_column_size(n.body) < $3 then n.body end as body`,
+returning n.id, 'msg_' || ${INSTALLATION} || '_' || n.id || coalesce('_' || ${createdUs('n')}, '') as "messageId",
+  n.batch_id as "batchId", n.attempt as "batchAttempt", n.attempts, i.kind, i.address, ${HOST} as host,
+  to_char(b.finished_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endedAt", case
+    when pg_column_size(n.body) < $3 then n.body end as body`,
     values: [limit, leaseMs, LARGE_BODY, except, perHost, firstOnly],
   });
   return rows;
@@ -91,7 +97,8 @@ export const endNotification = async (
 ): Promise<void> => {
   await db.query({
     name: 'end-notification',
-    text: `update notification set done_at = clock(), next_at = null, error = $3 where id = $1 and attempts = $2 and done_at is null`,
+    text: `update notification set done_at = clock(), next_at = null, error = $3 where id = $1 and attempts = $2
+      and done_at is null`,
     values: [id, attempts, error],
   });
 };
@@ -106,7 +113,8 @@ export const putOffNotification = async (
   await db.query({
     name: 'put-off-notification',
     text: `
-update notification set next_at = clock() + $3 * interval '1 ms', error = $4 where id = $1 and attempts = $2 and done_at is null`,
+update notification set next_at = clock() + $3 * interval '1 ms', error = $4 where id = $1 and attempts = $2
+  and done_at is null`,
     values: [id, attempts, inMs, error],
   });
 };
@@ -129,7 +137,8 @@ where done_at is null and next_at is not null order by next_at limit 1`,
 export const hasOverdueNotifications = async (db: Queryable, overdueMs: number): Promise<boolean> => {
   const { rows } = await db.query<{ overdue: boolean }>({
     name: 'has-overdue-notifications',
-    text: `select exists (select from notification where done_at is null and next_at < clock() - $1 * interval '1 ms') as overdue`,
+    text: `select exists (select from notification where done_at is null
+      and next_at < clock() - $1 * interval '1 ms') as overdue`,
     values: [overdueMs],
   });
   return rows[0]!.overdue;

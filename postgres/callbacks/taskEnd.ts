@@ -32,9 +32,12 @@ with s as materialized (select * from task_state where id = any($1::text[])),
 placed as materialized (
   select x.batch_id, u.seq, (u.place - 1)::int as place
   from (select distinct batch_id from s where batch_id is not null) x join batch b on b.id = x.batch_id
-  cross join lateral unnest(b.members) with ordinality u (seq, place) join s on s.seq = u.seq and s.batch_id = x.batch_id)
-select s.id, case when s.state = 3 and b.state = 1 then 2::smallint else s.state end as state, case when o.seq is null then b.error else o.error end as error, o.result::text as result,
-  case when b.state >= 4 and (o.seq is null or o.state = 5) then b.id end as "batchId", b.attempt, p.place
+  cross join lateral unnest(b.members) with ordinality u (seq, place) join s on s.seq = u.seq
+    and s.batch_id = x.batch_id)
+select s.id, case when s.state = 3 /* unknown */ and b.state = 1 /* open */ then 2::smallint
+  else s.state end as state, case when o.seq is null then b.error else o.error end as error, o.result::text as result,
+  case when b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */) then b.id end as "batchId",
+    b.attempt, p.place
 from s left join outcome o on o.seq = s.seq left join batch b on b.id = s.batch_id
 left join placed p on p.batch_id = s.batch_id and p.seq = s.seq`,
     values: [ids],

@@ -27,7 +27,8 @@ export const holdTarget = async (db: Queryable, under: Under, inMs: number): Pro
   await db.query({
     name: 'hold-target',
     text: `
-update target t set hold_until = greatest(t.hold_until, clock() + $2 * interval '1 ms'), due_at = greatest(t.due_at, t.hold_until, clock() + $2 * interval '1 ms'),
+update target t set hold_until = greatest(t.hold_until, clock() + $2 * interval '1 ms'), due_at = greatest(t.due_at,
+  t.hold_until, clock() + $2 * interval '1 ms'),
   allowed = case when t.reductions = $3 then greatest(1, coalesce(t.allowed, h.per_target) / 2) else t.allowed end,
   reductions = t.reductions + (t.reductions = $3)::int from handler h where t.id = $1 and h.id = t.handler_id`,
     values: [under.targetId, inMs, under.targetReductions],
@@ -39,7 +40,8 @@ export const holdHandler = async (db: Queryable, under: Under, inMs: number): Pr
     name: 'hold-handler',
     text: `
 update handler h set hold_until = greatest(h.hold_until, clock() + $2 * interval '1 ms'),
-  allowed = case when h.reductions = $3 then greatest(1, coalesce(h.allowed, least(h.per_handler, ${SLOTS})) / 2) else h.allowed end,
+  allowed = case when h.reductions = $3 then greatest(1, coalesce(h.allowed, least(h.per_handler,
+    ${SLOTS})) / 2) else h.allowed end,
   reductions = h.reductions + (h.reductions = $3)::int
 from target t where t.id = $1 and h.id = t.handler_id`,
     values: [under.targetId, inMs, under.handlerReductions],
@@ -55,8 +57,10 @@ export const reduceTargetInLane = async (db: Queryable, under: Under): Promise<v
   await db.query({
     name: 'reduce-target-in-lane',
     text: `
-update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target, h.per_handler, q.slots)) / 2), reductions = t.reductions + 1
-from handler h, lane l, queuer q where t.id = $1 and t.reductions = $2 and h.id = t.handler_id and l.id = t.lane_id and q.id = l.queuer_id
+update target t set allowed = greatest(1, coalesce(t.allowed, least(h.per_target, h.per_handler, q.slots)) / 2),
+  reductions = t.reductions + 1
+from handler h, lane l, queuer q where t.id = $1 and t.reductions = $2 and h.id = t.handler_id
+  and l.id = t.lane_id and q.id = l.queuer_id
   and not (l.on_invalid = 1 or l.approach = 1 and l.kind = 1)`,
     values: [under.targetId, under.targetReductions],
   });
@@ -67,7 +71,8 @@ export const recoverAllowed = async (db: Queryable, under: Under): Promise<void>
   await db.query({
     name: 'recover-target',
     text: `
-update target t set allowed = case when t.allowed + 1 < least(h.per_target, ${SLOTS}) then t.allowed + 1 end from handler h
+update target t set allowed = case when t.allowed + 1 < least(h.per_target, ${SLOTS}) then t.allowed + 1 end
+  from handler h
 where t.id = $1 and h.id = t.handler_id and t.allowed is not null and t.reductions = $2`,
     values: [under.targetId, under.targetReductions],
   });
@@ -119,12 +124,16 @@ export const readPressure = async (
   const { rows } = await db.query<Pressure>({
     name: 'read-pressure',
     text: `
-select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit", h.per_target as "perTarget",
-  h.allowed is not null as reduced, h.reductions, extract(epoch from h.hold_until - clock())::float8 * 1000 as "holdInMs",
+select h.id as "handlerId", o.slots, ${SLOTS_TAKEN} as taken, least(h.per_handler, h.allowed) as "limit",
+  h.per_target as "perTarget",
+  h.allowed is not null as reduced, h.reductions, extract(epoch
+    from h.hold_until - clock())::float8 * 1000 as "holdInMs",
   exists (select from leader l where l.handler_id = h.id and l.blocked and l.wants_slots) as wanted,
-  coalesce((select json_agg(json_build_object('id', t.id, 'calls', least(h.per_target, t.allowed), 'reduced', t.allowed is not null, 'reductions', t.reductions,
+  coalesce((select json_agg(json_build_object('id', t.id, 'calls', least(h.per_target, t.allowed), 'reduced',
+    t.allowed is not null, 'reductions', t.reductions,
       'holdInMs', extract(epoch from t.hold_until - clock())::float8 * 1000, 'others', (
-        select count(*) from batch b where b.target_id = t.id and b.state = 1 and b.dispatch <> $2 and b.attempt_until is not null)))
+        select count(*) from batch b where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch <> $2
+          and b.attempt_until is not null)))
     from unnest($3::int[], $4::int[]) k (id, reductions) join target t on t.id = k.id
     where t.allowed is not null or t.hold_until > clock() or t.reductions <> k.reductions), '[]') as targets
 from dispatch o join handler h on h.id = o.handler_id where o.leader_id = $1 and o.no = $2`,

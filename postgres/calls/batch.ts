@@ -1,5 +1,7 @@
 import type { Queryable } from '../pool';
 import { DISPATCH_LIFE_MS } from '../grouping/slots';
+import { createdUs } from '../created';
+import { KEY_OF_BATCH } from './idempotencyKey';
 
 /** The statements around one call: read, mark, defer. Settling is in `settle.ts`. */
 
@@ -15,11 +17,10 @@ export interface CarriedBatch {
   refusals: number;
   depth: number;
   parentId: number | null;
-  /**
-   * The batch whose idempotency key the downstream may know: this one, or the one it was split
-   * from.
-   */
-  sentAs: number;
+  /** Key under which the downstream may know it: its own, or its origin's if it was split off. */
+  idempotencyKey: string;
+  /** Unix microseconds. */
+  createdUs: number;
   /** An earlier attempt was marked and never concluded: its outcome is unknown. */
   unconcluded: boolean;
   /** An earlier call may have been applied: the batch keeps its key, whatever happens. */
@@ -49,13 +50,17 @@ export interface CarriedBatch {
 }
 
 export const CARRIED = `
-select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals, b.depth, b.parent_id as "parentId",
-  coalesce(b.sent_as, b.id) as "sentAs", b.attempt_until is not null as unconcluded, b.unsure,
+select b.id, b.target_id as "targetId", t.key as target, b.n, b.weight, b.epoch, b.attempt, b.counted, b.refusals,
+  b.depth, b.parent_id as "parentId",
+  ${KEY_OF_BATCH} as "idempotencyKey", ${createdUs('b')} as "createdUs", b.attempt_until is not null as unconcluded,
+    b.unsure,
   greatest(0, extract(epoch from b.retry_at - clock()))::float8 * 1000 as "startInMs",
   extract(epoch from clock() - b.started_at)::float8 * 1000 as "ageMs", least(h.per_target, t.allowed) as "perTarget",
-  t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions", h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
+  t.allowed is not null or h.allowed is not null as reduced, t.reductions as "targetReductions",
+    h.reductions as "handlerReductions", h.name as handler, b.leader_id = 0 as "inLane",
   extract(epoch from clock())::float8 * 1000 as "aheadMs",
-  case when b.leader_id = 0 and h.partitions > 0 then (select n.partition from lane n where n.id = t.lane_id) end as partition
+  case when b.leader_id = 0 and h.partitions > 0 then (select n.partition from lane n
+    where n.id = t.lane_id) end as partition
 from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id`;
 
 /**
@@ -72,7 +77,7 @@ export const aheadOf = <T extends CarriedBatch>(rows: T[]): T[] => {
 export const readDispatch = async (db: Queryable, leaderId: number, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-dispatch',
-    text: `${CARRIED} where b.leader_id = $1 and b.state = 1 and b.dispatch = $2 order by b.id`,
+    text: `${CARRIED} where b.leader_id = $1 and b.state = 1 /* open */ and b.dispatch = $2 order by b.id`,
     values: [leaderId, no],
   });
   return aheadOf(rows);
@@ -92,7 +97,8 @@ export const readAccepted = async (
     name: 'read-accepted',
     text: `
 select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue,
-  (select s.overdue from submission s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED} where h.name = $1 and b.reference is not null and b.state = 1
+  (select s.overdue from submission s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED}
+    where h.name = $1 and b.reference is not null and b.state = 1 /* open */
   and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
     values: [handler, limit],
   });
@@ -116,11 +122,13 @@ export const readMembers = async (db: Queryable, batchIds: readonly number[]): P
   const { rows } = await db.query<MemberTask>({
     name: 'read-members',
     text: `
-select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts, k.initiator_id as "initiatorId"
+select b.id as "batchId", k.seq, k.id, k.payload::text as payload, m.attempts + b.counted as attempts,
+  k.initiator_id as "initiatorId"
 from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
 cross join lateral (
   select 0::smallint as attempts where b.fresh and b.n_left = 0
-  union all select m.attempts from member m where not (b.fresh and b.n_left = 0) and m.seq = u.seq and m.batch_id = b.id) m
+  union all select m.attempts from member m where not (b.fresh and b.n_left = 0) and m.seq = u.seq
+    and m.batch_id = b.id) m
 join task k on k.seq = u.seq
 where b.id = any($1::bigint[]) order by b.id, u.place`,
     values: [batchIds],
@@ -133,7 +141,8 @@ export const handBack = async (db: Queryable, ids: readonly number[], dispatch: 
   const { rows } = await db.query<{ targetId: number }>({
     name: 'hand-back',
     text: `
-update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state + 0 = 1 and attempt_until is null returning target_id as "targetId"`,
+update batch set dispatch = null where id = any($1::bigint[]) and dispatch = $2 and state + 0 = 1
+  and attempt_until is null returning target_id as "targetId"`,
     values: [ids, dispatch],
   });
   return [...new Set(rows.map((row) => row.targetId))];
@@ -156,7 +165,8 @@ export const touchDispatch = async (
     text: `
 update dispatch d set seen_at = clock(), slots = least(d.slots, $3), node = $4 where d.leader_id = $1 and d.no = $2
   and d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'
-returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted, d.handler_id as "handlerId"`,
+returning exists (select from leader l where l.handler_id = d.handler_id and l.blocked and l.wants_slots) as wanted,
+  d.handler_id as "handlerId"`,
     values: [leaderId, no, slots, node],
   });
   return { known: rows.length > 0, wanted: rows[0]?.wanted ?? false, handlerId: rows[0]?.handlerId ?? 0 };
@@ -194,11 +204,12 @@ export const releaseLeader = async (db: Queryable, leaderId: number, epoch: numb
   const { rowCount } = await db.query({
     name: 'release-leader',
     text: `
-update leader l set state = 0, wake_at = null, expires_at = null, blocked = false
-where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 and not exists (
+update leader l set state = 0 /* idle */, wake_at = null, expires_at = null, blocked = false
+where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 /* waiting */ and not exists (
     select from target t where t.leader_id = l.id and t.due_at is not null and not t.paused)
   and not exists (select from target t where t.leader_id = l.id and t.busy)
-  and not exists (select from batch b where b.leader_id = l.id and b.state = 1 and b.reference is null and not b.refused)`,
+  and not exists (select from batch b where b.leader_id = l.id and b.state = 1 /* open */ and b.reference is null
+    and not b.refused)`,
     values: [leaderId, epoch, turn],
   });
   return rowCount === 1;
@@ -211,7 +222,8 @@ where l.id = $1 and l.epoch = $2 and l.turn = $3 and l.state = 2 and not exists 
 export const postponeLookUp = async (db: Queryable, id: number, attempt: number, inMs: number): Promise<void> => {
   await db.query({
     name: 'postpone-look-up',
-    text: `update batch set dispatch = null, retry_at = clock() + $3 * interval '1 ms' where id = $1 and attempt = $2 and state = 1`,
+    text: `update batch set dispatch = null, retry_at = clock() + $3 * interval '1 ms' where id = $1
+      and attempt = $2 and state = 1 /* open */`,
     values: [id, attempt, inMs],
   });
 };

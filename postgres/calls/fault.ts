@@ -19,12 +19,15 @@ made as (
   where not exists (select from known) and (select count(*) from fault f where f.handler_id = h.id) < ${PER_HANDLER}
   on conflict (handler_id, md5(stack)) do update set at = excluded.at returning id),
 old as (
-  delete from fault f using of_handler h where f.handler_id = h.id and not exists (select from known) and f.at < clock() - interval '30 days')
-update batch set fault_id = coalesce((select id from known), (select id from made)), fault_attempt = $2::smallint where id = $1 and attempt = $2`,
+  delete from fault f using of_handler h where f.handler_id = h.id and not exists (select from known)
+    and f.at < clock() - interval '30 days')
+update batch set fault_id = coalesce((select id from known), (select id from made)),
+  fault_attempt = $2::smallint where id = $1 and attempt = $2`,
     values: [batchId, attempt, stack],
   });
 };
 
 /** The stack of the call that batch `b`'s error comes from, for statements that show the error. */
-export const STACK_OF_BATCH = `case when b.error is not null and (b.fault_attempt = b.attempt or b.fault_attempt = b.attempt - 1 and b.attempt_until is not null)
+export const STACK_OF_BATCH = `case when b.error is not null and (b.fault_attempt = b.attempt
+  or b.fault_attempt = b.attempt - 1 and b.attempt_until is not null)
   then (select f.stack from fault f where f.id = b.fault_id) end`;

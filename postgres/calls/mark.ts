@@ -35,9 +35,13 @@ export const markAttempts = async (db: Queryable, marks: readonly Mark[], node: 
   const { rows } = await db.query<{ id: number }>({
     name: 'mark-attempts',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t, handler h
-where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
+update batch b set attempt = b.attempt + 1, attempt_by = $5,
+  attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
+  retry_at = null
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) m (id, attempt, dispatch, timeout_ms), target t,
+  handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1
+  and b.dispatch = m.dispatch and b.attempt_until is null
   and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
     values: [...columnsOf(marks), node],
@@ -58,9 +62,13 @@ export const markFenced = async (
     name: 'mark-fenced',
     text: `
 with held as materialized (${HELD_FOR_SHARE})
-update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms, partition), held f, target t, handler h
-where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1 and b.dispatch = m.dispatch and b.attempt_until is null
+update batch b set attempt = b.attempt + 1, attempt_by = $5,
+  attempt_until = clock() + m.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
+  retry_at = null
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) m (id, attempt, dispatch, timeout_ms,
+  partition), held f, target t, handler h
+where b.id = any($1::bigint[]) and b.id = m.id and b.attempt = m.attempt and b.state + 0 = 1
+  and b.dispatch = m.dispatch and b.attempt_until is null
   and f.resource = m.partition and t.id = b.target_id and not t.paused and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
     values: [...columnsOf(marks), node, marks.map((mark) => mark.fence.id), marks.map((mark) => mark.fence.epoch)],
@@ -74,13 +82,14 @@ returning b.id`,
  */
 export const HELD_FOR_SHARE = `
   select l.resource from lease l where l.resource = any($6::text[]) and l.holder = $5 and l.expires_at > clock()
-    and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource and p.epoch = l.epoch) order by l.resource for share`;
+    and exists (select from unnest($6::text[], $7::bigint[]) p (id, epoch) where p.id = l.resource
+      and p.epoch = l.epoch) order by l.resource for share`;
 
 /** Takes back a mark whose call was not made: nothing counts, only the attempt number is spent. */
 export const unmarkAttempt = async (db: Queryable, id: number, attempt: number): Promise<void> => {
   await db.query({
     name: 'unmark-attempt',
-    text: `update batch set attempt_until = null where id = $1 and attempt = $2 and state = 1`,
+    text: `update batch set attempt_until = null where id = $1 and attempt = $2 and state = 1 /* open */`,
     values: [id, attempt],
   });
 };

@@ -27,8 +27,10 @@ export const takeChunk = async (
   const { rows } = await db.query<TakenChunk>({
     name: 'take-chunk',
     text: `
-update chunk c set state = 1, started_at = clock(), expires_at = clock() + $3 * interval '1 ms' from execution e
-where c.id = $1 and c.node_id = $2 and c.state = 0 and e.id = c.execution_id and e.state in (0, 1)
+update chunk c set state = 1 /* taken */, started_at = clock(), expires_at = clock() + $3 * interval '1 ms'
+  from execution e
+where c.id = $1 and c.node_id = $2 and c.state = 0 /* ready */ and e.id = c.execution_id
+  and e.state in (0 /* created */, 1 /* in progress */)
 returning e.id as "executionId", e.function_id as "functionId", e.method, e.config, c.epoch, c.n,
   (select count(*)::int from chunk s where s.execution_id = c.execution_id and s.round = c.round) as siblings`,
     values: [chunkId, nodeId, leaseMs],
@@ -49,7 +51,8 @@ export const renewChunk = async (
 ): Promise<boolean> => {
   const { rowCount } = await db.query({
     name: 'renew-chunk',
-    text: `update chunk set expires_at = clock() + $4 * interval '1 ms' where id = $1 and node_id = $2 and epoch = $3 and state = 1`,
+    text: `update chunk set expires_at = clock() + $4 * interval '1 ms' where id = $1 and node_id = $2
+      and epoch = $3 and state = 1 /* taken */`,
     values: [chunkId, nodeId, epoch, leaseMs],
   });
   return rowCount === 1;
@@ -73,12 +76,12 @@ export const closeChunk = async (
   const { rowCount } = await db.query({
     name: 'close-chunk',
     text: `
-update chunk c set state = -1, reason = $2, finished_at = clock(), expires_at = null from execution e
+update chunk c set state = -1 /* closed */, reason = $2, finished_at = clock(), expires_at = null from execution e
 where c.id = $1 and e.id = c.execution_id and case $2
-  when 'undelivered' then c.state = 0
-  when 'expired' then c.state = 1 and c.expires_at <= clock()
-  when 'returned' then c.state = 1 and c.node_id = $3
-  when 'cancelled' then c.state in (0, 1, 2) and e.state = -3
+  when 'undelivered' then c.state = 0 /* ready */
+  when 'expired' then c.state = 1 /* taken */ and c.expires_at <= clock()
+  when 'returned' then c.state = 1 /* taken */ and c.node_id = $3
+  when 'cancelled' then c.state in (0 /* ready */, 1 /* taken */, 2 /* filling */) and e.state = -3 /* cancelled */
   else false end`,
     values: [chunkId, reason, nodeId],
   });
@@ -93,12 +96,16 @@ export const giveBackItems = async (db: Queryable, chunkId: string): Promise<num
   const { rows } = await db.query<{ left: number }>({
     name: 'give-back-items',
     text: `
-with c as (select id, execution_id, n_open from chunk where id = $1 and state = -1 and n_open > 0 for update),
- part as (select w.ctid as at from c join work_item w on w.chunk_id = c.id where w.state = 1 order by w.position limit 10000),
- w as (update work_item i set state = 0, chunk_id = null from part p where i.ctid = p.at and i.state = 1 returning i.position),
+with c as (select id, execution_id, n_open from chunk where id = $1 and state = -1 /* closed */
+  and n_open > 0 for update),
+ part as (select w.ctid as at from c join work_item w on w.chunk_id = c.id
+   where w.state = 1 /* in progress */ order by w.position limit 10000),
+ w as (update work_item i set state = 0 /* created */, chunk_id = null from part p where i.ctid = p.at
+   and i.state = 1 /* in progress */ returning i.position),
  n as (select count(*)::int as n from w),
  d as (update chunk u set n_open = u.n_open - n.n from n, c where u.id = c.id),
- e as (update execution x set n_created = n_created + n.n, n_running = n_running - n.n from n, c where x.id = c.execution_id)
+ e as (update execution x set n_created = n_created + n.n, n_running = n_running - n.n from n, c
+   where x.id = c.execution_id)
 select c.n_open - n.n as left from c, n`,
     values: [chunkId],
   });
@@ -125,7 +132,8 @@ export const openChunks = async (db: Queryable, executionId: string): Promise<Op
     text: `
 select id, node_id as node, state, n, n_open as open, coalesce(expires_at <= clock(), false) as expired,
   (extract(epoch from expires_at - clock()) * 1000)::float8 as "expiresInMs"
-from chunk where execution_id = $1 and (state in (0, 1, 2) or n_open > 0) order by round, place`,
+from chunk where execution_id = $1 and (state in (0 /* ready */, 1 /* taken */, 2 /* filling */)
+  or n_open > 0) order by round, place`,
     values: [executionId],
   });
   return rows;
@@ -146,7 +154,8 @@ export const listChunks = async (db: Queryable, executionId: string, limit: numb
   const { rows } = await db.query<ChunkRow>({
     name: 'list-chunks',
     text: `
-select id, node_id as node, round, state, n, n_open as open, reason from chunk where execution_id = $1 order by round desc, place limit $2`,
+select id, node_id as node, round, state, n, n_open as open, reason from chunk where execution_id = $1
+  order by round desc, place limit $2`,
     values: [executionId, limit],
   });
   return rows;

@@ -23,14 +23,17 @@ export interface ExecutionRow {
   finishedAt: Date | null;
 }
 
-const COLUMNS = `id, function_id as "functionId", method, config, topic, state, items, max_attempts as "maxAttempts", attempts_limit as "attemptsLimit", round, note,
-  case when state in (0, 1) then (extract(epoch from clock() - woken_at) * 1000)::float8 end as "wokenMs", created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
+const COLUMNS = `id, function_id as "functionId", method, config, topic, state, items, max_attempts as "maxAttempts",
+  attempts_limit as "attemptsLimit", round, note,
+  case when state in (0 /* created */, 1 /* in progress */) then (extract(epoch
+    from clock() - woken_at) * 1000)::float8 end as "wokenMs", created_at as "createdAt", started_at as "startedAt",
+    finished_at as "finishedAt", json_build_object('created', n_created, 'inProgress', n_running,
   'done', n_done, 'failed', n_failed, 'permanentlyFailed', n_dead) as counts`;
 
 export const readExecution = async (db: Queryable, id: string): Promise<ExecutionRow | null> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'read-execution',
-    text: `select ${COLUMNS} from execution where id = $1 and state <> -4`,
+    text: `select ${COLUMNS} from execution where id = $1 and state <> -4 /* deleted */`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -40,7 +43,7 @@ export const readExecution = async (db: Queryable, id: string): Promise<Executio
 export const listExecutions = async (db: Queryable, limit: number): Promise<ExecutionRow[]> => {
   const { rows } = await db.query<ExecutionRow>({
     name: 'list-executions',
-    text: `select ${COLUMNS} from execution where state <> -4 order by created_at desc, id limit $1`,
+    text: `select ${COLUMNS} from execution where state <> -4 /* deleted */ order by created_at desc, id limit $1`,
     values: [limit],
   });
   return rows;

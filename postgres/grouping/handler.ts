@@ -47,23 +47,37 @@ export const registerHandler = async (db: Queryable, handler: Handler): Promise<
   await db.query({
     name: 'register-handler',
     text: `
-insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms, quiet_ms, per_target, per_handler,
-  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms, timeout_ms, partitions, needs, cancels)
-select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms, s.per_target, s.per_handler,
-  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler, s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels
+insert into handler as h (name, leaders, max_items, max_bytes, overhead_bytes, max_weight, min_items, linger_ms,
+  quiet_ms, per_target, per_handler,
+  weight_per_target, weight_per_handler, rates, keyed, queued_per_target, queued_per_handler, retention_ms,
+    timeout_ms, partitions, needs, cancels)
+select $1, s.leaders, s.max_items, s.max_bytes, s.overhead_bytes, s.max_weight, s.min_items, s.linger_ms, s.quiet_ms,
+  s.per_target, s.per_handler,
+  s.weight_per_target, s.weight_per_handler, s.rates, s.keyed, s.queued_per_target, s.queued_per_handler,
+    s.retention_ms, s.timeout_ms, s.partitions, s.needs, s.cancels
 from json_populate_record(null::handler, $2) s
-on conflict (name) do update set leaders = excluded.leaders, max_items = excluded.max_items, max_bytes = excluded.max_bytes,
-  overhead_bytes = excluded.overhead_bytes, max_weight = excluded.max_weight, min_items = excluded.min_items, linger_ms = excluded.linger_ms,
-  quiet_ms = excluded.quiet_ms, per_target = excluded.per_target, per_handler = excluded.per_handler, weight_per_target = excluded.weight_per_target,
-  weight_per_handler = excluded.weight_per_handler, rates = excluded.rates, keyed = excluded.keyed, queued_per_target = excluded.queued_per_target,
-  queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms, timeout_ms = excluded.timeout_ms,
+on conflict (name) do update set leaders = excluded.leaders, max_items = excluded.max_items,
+  max_bytes = excluded.max_bytes,
+  overhead_bytes = excluded.overhead_bytes, max_weight = excluded.max_weight, min_items = excluded.min_items,
+    linger_ms = excluded.linger_ms,
+  quiet_ms = excluded.quiet_ms, per_target = excluded.per_target, per_handler = excluded.per_handler,
+    weight_per_target = excluded.weight_per_target,
+  weight_per_handler = excluded.weight_per_handler, rates = excluded.rates, keyed = excluded.keyed,
+    queued_per_target = excluded.queued_per_target,
+  queued_per_handler = excluded.queued_per_handler, retention_ms = excluded.retention_ms,
+    timeout_ms = excluded.timeout_ms,
   partitions = excluded.partitions, needs = excluded.needs, cancels = excluded.cancels
-where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms, h.per_target, h.per_handler,
-  h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler, h.retention_ms, h.timeout_ms,
+where (h.leaders, h.max_items, h.max_bytes, h.overhead_bytes, h.max_weight, h.min_items, h.linger_ms, h.quiet_ms,
+  h.per_target, h.per_handler,
+  h.weight_per_target, h.weight_per_handler, h.rates, h.keyed, h.queued_per_target, h.queued_per_handler,
+    h.retention_ms, h.timeout_ms,
   h.partitions, h.needs, h.cancels)
-  is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes, excluded.max_weight, excluded.min_items,
-  excluded.linger_ms, excluded.quiet_ms, excluded.per_target, excluded.per_handler, excluded.weight_per_target, excluded.weight_per_handler,
-  excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms, excluded.timeout_ms,
+  is distinct from (excluded.leaders, excluded.max_items, excluded.max_bytes, excluded.overhead_bytes,
+    excluded.max_weight, excluded.min_items,
+  excluded.linger_ms, excluded.quiet_ms, excluded.per_target, excluded.per_handler, excluded.weight_per_target,
+    excluded.weight_per_handler,
+  excluded.rates, excluded.keyed, excluded.queued_per_target, excluded.queued_per_handler, excluded.retention_ms,
+    excluded.timeout_ms,
   excluded.partitions, excluded.needs, excluded.cancels)`,
     values: [handler.name, JSON.stringify(settings)],
   });

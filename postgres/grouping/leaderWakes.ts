@@ -9,7 +9,8 @@ import type { LastTurn } from './leader';
  * lost.
  */
 
-export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation`;
+export const WOKEN = `returning l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs",
+  ${INSTALLATION} as installation`;
 
 /**
  * Wakes leaders that wait for what another one held (slots, weight in flight), once some of it is
@@ -25,9 +26,10 @@ export const wakeBlockedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-blocked-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $3 * interval '1 ms',
   woken_at = clock()
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
   and (l.id, l.epoch) is distinct from ($2::int, $4::bigint) ${WOKEN}`,
     values: [handlerId, except?.leaderId ?? null, leaseMs, except?.epoch ?? null],
   });
@@ -43,10 +45,12 @@ export const wakeServedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-served-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $2 * interval '1 ms',
   woken_at = clock()
 from partition p join handler h on h.id = p.handler_id
-where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 and l.blocked ${WOKEN}`,
+where p.resource = any($1::text[]) and l.handler_id = p.handler_id and l.name = p.no::text
+  and l.state = 2 /* waiting */ and l.blocked ${WOKEN}`,
     values: [partitions, leaseMs],
   });
   return rows;
@@ -66,9 +70,11 @@ export const wakeForFreeSlots = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-for-free-slots',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $3 * interval '1 ms',
   woken_at = clock()
-from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 and l.blocked and l.wants_slots and l.id <> $2
+from handler h where h.id = $1 and l.handler_id = h.id and l.state = 2 /* waiting */ and l.blocked
+  and l.wants_slots and l.id <> $2
   and ${SLOTS_TAKEN} < least(h.per_handler, h.allowed) ${WOKEN}`,
     values: [handlerId, exceptLeaderId, leaseMs],
   });
@@ -83,8 +89,10 @@ export const findStarvedLeader = async (db: Queryable, leaderId: number): Promis
   const { rows } = await db.query<WokenLeader>({
     name: 'find-starved-leader',
     text: `
-select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
-where l.id = $1 and l.state = 1 and exists (select from target t where t.leader_id = l.id and t.due_at <= clock() and not t.paused and not t.busy)`,
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation
+  from leader l join handler h on h.id = l.handler_id
+where l.id = $1 and l.state = 1 /* working */ and exists (select from target t where t.leader_id = l.id
+  and t.due_at <= clock() and not t.paused and not t.busy)`,
     values: [leaderId],
   });
   return rows;
@@ -103,11 +111,13 @@ export const wakeResumedLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-resumed-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $3 * interval '1 ms',
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $3 * interval '1 ms',
   woken_at = clock()
-from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 and exists (
+from handler h where h.name = $1 and l.handler_id = h.id and l.state <> 1 /* working */ and exists (
   select from target t where t.leader_id = l.id and ($2::text is null or t.key = $2) and (t.due_at is not null
-    or exists (select from batch b where b.target_id = t.id and b.state = 1 and b.dispatch is null))) ${WOKEN}`,
+    or exists (select from batch b where b.target_id = t.id and b.state = 1 /* open */
+      and b.dispatch is null))) ${WOKEN}`,
     values: [handler, key, leaseMs],
   });
   return rows;
@@ -125,10 +135,12 @@ export const wakeExpiredLeaders = async (
   const { rows } = await db.query<WokenLeader & LastTurn>({
     name: 'wake-expired-leaders',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms',
-  woken_at = case when l.state = 1 then coalesce(l.woken_at, clock()) else clock() end
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $2 * interval '1 ms',
+  woken_at = case when l.state = 1 /* working */ then coalesce(l.woken_at, clock()) else clock() end
 from handler h where h.id = l.handler_id and l.id in (
-  select id from leader where state <> 0 and expires_at < clock() order by expires_at limit $1 for no key update skip locked) ${WOKEN}, l.epoch, l.turn`,
+  select id from leader where state <> 0 /* idle */ and expires_at < clock() order by expires_at limit $1
+    for no key update skip locked) ${WOKEN}, l.epoch, l.turn`,
     values: [limit, leaseMs],
   });
   return rows;
@@ -142,8 +154,9 @@ export const openLeaders = async (db: Queryable): Promise<WokenLeader[]> => {
   const { rows } = await db.query<WokenLeader>({
     name: 'open-leaders',
     text: `
-select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation from leader l join handler h on h.id = l.handler_id
-where l.state <> 0 order by l.id`,
+select l.id as "leaderId", h.name as handler, l.name, 0::float8 as "dueInMs", ${INSTALLATION} as installation
+  from leader l join handler h on h.id = l.handler_id
+where l.state <> 0 /* idle */ order by l.id`,
   });
   return rows;
 };

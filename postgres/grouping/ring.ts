@@ -36,7 +36,9 @@ update target t set due_at = greatest(d.hold_until, d.due_at)
 from (
   select t.id, t.hold_until, case
       when w.n is null then least(next.not_before, open.ready_at)
-      when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items) or w.bytes + h.overhead_bytes >= h.max_bytes or w.weight >= least(h.max_weight, h.weight_per_target, h.weight_per_handler)
+      when w.n >= coalesce((t.overrides->>'maxItems')::int, h.max_items)
+        or w.bytes + h.overhead_bytes >= h.max_bytes or w.weight >= least(h.max_weight, h.weight_per_target,
+        h.weight_per_handler)
         or w.first_seq <= t.flush_seq then clock()
       else least(w.oldest + coalesce((t.overrides->>'lingerMs')::bigint, h.linger_ms) * interval '1 ms',
         case when w.n >= coalesce((t.overrides->>'minItems')::int, h.min_items)
@@ -44,9 +46,11 @@ from (
         next.not_before, open.ready_at) end due_at
   from target t join handler h on h.id = t.handler_id
   left join lateral (
-    select count(*) n, sum(e.bytes) bytes, sum(coalesce(e.weight, 1)) weight, min(e.ready_at) oldest, max(e.ready_at) newest, min(e.seq) first_seq
+    select count(*) n, sum(e.bytes) bytes, sum(coalesce(e.weight, 1)) weight, min(e.ready_at) oldest,
+      max(e.ready_at) newest, min(e.seq) first_seq
     from (select q.bytes, q.weight, q.ready_at, q.seq from queue q
-          where not h.keyed and q.target_id = t.id order by q.priority, q.seq limit coalesce((t.overrides->>'maxItems')::int, h.max_items)) e
+          where not h.keyed and q.target_id = t.id order by q.priority, q.seq
+            limit coalesce((t.overrides->>'maxItems')::int, h.max_items)) e
     having not h.keyed and count(*) > 0
     union all
     select count(*), sum(e.bytes), sum(coalesce(e.weight, 1)), min(e.ready_at), max(e.ready_at), min(e.seq)
@@ -56,10 +60,12 @@ from (
           where not exists (select from busy_key b where b.target_id = t.id and b.key = q.key and b.seq <> q.seq)
           order by q.key, q.priority, q.seq) e
     having h.keyed and count(*) > 0) w on true
-  left join lateral (select d.not_before from delayed d where d.target_id = t.id order by d.not_before limit 1) next on true
+  left join lateral (select d.not_before from delayed d where d.target_id = t.id order by d.not_before
+    limit 1) next on true
   left join lateral (
     select min(coalesce(b.retry_at, b.created_at)) ready_at from batch b
-    where b.target_id = t.id and b.state = 1 and b.dispatch is null and b.reference is null and not b.refused and b.leader_id <> 0) open on true
+    where b.target_id = t.id and b.state = 1 /* open */ and b.dispatch is null and b.reference is null
+      and not b.refused and b.leader_id <> 0) open on true
   where t.id = any($1::int[]) and not t.busy and (t.due_at is null or t.due_at > clock())) d
 where t.id = d.id and d.due_at is not null and (t.due_at is null or greatest(d.hold_until, d.due_at) < t.due_at)`,
     values: [targetIds],
@@ -80,13 +86,18 @@ export const wakeLeaders = async (
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-leaders',
     text: `
-update leader l set state = case when d.due_at > clock() then 2 else 1 end, wake_at = case when d.due_at > clock() then d.due_at end, blocked = false,
-  expires_at = greatest(d.due_at, clock()) + $2 * interval '1 ms', woken_at = case when d.due_at <= clock() then clock() end
+update leader l set state = case when d.due_at > clock() then 2 else 1 end, wake_at = case
+  when d.due_at > clock() then d.due_at end, blocked = false,
+  expires_at = greatest(d.due_at, clock()) + $2 * interval '1 ms', woken_at = case
+    when d.due_at <= clock() then clock() end
 from (select t.leader_id, h.name, greatest(min(t.due_at), h.hold_until) due_at
       from target t join handler h on h.id = t.handler_id
-      where t.id = any($1::int[]) and t.due_at is not null and not t.paused and not t.busy and h.paused_at is null group by t.leader_id, h.id) d
-where l.id = d.leader_id and (l.state = 0 or l.state = 2 and not l.blocked and l.wake_at > d.due_at)
-returning l.id as "leaderId", d.name as handler, l.name, greatest(0, ceil(extract(epoch from d.due_at - clock()) * 1000))::float8 as "dueInMs", ${INSTALLATION} as installation`,
+      where t.id = any($1::int[]) and t.due_at is not null and not t.paused and not t.busy
+        and h.paused_at is null group by t.leader_id, h.id) d
+where l.id = d.leader_id and (l.state = 0 /* idle */ or l.state = 2 /* waiting */ and not l.blocked
+  and l.wake_at > d.due_at)
+returning l.id as "leaderId", d.name as handler, l.name, greatest(0, ceil(extract(epoch
+  from d.due_at - clock()) * 1000))::float8 as "dueInMs", ${INSTALLATION} as installation`,
     values: [targetIds, leaseMs],
   });
   return rows;

@@ -14,7 +14,8 @@ export const DISPATCH_LIFE_MS = 15_000;
 const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
 
 /** Slots of the handler `h` that live dispatches hold. */
-export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch d where d.handler_id = h.id and ${ALIVE})`;
+export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch d where d.handler_id = h.id
+  and ${ALIVE})`;
 
 /**
  * Frees the slots of the run's own dispatches that it does not know (never started, or dead);
@@ -29,7 +30,8 @@ export const forgetDispatches = async (
 ): Promise<void> => {
   await db.query({
     name: 'forget-dispatches',
-    text: `delete from dispatch d where d.leader_id = $1 and d.no <> all($2::bigint[]) and (d.no >= $3 or not ${ALIVE})`,
+    text: `delete from dispatch d where d.leader_id = $1 and d.no <> all($2::bigint[]) and (d.no >= $3
+      or not ${ALIVE})`,
     values: [leaderId, live, from],
   });
 };
@@ -59,14 +61,18 @@ export const readSlotTokens = async (
   const { rows } = await db.query<SlotTokens>({
     name: 'read-slot-tokens',
     text: `
-select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'no', d.no, 'slots', d.slots) order by d.leader_id, d.no) from dispatch d
+select coalesce((select json_agg(json_build_object('leader', d.leader_id, 'no', d.no, 'slots', d.slots)
+  order by d.leader_id, d.no) from dispatch d
     where d.handler_id = $1 and ${ALIVE}), '[]') as slots,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked and l.wants_slots) as blocked,
-  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots or (l.state = 1 or l.wake_at <= clock()) and l.expires_at > clock()
+  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and l.blocked
+    and l.wants_slots) as blocked,
+  (select count(*)::int from leader l where l.handler_id = $1 and l.id <> $2 and (l.blocked and l.wants_slots
+    or (l.state = 1 /* working */ or l.wake_at <= clock()) and l.expires_at > clock()
     or exists (select from dispatch d where d.leader_id = l.id and ${ALIVE}))) + 1 as active,
   exists (select from target t where t.leader_id = $2 and t.due_at <= clock() and not t.paused and not t.busy)
     or exists (select from target t where t.leader_id = $2 and t.busy)
-    or exists (select from batch b where b.leader_id = $2 and b.state = 1 and b.dispatch is not null and b.dispatch <> all($3::bigint[])) as due`,
+    or exists (select from batch b where b.leader_id = $2 and b.state = 1 /* open */ and b.dispatch is not null
+      and b.dispatch <> all($3::bigint[])) as due`,
     values: [handlerId, leaderId, live],
   });
   return rows[0]!;
@@ -175,7 +181,8 @@ export const readDispatchSlots = async (
   const { rows } = await db.query<{ slots: number; seenAgoMs: number }>({
     name: 'read-dispatch-slots',
     text: `
-select slots, greatest(0, extract(epoch from clock() - seen_at))::float8 * 1000 as "seenAgoMs" from dispatch where leader_id = $1 and no = $2`,
+select slots, greatest(0, extract(epoch from clock() - seen_at))::float8 * 1000 as "seenAgoMs" from dispatch
+  where leader_id = $1 and no = $2`,
     values: [leaderId, no],
   });
   return rows[0] ?? null;
@@ -186,7 +193,8 @@ export const readHandlerWeight = async (db: Queryable, handlerId: number): Promi
   const { rows } = await db.query<{ weight: number }>({
     name: 'read-handler-weight',
     text: `
-select coalesce(sum(b.weight), 0)::float8 as weight from leader l join batch b on b.leader_id = l.id and b.state = 1 where l.handler_id = $1`,
+select coalesce(sum(b.weight), 0)::float8 as weight from leader l join batch b on b.leader_id = l.id
+  and b.state = 1 /* open */ where l.handler_id = $1`,
     values: [handlerId],
   });
   return rows[0]!.weight;

@@ -38,7 +38,8 @@ export const insertTasks = async (db: Queryable, tasks: readonly NewTask[]): Pro
     text: `
 with call as materialized (select nextval('submit_seq') * 16384 as base),
 new as (
-  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::float8[], $6::text[], $7::smallint[], $8::int[], $9::float8[])
+  select call.base + n.i - 1 as seq, n.* from call, unnest($1::text[], $2::int[], $3::text[], $4::int[],
+    $5::float8[], $6::text[], $7::smallint[], $8::int[], $9::float8[])
     with ordinality n (id, target_id, payload, bytes, weight, key, priority, initiator_id, not_before_ms, i)),
 stored as (
   insert into task (seq, created_at, target_id, bytes, priority, initiator_id, weight, id, key, payload)
@@ -50,7 +51,8 @@ queued as (
   where n.not_before_ms is null or to_timestamp(n.not_before_ms / 1000) <= clock()),
 waiting as (
   insert into delayed (target_id, priority, seq, not_before, bytes, weight, key)
-  select n.target_id, n.priority, n.seq, to_timestamp(n.not_before_ms / 1000), n.bytes, n.weight, n.key from stored s join new n using (seq)
+  select n.target_id, n.priority, n.seq, to_timestamp(n.not_before_ms / 1000), n.bytes, n.weight, n.key
+    from stored s join new n using (seq)
   where to_timestamp(n.not_before_ms / 1000) > clock())
 select id from stored`,
     values: [
@@ -76,7 +78,8 @@ select id from stored`,
 export const copyTasks = async (client: Client, tasks: readonly NewTask[]): Promise<void> => {
   const { rows } = await client.query<{ base: number; now: string; nowMs: number }>({
     name: 'begin-copy',
-    text: `select nextval('submit_seq') * 16384 as base, clock()::text as now, extract(epoch from clock())::float8 * 1000 as "nowMs"`,
+    text: `select nextval('submit_seq') * 16384 as base, clock()::text as now, extract(epoch
+      from clock())::float8 * 1000 as "nowMs"`,
   });
   const { base, now, nowMs } = rows[0]!;
   const later = (task: NewTask): boolean => task.notBeforeMs !== null && task.notBeforeMs > nowMs;
@@ -210,7 +213,8 @@ export const countQueuedOfTargets = async (
     name: 'count-queued-of-targets',
     text: `
 select t.id as "targetId", w.n from unnest($1::int[]) t (id) cross join lateral (
-  select count(*)::int as n from (select from queue q where q.target_id = t.id union all select from delayed d where d.target_id = t.id limit $2 + 1) x) w`,
+  select count(*)::int as n from (select from queue q where q.target_id = t.id union all select from delayed d
+    where d.target_id = t.id limit $2 + 1) x) w`,
     values: [targetIds, limit],
   });
   return rows;

@@ -11,9 +11,11 @@ export const fanouts: readonly Invariant[] = [
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, f.open_segments as "openSegments", (count(*) filter (where bit_count(s.bits) > 0))::int as found
-from looked f left join segment s on s.fanout_id = f.id where f.state < 4
-group by f.id, f.public_id, f.open_segments having f.open_segments <> count(*) filter (where bit_count(s.bits) > 0) order by f.id limit 20`,
+select f.public_id as fanout, f.open_segments as "openSegments",
+  (count(*) filter (where bit_count(s.bits) > 0))::int as found
+from looked f left join segment s on s.fanout_id = f.id where f.state < 4 /* not deleted */
+group by f.id, f.public_id,
+  f.open_segments having f.open_segments <> count(*) filter (where bit_count(s.bits) > 0) order by f.id limit 20`,
     ),
   },
   {
@@ -21,9 +23,11 @@ group by f.id, f.public_id, f.open_segments having f.open_segments <> count(*) f
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, f.items, f.segments, coalesce(sum(s.size), 0)::bigint as "sumOfSizes", count(s.no)::int as found
-from looked f left join segment s on s.fanout_id = f.id where f.state < 4
-group by f.id, f.public_id, f.items, f.segments having f.items <> coalesce(sum(s.size), 0) or f.segments <> count(s.no) or f.segments <> coalesce(max(s.no) + 1, 0) order by f.id limit 20`,
+select f.public_id as fanout, f.items, f.segments, coalesce(sum(s.size), 0)::bigint as "sumOfSizes",
+  count(s.no)::int as found
+from looked f left join segment s on s.fanout_id = f.id where f.state < 4 /* not deleted */
+group by f.id, f.public_id, f.items, f.segments having f.items <> coalesce(sum(s.size), 0)
+  or f.segments <> count(s.no) or f.segments <> coalesce(max(s.no) + 1, 0) order by f.id limit 20`,
     ),
   },
   {
@@ -32,8 +36,11 @@ group by f.id, f.public_id, f.items, f.segments having f.items <> coalesce(sum(s
     ...ofTable(
       'fanout',
       `
-select public_id as fanout, state, open_segments as "openSegments", sealed_at as "sealedAt", completed_at as "completedAt" from looked
-where state < 3 and (state = 2) <> (sealed_at is not null and open_segments = 0) or state = 2 and completed_at is null or state = 0 and sealed_at is not null order by id limit 20`,
+select public_id as fanout, state, open_segments as "openSegments", sealed_at as "sealedAt",
+  completed_at as "completedAt" from looked
+where state < 3 /* not expired */ and (state = 2 /* complete */) <> (sealed_at is not null and open_segments = 0)
+  or state = 2 /* complete */ and completed_at is null or state = 0 /* open */ and sealed_at is not null
+  order by id limit 20`,
     ),
   },
   {
@@ -41,9 +48,11 @@ where state < 3 and (state = 2) <> (sealed_at is not null and open_segments = 0)
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, s.no as segment, s.size, f.segment_size as "segmentSize" from looked f join segment s on s.fanout_id = f.id
+select f.public_id as fanout, s.no as segment, s.size, f.segment_size as "segmentSize" from looked f
+  join segment s on s.fanout_id = f.id
 where s.size > f.segment_size or octet_length(s.bits) <> (s.size + 7) / 8
-  or s.size % 8 > 0 and get_byte(s.bits, octet_length(s.bits) - 1) >> (s.size % 8) > 0 order by s.fanout_id, s.no limit 20`,
+  or s.size % 8 > 0 and get_byte(s.bits, octet_length(s.bits) - 1) >> (s.size % 8) > 0 order by s.fanout_id,
+    s.no limit 20`,
     ),
   },
   {
@@ -51,8 +60,11 @@ where s.size > f.segment_size or octet_length(s.bits) <> (s.size + 7) / 8
     ...ofTable(
       'fanout',
       `
-select f.public_id as fanout, f.state, count(n.id)::int as messages from looked f left join notification n on n.fanout_id = f.id
-where f.state < 4 group by f.id, f.public_id, f.state, f.initiator_id having count(n.id) <> case when f.state in (2, 3) and f.initiator_id is not null then 1 else 0 end order by f.id limit 20`,
+select f.public_id as fanout, f.state, count(n.id)::int as messages from looked f
+  left join notification n on n.fanout_id = f.id
+where f.state < 4 /* not deleted */ group by f.id, f.public_id, f.state,
+  f.initiator_id having count(n.id) <> case when f.state in (2 /* complete */, 3 /* expired */)
+  and f.initiator_id is not null then 1 else 0 end order by f.id limit 20`,
     ),
   },
   {
@@ -60,8 +72,10 @@ where f.state < 4 group by f.id, f.public_id, f.state, f.initiator_id having cou
     ...ofTable(
       'notification',
       `
-select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state from looked n left join fanout f on f.id = n.fanout_id
-where n.fanout_id is not null and (f.id is null or f.state in (2, 3) and n.body->>'type' is distinct from case f.state when 2 then 'fanout.completed' else 'fanout.expired' end
+select n.id as notification, f.public_id as fanout, n.body->>'type' as type, f.state from looked n
+  left join fanout f on f.id = n.fanout_id
+where n.fanout_id is not null and (f.id is null or f.state in (2 /* complete */, 3 /* expired */)
+  and n.body->>'type' is distinct from case f.state when 2 then 'fanout.completed' else 'fanout.expired' end
   or n.body->>'fanout' is distinct from f.public_id::text) order by n.id limit 20`,
     ),
   },

@@ -57,7 +57,8 @@ const part = ofTable(
   'task',
   `
 select x.id, x.seqs from (${SAME_ID}
-  union select t.id, array[least(t.seq, o.seq), greatest(t.seq, o.seq)] from looked t join task o on o.id = t.id and o.seq <> t.seq) x order by x.id limit 20`,
+  union select t.id, array[least(t.seq, o.seq), greatest(t.seq, o.seq)] from looked t join task o on o.id = t.id
+    and o.seq <> t.seq) x order by x.id limit 20`,
 );
 
 export const identity: readonly Invariant[] = [
@@ -65,8 +66,10 @@ export const identity: readonly Invariant[] = [
   {
     name: 'the unique indexes are there and valid',
     text: `
-select n.name as index, i.indisvalid as valid, i.indisready as ready, i.indisunique as "unique" from unnest(array['${UNIQUE_INDEXES.join("', '")}']) n (name)
-  left join pg_class c on c.relname = n.name and c.relnamespace = current_schema()::regnamespace left join pg_index i on i.indexrelid = c.oid
+select n.name as index, i.indisvalid as valid, i.indisready as ready, i.indisunique as "unique"
+  from unnest(array['${UNIQUE_INDEXES.join("', '")}']) n (name)
+  left join pg_class c on c.relname = n.name and c.relnamespace = current_schema()::regnamespace
+    left join pg_index i on i.indexrelid = c.oid
 where i.indexrelid is null or not (i.indisvalid and i.indisready and i.indisunique) order by n.name limit 20`,
   },
   {

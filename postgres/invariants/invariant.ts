@@ -102,4 +102,5 @@ export const OVERDUE = `${OVERDUE_CALL_MS} * interval '1 ms'`;
  * A worker has been alive for a while: what only a worker can keep up is checked only then, since
  * without one waiting is no fault.
  */
-export const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT} and n.started_at < clock() - interval '10 s')`;
+export const ATTENDED = `exists (select from node n where not n.draining and n.seen_at > clock() - ${SILENT}
+  and n.started_at < clock() - interval '10 s')`;

@@ -21,8 +21,10 @@ where s.lane_id is null or s.queuer_id <> l.queuer_id order by 2 limit 20`,
     ...ofTable(
       'submission',
       `
-select s.batch_id as batch, l.service, t.key as target from looked s join batch b on b.id = s.batch_id join target t on t.id = b.target_id join lane l on l.id = s.lane_id
-where s.target_id <> b.target_id or t.lane_id is distinct from s.lane_id or t.handler_id <> s.handler_id or b.leader_id <> 0 order by s.batch_id limit 20`,
+select s.batch_id as batch, l.service, t.key as target from looked s join batch b on b.id = s.batch_id
+  join target t on t.id = b.target_id join lane l on l.id = s.lane_id
+where s.target_id <> b.target_id or t.lane_id is distinct from s.lane_id or t.handler_id <> s.handler_id
+  or b.leader_id <> 0 order by s.batch_id limit 20`,
     ),
   },
   {
@@ -30,7 +32,8 @@ where s.target_id <> b.target_id or t.lane_id is distinct from s.lane_id or t.ha
     ...ofTable(
       'submission',
       `
-select s.batch_id as batch, l.service, b.members[1:20] as members from looked s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+select s.batch_id as batch, l.service, b.members[1:20] as members from looked s join lane l on l.id = s.lane_id
+  join batch b on b.id = s.batch_id
 where b.members <> array(select u.seq from unnest(b.members) u (seq) order by u.seq) order by s.batch_id limit 20`,
     ),
   },
@@ -39,8 +42,9 @@ where b.members <> array(select u.seq from unnest(b.members) u (seq) order by u.
     ...ofTable(
       'batch',
       `
-select b.id as batch, b.state from looked b where b.leader_id = 0 and b.state in (1, 3)
-  and not exists (select from submission s where s.batch_id = b.id and s.status < 10) order by b.id limit 20`,
+select b.id as batch, b.state from looked b where b.leader_id = 0 and b.state in (1 /* open */, 3 /* unknown */)
+  and not exists (select from submission s where s.batch_id = b.id and s.status < 10 /* open */) order by b.id
+    limit 20`,
     ),
   },
   {
@@ -49,8 +53,13 @@ select b.id as batch, b.state from looked b where b.leader_id = 0 and b.state in
       'submission',
       `
 select s.batch_id as batch, s.status, b.state from looked s join batch b on b.id = s.batch_id
-where case when s.status = 6 then b.state <> 3 when s.status < 10 then b.state <> 1 when s.status = 10 then b.state <> 4 when s.status = 14 then b.state <> 7 else b.state not in (5, 7) end
-  or (s.status = 3) <> (b.dispatch is not null) or s.status = 3 and b.dispatch is distinct from s.submitter or s.status = 4 and b.reference is null
+where case when s.status = 6 /* parked */ then b.state <> 3 /* unknown */
+  when s.status < 10 /* open */ then b.state <> 1 /* open */
+  when s.status = 10 /* committed */ then b.state <> 4 /* succeeded */
+  when s.status = 14 /* cancelled */ then b.state <> 7 /* dissolved */ else b.state not in (5 /* failed */,
+  7 /* dissolved */) end
+  or (s.status = 3 /* submitted */) <> (b.dispatch is not null) or s.status = 3 /* submitted */
+    and b.dispatch is distinct from s.submitter or s.status = 4 /* pending */ and b.reference is null
 order by s.batch_id limit 20`,
     ),
   },
@@ -60,22 +69,27 @@ order by s.batch_id limit 20`,
       'lane',
       `
 select l.service, s.pending, coalesce(o.n, 0)::int as found from looked l join lane_state s on s.lane_id = l.id
-  left join (select lane_id, count(*) as n from submission where status in (3, 4, 5) group by 1) o on o.lane_id = l.id
+  left join (select lane_id, count(*) as n from submission where status in (3 /* submitted */, 4 /* pending */,
+    5 /* valid */) group by 1) o on o.lane_id = l.id
 where s.pending <> coalesce(o.n, 0) order by l.service limit 20`,
     ),
   },
   {
     name: 'a serial lane has one batch in flight, its first',
     text: `
-select l.service, f.batch_id as batch, o.batch_id as before from submission f join lane l on l.id = f.lane_id cross join lateral (
-  select o.batch_id from submission o where o.lane_id = l.id and o.status < 10 and o.status <> 7 and o.seq < f.seq order by o.seq limit 1) o
-where f.status in (3, 4, 5) and ${STRICT} order by f.batch_id limit 20`,
+select l.service, f.batch_id as batch, o.batch_id as before from submission f
+  join lane l on l.id = f.lane_id cross join lateral (
+  select o.batch_id from submission o where o.lane_id = l.id and o.status < 10 /* open */
+    and o.status <> 7 /* refused */ and o.seq < f.seq order by o.seq limit 1) o
+where f.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */) and ${STRICT} order by f.batch_id limit 20`,
   },
   {
     name: 'batches that conflict are not in flight together',
     text: `
-select l.service, a.batch_id as batch, b.batch_id as other from lane l join submission a on a.lane_id = l.id and a.status in (3, 4, 5)
-  join submission b on b.lane_id = l.id and b.status in (3, 4, 5) and b.seq > a.seq
+select l.service, a.batch_id as batch, b.batch_id as other from lane l join submission a on a.lane_id = l.id
+  and a.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
+  join submission b on b.lane_id = l.id and b.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
+    and b.seq > a.seq
 where l.approach = 2 and l.kind = 1 and (a.writes && (b.reads || b.writes) or b.writes && a.reads
   or cardinality(a.reads || a.writes) = 0 or cardinality(b.reads || b.writes) = 0)
 order by a.batch_id limit 20`,
@@ -85,23 +99,28 @@ order by a.batch_id limit 20`,
     ...ofTable(
       'dependency',
       `
-select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded" from looked d join submission s on s.batch_id = d.batch_id join submission n on n.batch_id = d.needs
-where n.status <> 10 and s.status not in (0, 12, 13, 14) order by d.batch_id, d.needs limit 20`,
+select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded" from looked d
+  join submission s on s.batch_id = d.batch_id join submission n on n.batch_id = d.needs
+where n.status <> 10 /* committed */ and s.status not in (0 /* unsubmitted */, 12 /* skipped */,
+  13 /* failed-dependency */, 14 /* cancelled */) order by d.batch_id, d.needs limit 20`,
     ),
   },
   {
     name: 'a lane is halted by one of its batches',
     text: `
-select l.service, s.halted_by as batch from lane_state s join lane l on l.id = s.lane_id join submission o on o.batch_id = s.halted_by
-where o.lane_id <> l.id or o.status not in (6, 11, 12, 13) order by l.service limit 20`,
+select l.service, s.halted_by as batch from lane_state s join lane l on l.id = s.lane_id
+  join submission o on o.batch_id = s.halted_by
+where o.lane_id <> l.id or o.status not in (6 /* parked */, 11 /* invalid */, 12 /* skipped */,
+  13 /* failed-dependency */) order by l.service limit 20`,
   },
   {
     name: 'a parked batch halts its lane',
     ...ofTable(
       'submission',
       `
-select l.service, o.batch_id as batch from looked o join lane l on l.id = o.lane_id join lane_state s on s.lane_id = l.id
-where o.status = 6 and s.halted_by is null order by o.batch_id limit 20`,
+select l.service, o.batch_id as batch from looked o join lane l on l.id = o.lane_id
+  join lane_state s on s.lane_id = l.id
+where o.status = 6 /* parked */ and s.halted_by is null order by o.batch_id limit 20`,
     ),
   },
   {
@@ -109,7 +128,8 @@ where o.status = 6 and s.halted_by is null order by o.batch_id limit 20`,
     ...ofTable(
       'lane_queue',
       `
-select t.id, q.lane_id as lane, g.lane_id as "laneOfTarget" from looked q join task t on t.seq = q.seq join target g on g.id = t.target_id
+select t.id, q.lane_id as lane, g.lane_id as "laneOfTarget" from looked q join task t on t.seq = q.seq
+  join target g on g.id = t.target_id
 where g.lane_id is distinct from q.lane_id or g.id <> q.target_id order by q.seq limit 20`,
     ),
   },
@@ -121,11 +141,15 @@ where g.lane_id is distinct from q.lane_id or g.id <> q.target_id order by q.seq
       'lane',
       `
 select l.service, h.batch_id as batch from looked l join lane_state s on s.lane_id = l.id cross join lateral (
-  select * from submission o where o.lane_id = l.id and o.status < 10 and o.status <> 7 order by o.seq limit 1) h
-where h.status in (0, 1, 2) and not s.ready and s.paused_at is null and s.halted_by is null
+  select * from submission o where o.lane_id = l.id and o.status < 10 /* open */
+    and o.status <> 7 /* refused */ order by o.seq limit 1) h
+where h.status in (0 /* unsubmitted */, 1 /* delayed */, 2 /* unknown */) and not s.ready and s.paused_at is null
+  and s.halted_by is null
   and (s.due_at is null or s.due_at > greatest(clock(), h.not_before, s.hold_until) + ${GRACE} + interval '1 hour')
-  and not exists (select from dependency d join submission n on n.batch_id = d.needs and n.status < 10 where d.batch_id = h.batch_id)
-  and not exists (select from submission o where o.lane_id = l.id and o.status in (3, 4, 5)) and ${ATTENDED}
+  and not exists (select from dependency d join submission n on n.batch_id = d.needs
+    and n.status < 10 /* open */ where d.batch_id = h.batch_id)
+  and not exists (select from submission o where o.lane_id = l.id and o.status in (3 /* submitted */,
+    4 /* pending */, 5 /* valid */)) and ${ATTENDED}
 order by l.service limit 20`,
     ),
   },
@@ -134,15 +158,18 @@ order by l.service limit 20`,
     passing: true,
     text: `
 select q.id as queuer, q.state from queuer q
-where q.paused_at is null and (q.state = 0 or q.expires_at < clock() - ${SILENT})
-  and exists (select from lane_state s where s.queuer_id = q.id and s.paused_at is null and s.halted_by is null and (s.ready or s.due_at < clock() - ${GRACE}))
-  and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0) < q.slots and ${ATTENDED} order by q.id limit 20`,
+where q.paused_at is null and (q.state = 0 /* idle */ or q.expires_at < clock() - ${SILENT})
+  and exists (select from lane_state s where s.queuer_id = q.id and s.paused_at is null and s.halted_by is null
+    and (s.ready or s.due_at < clock() - ${GRACE}))
+  and coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id), 0) < q.slots and ${ATTENDED}
+    order by q.id limit 20`,
   },
   {
     name: 'a woken queuer takes a turn',
     passing: true,
     text: `
-select q.id as queuer, q.woken_at as "wokenAt", q.holder as run from queuer q where q.state = 1 and q.woken_at < clock() - ${UNANSWERED} and ${ATTENDED} order by q.id limit 20`,
+select q.id as queuer, q.woken_at as "wokenAt", q.holder as run from queuer q where q.state = 1 /* working */
+  and q.woken_at < clock() - ${UNANSWERED} and ${ATTENDED} order by q.id limit 20`,
   },
   {
     name: 'a call of a lane is concluded after its deadline',
@@ -150,13 +177,15 @@ select q.id as queuer, q.woken_at as "wokenAt", q.holder as run from queuer q wh
     text: `
 select l.service, s.batch_id as batch, b.attempt, b.attempt_by as node, b.attempt_until as deadline
 from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
-where s.status = 3 and b.dispatch is not null and b.attempt_until < clock() - ${OVERDUE} and ${ATTENDED} order by s.batch_id limit 20`,
+where s.status = 3 /* submitted */ and b.dispatch is not null and b.attempt_until < clock() - ${OVERDUE}
+  and ${ATTENDED} order by s.batch_id limit 20`,
   },
   {
     name: 'a granted batch has a submitter that lives',
     passing: true,
     text: `
-select s.batch_id as batch, s.submitter from submission s where s.status = 3
-  and not exists (select from submitter m where m.no = s.submitter and m.expires_at > clock() - ${SILENT}) and ${ATTENDED} order by s.batch_id limit 20`,
+select s.batch_id as batch, s.submitter from submission s where s.status = 3 /* submitted */
+  and not exists (select from submitter m where m.no = s.submitter and m.expires_at > clock() - ${SILENT})
+    and ${ATTENDED} order by s.batch_id limit 20`,
   },
 ];

@@ -57,8 +57,9 @@ export const cancelMembers = async (client: Client, batchId: number): Promise<Ca
     name: 'cancel-members',
     text: `
 with over as (
-  update batch set state = 7, n_left = n, attempt_until = null, dispatch = null, retry_at = null, poll_at = null, refused = false, error = 'cancelled', finished_at = clock()
-  where id = $1 and state = 1 returning id, target_id, counted, members),
+  update batch set state = 7 /* dissolved */, n_left = n, attempt_until = null, dispatch = null, retry_at = null,
+    poll_at = null, refused = false, error = 'cancelled', finished_at = clock()
+  where id = $1 and state = 1 /* open */ returning id, target_id, counted, members),
 gone as (
   delete from member m using (select o.id, o.counted, u.seq from over o cross join lateral unnest(o.members) u (seq)) x
   where m.seq = x.seq and m.batch_id = x.id returning m.seq, m.attempts + x.counted as attempts),
@@ -67,7 +68,8 @@ ended as (
   insert into outcome (seq, target_id, state, attempts, batch_id, at)
   select g.seq, o.target_id, 7, g.attempts, o.id, clock() from gone g, over o)
 select k.id, h.name as handler, t.key as target, k.initiator_id as "initiatorId", o.id as "batchId"
-from gone g join task k on k.seq = g.seq cross join over o join target t on t.id = o.target_id join handler h on h.id = t.handler_id order by k.seq`,
+from gone g join task k on k.seq = g.seq cross join over o join target t on t.id = o.target_id
+  join handler h on h.id = t.handler_id order by k.seq`,
     values: [batchId],
   });
   return rows;
@@ -81,7 +83,8 @@ export const findDependentLanes = async (db: Queryable, batchId: number): Promis
   const { rows } = await db.query<{ laneId: number }>({
     name: 'find-dependent-lanes',
     text: `
-select distinct s.lane_id as "laneId" from dependency d join submission s on s.batch_id = d.batch_id where d.needs = $1 and s.status < 10`,
+select distinct s.lane_id as "laneId" from dependency d join submission s on s.batch_id = d.batch_id
+  where d.needs = $1 and s.status < 10 /* open */`,
     values: [batchId],
   });
   return rows.map(({ laneId }) => laneId);
@@ -103,8 +106,10 @@ export const findBatchesOfTasks = async (db: Queryable, ids: readonly string[]):
     name: 'find-batches-of-tasks',
     text: `
 select b.id as "batchId", l.service, b.n - b.n_left as n, array_agg(k.id order by k.seq) as ids
-from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id left join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
-where k.id = any($1::text[]) and (s.status < 10 or s.batch_id is null and b.state = 1 and b.reference is not null) group by b.id, l.service order by 1`,
+from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id
+  left join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
+where k.id = any($1::text[]) and (s.status < 10 /* open */ or s.batch_id is null and b.state = 1 /* open */
+  and b.reference is not null) group by b.id, l.service order by 1`,
     values: [ids],
   });
   return rows;

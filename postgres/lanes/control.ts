@@ -10,7 +10,8 @@ export const pauseLanes = async (db: Queryable, service: string, reason: string)
   const { rows } = await db.query<{ id: number }>({
     name: 'pause-lanes',
     text: `
-update lane_state s set paused_at = coalesce(s.paused_at, clock()), pause_reason = $2 from lane l where l.id = s.lane_id and l.service = $1 returning l.id`,
+update lane_state s set paused_at = coalesce(s.paused_at, clock()), pause_reason = $2 from lane l
+  where l.id = s.lane_id and l.service = $1 returning l.id`,
     values: [service, reason],
   });
   return rows.map(({ id }) => id);
@@ -21,7 +22,8 @@ export const resumeLane = async (db: Queryable, service: string): Promise<number
   const { rows } = await db.query<{ id: number }>({
     name: 'resume-lane',
     text: `
-update lane_state s set paused_at = null, pause_reason = null, hold_until = null, ready = true from lane l where l.id = s.lane_id and l.service = $1 returning l.id`,
+update lane_state s set paused_at = null, pause_reason = null, hold_until = null, ready = true from lane l
+  where l.id = s.lane_id and l.service = $1 returning l.id`,
     values: [service],
   });
   return rows.map(({ id }) => id);
@@ -32,7 +34,8 @@ export const setQueuersPaused = async (db: Queryable, reason: string | null): Pr
   const { rows } = await db.query<{ id: number }>({
     name: 'set-queuers-paused',
     text: `
-update queuer set paused_at = case when $1::text is not null then coalesce(paused_at, clock()) end, pause_reason = $1 returning id`,
+update queuer set paused_at = case when $1::text is not null then coalesce(paused_at, clock()) end,
+  pause_reason = $1 returning id`,
     values: [reason],
   });
   return rows.map(({ id }) => id);
@@ -56,7 +59,8 @@ export const setQueuer = async (
   const { rows } = await db.query<{ id: number }>({
     name: 'set-queuer',
     text: `
-update queuer set slots = coalesce($1::int, slots), strategy = coalesce($2::smallint, strategy), depth = coalesce($3::int, depth) returning id`,
+update queuer set slots = coalesce($1::int, slots), strategy = coalesce($2::smallint, strategy),
+  depth = coalesce($3::int, depth) returning id`,
     values: [settings.slots, settings.strategy, settings.depth],
   });
   return rows.map(({ id }) => id);
@@ -87,14 +91,17 @@ export const lockHalted = async (client: Client, service: string): Promise<Halte
   await client.query({
     name: 'lock-halting-batch',
     text: `
-select from batch b where b.id = (select s.halted_by from lane_state s join lane l on l.id = s.lane_id where l.service = $1) for no key update`,
+select from batch b where b.id = (select s.halted_by from lane_state s join lane l on l.id = s.lane_id
+  where l.service = $1) for no key update`,
     values,
   });
   const { rows } = await client.query<HaltedLane>({
     name: 'lock-halted',
     text: `
-select l.id as "laneId", s.halted_by as "haltedBy", s.halt_reason as reason, n.status, n.seq, n.target_id as "targetId", h.name as handler, n.reads, n.writes
-from lane l join lane_state s on s.lane_id = l.id left join submission n on n.batch_id = s.halted_by left join handler h on h.id = n.handler_id
+select l.id as "laneId", s.halted_by as "haltedBy", s.halt_reason as reason, n.status, n.seq,
+  n.target_id as "targetId", h.name as handler, n.reads, n.writes
+from lane l join lane_state s on s.lane_id = l.id left join submission n on n.batch_id = s.halted_by
+  left join handler h on h.id = n.handler_id
 where l.service = $1 for no key update of s`,
     values,
   });
@@ -118,8 +125,9 @@ export const reopenParked = async (client: Client, batchId: number): Promise<voi
   await client.query({
     name: 'reopen-parked',
     text: `
-update batch set state = 1, attempt = attempt + 1, attempt_by = 'fix', attempt_until = null, dispatch = null, retry_at = null, reference = null, poll_at = null, unsure = true
-where id = $1 and state = 3`,
+update batch set state = 1 /* open */, attempt = attempt + 1, attempt_by = 'fix', attempt_until = null,
+  dispatch = null, retry_at = null, reference = null, poll_at = null, unsure = true
+where id = $1 and state = 3 /* unknown */`,
     values: [batchId],
   });
 };
@@ -136,8 +144,9 @@ export const laneOfParked = async (
   const { rows } = await db.query<{ service: string }>({
     name: 'lane-of-parked',
     text: `
-select l.service from submission s join lane l on l.id = s.lane_id where s.status < 10 and s.batch_id in (
-  select m.batch_id from task k join member m on m.seq = k.seq where k.id = any($1::text[]) union all select $2::bigint) limit 1`,
+select l.service from submission s join lane l on l.id = s.lane_id where s.status < 10 /* open */ and s.batch_id in (
+  select m.batch_id from task k join member m on m.seq = k.seq where k.id = any($1::text[])
+    union all select $2::bigint) limit 1`,
     values: [ids ?? [], batchId],
   });
   return rows[0]?.service ?? null;

@@ -40,9 +40,11 @@ export const lockQueuer = async (client: Client, queuerId: number): Promise<Lock
     name: 'read-queuer',
     text: `
 select q.holder, extract(epoch from q.run_started_at)::float8 * 1000 as "runStartedAtMs", q.epoch, q.turn, q.answer,
-  extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs", q.slots,
+  extract(epoch from q.wake_at)::float8 * 1000 as "wakeAtMs", extract(epoch from clock())::float8 * 1000 as "nowMs",
+    q.slots,
   coalesce((select sum(m.slots) from submitter m where m.queuer_id = q.id and m.expires_at > clock()), 0)::int as taken,
-  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy, q.depth, q.round, q.paused_at is not null as paused
+  exists (select from submitter m where m.queuer_id = q.id and m.expires_at <= clock()) as expired, q.strategy,
+    q.depth, q.round, q.paused_at is not null as paused
 from queuer q where q.id = $1`,
     values: [queuerId],
   });
@@ -88,9 +90,12 @@ export const lockReadyLanes = async (
   const { rows } = await client.query<LaneFacts>({
     name: 'lock-ready-lanes',
     text: `
-select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight, s.deficit, s.served, s.pending, s.saturated,
-  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", case when h.partitions > 0 then l.partition end as partition
-from lane_state s join lane l on l.id = s.lane_id join handler h on h.id = l.handler_id where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
+select l.id, l.service, l.kind, l.approach, l.on_invalid as "onInvalid", l.pending_limit as "pendingLimit", s.weight,
+  s.deficit, s.served, s.pending, s.saturated,
+  extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", case
+    when h.partitions > 0 then l.partition end as partition
+from lane_state s join lane l on l.id = s.lane_id join handler h on h.id = l.handler_id
+  where s.lane_id = any($1::int[]) and s.paused_at is null and s.halted_by is null
 order by s.lane_id for no key update of s`,
     values: [ids],
   });
@@ -100,13 +105,15 @@ order by s.lane_id for no key update of s`,
 const BY_ROUND = {
   name: 'find-ready-lanes',
   text: `
-select s.lane_id as id from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null
+select s.lane_id as id from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null
+  and s.halted_by is null
 order by s.served, s.lane_id limit $2`,
 };
 const BY_SEQUENCE = {
   name: 'find-ready-lanes-by-sequence',
   text: `
-select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from submission o where o.lane_id = s.lane_id and o.status < 10) h
+select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from submission o
+  where o.lane_id = s.lane_id and o.status < 10 /* open */) h
 where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
 };
 
@@ -154,15 +161,22 @@ export const readOpenBatches = async (
   const { rows } = await db.query<OpenBatch>({
     name: 'read-open-batches',
     text: `
-select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight, h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load, b.n,
-  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
+select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.reads, s.writes, s.weight,
+  h.name as handler, h.id as "handlerId", h.timeout_ms as "timeoutMs", s.target_id as "targetId", b.weight as load, b.n,
+  h.per_target < ${UNLIMITED} or h.per_handler < ${UNLIMITED} or h.weight_per_target is not null
+    or h.weight_per_handler is not null or h.rates <> '[]' or h.allowed is not null or t.allowed is not null as limited,
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
-  extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs", h.paused_at is not null or t.paused as paused,
-  array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 where d.batch_id = s.batch_id) as "waitsFor",
-  (select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status > 10 where d.batch_id = s.batch_id limit 1) as "failedOn"
+  extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs",
+    h.paused_at is not null or t.paused as paused,
+  array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 /* open */
+    where d.batch_id = s.batch_id) as "waitsFor",
+  (select d.needs from dependency d join submission o on o.batch_id = d.needs
+    and o.status > 10 /* ended without a commit */ where d.batch_id = s.batch_id limit 1) as "failedOn"
 from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
-  select * from submission s where s.lane_id = w.lane_id and s.status < 10 and s.status <> 7 order by s.seq limit w.n) s
-join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id order by s.lane_id, s.seq`,
+  select * from submission s where s.lane_id = w.lane_id and s.status < 10 /* open */
+    and s.status <> 7 /* refused */ order by s.seq limit w.n) s
+join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id
+  order by s.lane_id, s.seq`,
     values: [laneIds, windows],
   });
   return rows;
@@ -179,10 +193,15 @@ export const grantBatches = async (
   const { rows } = await client.query<{ n: number }>({
     name: 'grant-batches',
     text: `
-with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was, submitter, start_ms)),
+with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was,
+  submitter, start_ms)),
 given as (
-  update submission s set status = 3, resolving = g.was = 2, submitter = g.submitter, not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[]) and s.batch_id = g.id and s.status = g.was returning s.batch_id),
-carried as (update batch b set dispatch = g.submitter, retry_at = case when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 returning b.id)
+  update submission s set status = 3 /* submitted */, resolving = g.was = 2, submitter = g.submitter,
+    not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[])
+    and s.batch_id = g.id and s.status = g.was returning s.batch_id),
+carried as (update batch b set dispatch = g.submitter, retry_at = case
+  when g.start_ms > 0 then clock() + g.start_ms * interval '1 ms' end from g join given v on v.batch_id = g.id
+  where b.id = any($1::bigint[]) and b.id = g.id and b.state = 1 /* open */ returning b.id)
 select count(*)::int as n from carried`,
     values: [
       grants.map((grant) => grant.id),
@@ -214,10 +233,14 @@ export const updateLanes = async (client: Client, lanes: readonly LaneChange[]):
   await client.query({
     name: 'update-lanes',
     text: `
-update lane_state s set deficit = p.deficit, served = p.served, pending = p.pending, saturated = p.saturated, ready = p.ready,
-  due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted, blocked_by = p.blocked_by, unserved_by = p.unserved_by,
-  halted_by = p.halted_by, halt_reason = p.halt_reason, halted_at = case when p.halted_by is not null then coalesce(s.halted_at, clock()) end
-from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool, due_in_ms float8, granted int, halted_by bigint, halt_reason text, blocked_by int, unserved_by int[])
+update lane_state s set deficit = p.deficit, served = p.served, pending = p.pending, saturated = p.saturated,
+  ready = p.ready,
+  due_at = clock() + p.due_in_ms * interval '1 ms', granted = s.granted + p.granted, blocked_by = p.blocked_by,
+    unserved_by = p.unserved_by,
+  halted_by = p.halted_by, halt_reason = p.halt_reason, halted_at = case
+    when p.halted_by is not null then coalesce(s.halted_at, clock()) end
+from json_to_recordset($1) p (lane_id int, deficit bigint, served bigint, pending int, saturated bool, ready bool,
+  due_in_ms float8, granted int, halted_by bigint, halt_reason text, blocked_by int, unserved_by int[])
 where s.lane_id = any($2::int[]) and s.lane_id = p.lane_id`,
     values: [JSON.stringify(lanes), lanes.map((lane) => lane.lane_id)],
   });
@@ -239,7 +262,8 @@ export const nextLaneDue = async (
   const { rows } = await db.query<{ nowMs: number; dueInMs: number | null }>({
     name: 'next-lane-due',
     text: `
-select extract(epoch from clock())::float8 * 1000 as "nowMs", extract(epoch from min(s.due_at) - clock())::float8 * 1000 as "dueInMs"
+select extract(epoch from clock())::float8 * 1000 as "nowMs", extract(epoch
+  from min(s.due_at) - clock())::float8 * 1000 as "dueInMs"
 from lane_state s
 where s.queuer_id = $1 and s.due_at is not null and not s.ready and s.paused_at is null and s.halted_by is null`,
     values: [queuerId],
@@ -255,9 +279,12 @@ export const lookForReady = async (db: Queryable, queuerId: number): Promise<{ r
   const { rows } = await db.query<{ ready: boolean; soon: boolean }>({
     name: 'look-for-ready',
     text: `
-select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null)
-  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock() and s.paused_at is null and s.halted_by is null) as ready,
-  exists (select from submission o where o.status = 3) or exists (select from batch b where b.reference is not null and b.state = 1 and b.poll_at is not null) as soon`,
+select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s.paused_at is null
+  and s.halted_by is null)
+  or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock()
+    and s.paused_at is null and s.halted_by is null) as ready,
+  exists (select from submission o where o.status = 3 /* submitted */) or exists (select from batch b
+    where b.reference is not null and b.state = 1 /* open */ and b.poll_at is not null) as soon`,
     values: [queuerId],
   });
   return rows[0]!;

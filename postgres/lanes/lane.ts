@@ -38,7 +38,8 @@ select s, $2, $3, $4, $5, $6 from unnest($1::text[]) s order by s on conflict (s
     name: 'register-lane-states',
     text: `
 insert into lane_state (lane_id, queuer_id, served)
-select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id = l.queuer_id where l.service = any($1::text[]) order by l.id on conflict do nothing`,
+select l.id, l.queuer_id, q.round + ${ROUND} from lane l join queuer q on q.id = l.queuer_id
+  where l.service = any($1::text[]) order by l.id on conflict do nothing`,
     values: [services],
   });
   if (partitions !== null)
@@ -78,9 +79,11 @@ export const findChangedLanes = async (
   const { rows } = await db.query<ChangedLane>({
     name: 'find-changed-lanes',
     text: `
-select l.id, l.service, s.pending, (l.kind, l.approach, l.on_invalid) <> ($3::smallint, $4::smallint, $5::smallint) as "ordersOtherwise"
+select l.id, l.service, s.pending, (l.kind, l.approach, l.on_invalid) <> ($3::smallint, $4::smallint,
+  $5::smallint) as "ordersOtherwise"
 from lane l join lane_state s on s.lane_id = l.id where l.service = any($1::text[]) and l.handler_id = $2
-  and (l.kind, l.approach, l.on_invalid, l.pending_limit) is distinct from ($3::smallint, $4::smallint, $5::smallint, $6::int) order by l.id`,
+  and (l.kind, l.approach, l.on_invalid, l.pending_limit) is distinct from ($3::smallint, $4::smallint, $5::smallint,
+    $6::int) order by l.id`,
     values: [services, handlerId, ...numbersOf(rules)],
   });
   return rows;
@@ -125,9 +128,11 @@ export const bindTargets = async (
   await db.query({
     name: 'bind-targets',
     text: `
-update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (target_id, lane_id) where t.id = b.target_id and t.lane_id is null
-  and not exists (select from queue q where q.target_id = t.id) and not exists (select from delayed d where d.target_id = t.id)
-  and not exists (select from batch o where o.target_id = t.id and o.state in (1, 3))`,
+update target t set lane_id = b.lane_id from unnest($1::int[], $2::int[]) b (target_id, lane_id)
+  where t.id = b.target_id and t.lane_id is null
+  and not exists (select from queue q where q.target_id = t.id) and not exists (select from delayed d
+    where d.target_id = t.id)
+  and not exists (select from batch o where o.target_id = t.id and o.state in (1 /* open */, 3 /* unknown */))`,
     values: [targetIds, laneIds],
   });
   return findLanesOfTargets(db, targetIds);
@@ -171,7 +176,8 @@ export const markServedLanes = async (db: Queryable, partitions: readonly string
     text: `
 update lane_state s set ready = true from (
   select s.lane_id from lane_state s join lane l on l.id = s.lane_id where l.partition = any($1::text[])
-    and (s.due_at is not null or exists (select from submission o where o.lane_id = s.lane_id and o.status < 10)) order by s.lane_id for no key update of s) l
+    and (s.due_at is not null or exists (select from submission o where o.lane_id = s.lane_id
+      and o.status < 10 /* open */)) order by s.lane_id for no key update of s) l
 where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
     values: [partitions],
   });
@@ -187,7 +193,8 @@ export const markReady = async (db: Queryable, laneIds: readonly number[]): Prom
     name: 'mark-lanes-ready',
     text: `
 update lane_state s set ready = true
-from (select lane_id from lane_state where lane_id = any($1::int[]) order by lane_id for no key update) l where s.lane_id = l.lane_id`,
+from (select lane_id from lane_state where lane_id = any($1::int[]) order by lane_id for no key update) l
+  where s.lane_id = l.lane_id`,
     values: [laneIds],
   });
 };

@@ -13,7 +13,8 @@ import type { Client, Queryable } from '../pool';
 export const readGranted = async (db: Queryable, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-granted',
-    text: `${CARRIED} join submission s on s.batch_id = b.id where s.submitter = $1 and s.status = 3 and b.dispatch = $1 and b.state = 1 order by s.granted_at, b.id`,
+    text: `${CARRIED} join submission s on s.batch_id = b.id where s.submitter = $1
+      and s.status = 3 /* submitted */ and b.dispatch = $1 and b.state = 1 /* open */ order by s.granted_at, b.id`,
     values: [no],
   });
   return aheadOf(rows);
@@ -56,13 +57,18 @@ export const markGranted = async (db: Queryable, marks: readonly GrantedMark[], 
   const { rows } = await db.query<{ id: number }>({
     name: 'mark-granted',
     text: `
-update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
+update batch b set attempt = b.attempt + 1, attempt_by = $5,
+  attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
+  retry_at = null
 from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
   submission s, lane_state l, submitter m, queuer q, target t, handler h
-where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
-  and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
+where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
+  and b.dispatch = g.submitter and b.attempt_until is null
+  and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
+    and l.paused_at is null and l.halted_by is null
   and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
-  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused
+    and h.id = t.handler_id and h.paused_at is null
 returning b.id`,
     values: [...columnsOf(marks), node],
   });
@@ -82,13 +88,19 @@ export const markGrantedFenced = async (
     name: 'mark-granted-fenced',
     text: `
 with held as materialized (${HELD_FOR_SHARE})
-update batch b set attempt = b.attempt + 1, attempt_by = $5, attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()), retry_at = null
-from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms, partition),
+update batch b set attempt = b.attempt + 1, attempt_by = $5,
+  attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
+  retry_at = null
+from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms,
+  partition),
   held f, submission s, lane n, lane_state l, submitter m, queuer q, target t, handler h
-where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1 and b.dispatch = g.submitter and b.attempt_until is null
-  and s.batch_id = g.id and s.status = 3 and s.submitter = g.submitter and l.lane_id = s.lane_id and l.paused_at is null and l.halted_by is null
+where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
+  and b.dispatch = g.submitter and b.attempt_until is null
+  and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
+    and l.paused_at is null and l.halted_by is null
   and m.no = g.submitter and m.expires_at > clock() and q.id = m.queuer_id and q.epoch = m.epoch and q.paused_at is null
-  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused and h.id = t.handler_id and h.paused_at is null
+  and t.id = b.target_id and t.id = s.target_id and t.lane_id = s.lane_id and not t.paused
+    and h.id = t.handler_id and h.paused_at is null
   and f.resource = g.partition and n.id = s.lane_id and n.partition = f.resource
 returning b.id`,
     values: [...columnsOf(marks), node, marks.map((mark) => mark.fence.id), marks.map((mark) => mark.fence.epoch)],
@@ -113,11 +125,14 @@ export const returnGranted = async (
 with back as (
   update batch b set dispatch = null, attempt_until = case when b.attempt = $3 then null else b.attempt_until end
   from submission g
-  where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 and b.state = 1 and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
+  where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 /* submitted */
+    and b.state = 1 /* open */ and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
 moved as (
-  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end, not_before = b.attempt_until, changed_at = clock()
-  from back b where s.batch_id = b.id and s.status = 3 returning s.lane_id)
-update lane_state l set ready = true, pending = l.pending - 1 from moved m where l.lane_id = m.lane_id returning l.lane_id as "laneId"`,
+  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end,
+    not_before = b.attempt_until, changed_at = clock()
+  from back b where s.batch_id = b.id and s.status = 3 /* submitted */ returning s.lane_id)
+update lane_state l set ready = true, pending = l.pending - 1 from moved m where l.lane_id = m.lane_id
+  returning l.lane_id as "laneId"`,
     values: [batchId, submitter, unused],
   });
   return rows[0]?.laneId ?? null;
@@ -148,7 +163,8 @@ export const insertSubmitter = async (
   const { rows } = await client.query<{ no: number }>({
     name: 'insert-submitter',
     text: `
-insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(), clock() + $4 * interval '1 ms') returning no`,
+insert into submitter (queuer_id, epoch, slots, started_at, expires_at) values ($1, $2, $3, clock(),
+  clock() + $4 * interval '1 ms') returning no`,
     values: [queuerId, epoch, slots, leaseMs],
   });
   return rows[0]!.no;
@@ -169,8 +185,10 @@ export const keepSubmitters = async (
   const { rows } = await db.query<{ no: number }>({
     name: 'keep-submitters',
     text: `
-update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no, epoch), queuer q
-where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id and q.epoch = m.epoch returning m.no`,
+update submitter m set expires_at = clock() + $3 * interval '1 ms' from unnest($1::bigint[], $2::bigint[]) k (no,
+  epoch), queuer q
+where m.no = any($1::bigint[]) and m.no = k.no and m.epoch = k.epoch and q.id = m.queuer_id
+  and q.epoch = m.epoch returning m.no`,
     values: [submitters.map(({ no }) => no), submitters.map(({ epoch }) => epoch), leaseMs],
   });
   return new Set(rows.map(({ no }) => no));

@@ -30,9 +30,12 @@ export const touchNode = async (db: Queryable, node: NodeRow): Promise<void> => 
   await db.query({
     name: 'touch-node',
     text: `
-insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes, functions, name, drained)
-values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9, exists (select from drain d where d.node = $1 or d.is_name and d.node = $9))
-on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining, functions = excluded.functions, drained = excluded.drained`,
+insert into node as n (id, task_queue, handlers, version, started_at, seen_at, draining, batch, attributes,
+  functions, name, drained)
+values ($1, $2, $3, $4, clock(), clock(), $5, $6, $7, $8, $9, exists (select from drain d where d.node = $1
+  or d.is_name and d.node = $9))
+on conflict (id) do update set seen_at = excluded.seen_at, draining = n.draining or excluded.draining,
+  functions = excluded.functions, drained = excluded.drained`,
     values: [
       node.id,
       node.taskQueue,
@@ -91,7 +94,8 @@ export const answerRollCall = async (
     name: 'answer-roll-call',
     text: `
 select id, $1 = any(functions) as serves from node
-where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms' and attributes @> $2::jsonb order by id`,
+where batch and not draining and not drained and seen_at > clock() - $3 * interval '1 ms'
+  and attributes @> $2::jsonb order by id`,
     values: [call.functionId, JSON.stringify(call.attributes), call.withinMs],
   });
   return rows;
@@ -122,7 +126,8 @@ export const readNodeFacts = async (db: Queryable, withinMs: number): Promise<No
     name: 'read-node-facts',
     text: `
 select id, name, handlers, attributes, drained, draining as stopping, seen_at > clock() - $1 * interval '1 ms' as alive,
-  extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs", extract(epoch from started_at)::float8 * 1000 as "startedMs" from node order by id`,
+  extract(epoch from clock() - seen_at)::float8 * 1000 as "seenMs", extract(epoch
+    from started_at)::float8 * 1000 as "startedMs" from node order by id`,
     values: [withinMs],
   });
   return rows;
@@ -138,7 +143,8 @@ export const drainNode = async (db: Queryable, idOrName: string): Promise<string
     name: 'drain-node',
     text: `
 with meant as (select id, $1 <> id as "isName" from node where id = $1 or name = $1),
-said as (insert into drain select $1, bool_and(m."isName"), clock() from meant m having count(*) > 0 on conflict (node) do nothing)
+said as (insert into drain select $1, bool_and(m."isName"), clock()
+  from meant m having count(*) > 0 on conflict (node) do nothing)
 update node n set drained = true from meant m where n.id = m.id returning n.id`,
     values: [idOrName],
   });
@@ -154,7 +160,8 @@ export const undrainNode = async (db: Queryable, idOrName: string): Promise<{ id
     name: 'undrain-node',
     text: `
 with meant as (select id, name from node where id = $1 or name = $1),
-taken as (delete from drain where node = $1 or node in (select id from meant union all select name from meant) returning node),
+taken as (delete from drain where node = $1 or node in (select id from meant union all select name
+  from meant) returning node),
 freed as (update node n set drained = false from meant m where n.id = m.id returning n.id)
 select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select from taken) as "wasDrained"`,
     values: [idOrName],
@@ -169,7 +176,8 @@ select coalesce((select array_agg(id) from freed), '{}') as ids, exists (select 
 export const forgetDrains = async (db: Queryable, olderThanMs: number): Promise<void> => {
   await db.query({
     name: 'forget-drains',
-    text: `delete from drain d where not d.is_name and d.drained_at < clock() - $1 * interval '1 ms' and not exists (select from node n where n.id = d.node)`,
+    text: `delete from drain d where not d.is_name and d.drained_at < clock() - $1 * interval '1 ms' and not
+      exists (select from node n where n.id = d.node)`,
     values: [olderThanMs],
   });
 };

@@ -27,13 +27,15 @@ export const registerPartitions = async (
   await db.query({
     name: 'register-partition-leases',
     text: `
-insert into lease (resource, epoch, acquired_at, expires_at) select r, 0, clock(), clock() from unnest($1::text[]) r order by r on conflict do nothing`,
+insert into lease (resource, epoch, acquired_at, expires_at) select r, 0, clock(), clock()
+  from unnest($1::text[]) r order by r on conflict do nothing`,
     values,
   });
   await db.query({
     name: 'register-partitions',
     text: `
-insert into partition (resource, handler_id, no) select u.r, $2, u.no from unnest($1::text[], $3::int[]) u (r, no) order by u.r on conflict do nothing`,
+insert into partition (resource, handler_id, no) select u.r, $2, u.no from unnest($1::text[], $3::int[]) u (r,
+  no) order by u.r on conflict do nothing`,
     values: [...values, handlerId, numbers],
   });
 };
@@ -65,7 +67,8 @@ export const lockAssignor = async (db: Queryable, holder: string): Promise<numbe
     name: 'lock-assignor',
     text: `
 insert into lease as l (resource, holder, epoch, acquired_at, expires_at) values ('assignor', $1, 1, clock(), clock())
-on conflict (resource) do update set holder = excluded.holder, epoch = l.epoch + (l.holder is distinct from excluded.holder)::int, expires_at = clock()
+on conflict (resource) do update set holder = excluded.holder, epoch = l.epoch + (l.holder is distinct
+  from excluded.holder)::int, expires_at = clock()
 returning epoch`,
     values: [holder],
   });
@@ -82,8 +85,11 @@ export const readPartitions = async (db: Queryable, leaseMs: number): Promise<Pa
     text: `
 select p.resource as id, h.name as handler, h.needs, l.holder, l.epoch,
   l.expires_at <= clock() and clock() > pg_postmaster_start_time() + $1 * interval '1 ms' as expired,
-  extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",  extract(epoch from clock() - l.acquired_at)::float8 * 1000 as "heldMs", extract(epoch from clock() - l.revoked_at)::float8 * 1000 as "revokedMs",
-  l.wanted_by as "wantedBy", l.kept_for as "keptFor", extract(epoch from l.kept_until - clock())::float8 * 1000 as "keptLeftMs", p.pinned_to as "pinnedTo"
+  extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",  extract(epoch
+    from clock() - l.acquired_at)::float8 * 1000 as "heldMs", extract(epoch
+    from clock() - l.revoked_at)::float8 * 1000 as "revokedMs",
+  l.wanted_by as "wantedBy", l.kept_for as "keptFor", extract(epoch
+    from l.kept_until - clock())::float8 * 1000 as "keptLeftMs", p.pinned_to as "pinnedTo"
 from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id order by p.resource`,
     values: [leaseMs],
   });
@@ -99,9 +105,11 @@ export const readPartitionLoads = async (db: Queryable, overMs: number): Promise
     name: 'read-partition-loads',
     text: `
 select coalesce(n.partition, p.resource) as id, count(*)::int as batches
-from batch b join target t on t.id = b.target_id left join lane n on n.id = t.lane_id left join leader l on l.id = b.leader_id
+from batch b join target t on t.id = b.target_id left join lane n on n.id = t.lane_id
+  left join leader l on l.id = b.leader_id
 left join partition p on p.handler_id = l.handler_id and p.no::text = l.name
-where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not null or p.resource is not null) group by 1`,
+where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not null or p.resource is not null)
+  group by 1`,
     values: [overMs],
   });
   return rows;
@@ -111,7 +119,8 @@ where b.finished_at > clock() - $1 * interval '1 ms' and (n.partition is not nul
  * Those of $1 that no transaction has locked just now: a process that is stopped in the middle of a
  * grant must not hold up the others.
  */
-const UNLOCKED = `(select o.resource from lease o where o.resource = any($1::text[]) order by o.resource for no key update skip locked) u`;
+const UNLOCKED = `(select o.resource from lease o where o.resource = any($1::text[]) order by o.resource
+  for no key update skip locked) u`;
 
 export interface Revocation {
   partition: string;
@@ -131,7 +140,8 @@ export const revokePartitions = async (db: Queryable, revocations: readonly Revo
     text: `
 update lease l set revoked_at = coalesce(l.revoked_at, clock()), wanted_by = r.wanted_by, reason = r.reason
 from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) r (resource, epoch, wanted_by, reason), ${UNLOCKED}
-where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = r.resource and l.epoch = r.epoch and l.holder is not null returning l.resource`,
+where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = r.resource and l.epoch = r.epoch
+  and l.holder is not null returning l.resource`,
     values: [
       revocations.map((one) => one.partition),
       revocations.map((one) => one.epoch),
@@ -162,10 +172,12 @@ export const assignPartitions = async (
   const { rows } = await db.query<{ resource: string }>({
     name: 'assign-partitions',
     text: `
-update lease l set holder = a.node, epoch = l.epoch + 1, acquired_at = clock(), expires_at = clock() + $5 * interval '1 ms', moved_at = clock(),
+update lease l set holder = a.node, epoch = l.epoch + 1, acquired_at = clock(),
+  expires_at = clock() + $5 * interval '1 ms', moved_at = clock(),
   revoked_at = null, wanted_by = null, kept_for = null, kept_until = null, reason = a.reason
 from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) a (resource, epoch, node, reason), ${UNLOCKED}
-where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = a.resource and l.epoch = a.epoch returning l.resource`,
+where l.resource = any($1::text[]) and l.resource = u.resource and l.resource = a.resource
+  and l.epoch = a.epoch returning l.resource`,
     values: [
       assignments.map((one) => one.partition),
       assignments.map((one) => one.epoch),
@@ -183,7 +195,8 @@ export const readLastMoves = async (db: Queryable, limit: number): Promise<strin
     name: 'read-last-moves',
     text: `
 select coalesce(revoked_at, moved_at) as at, reason from lease
-where resource like 'partition/%' and reason is not null and coalesce(revoked_at, moved_at) is not null order by 1 desc, resource limit $1`,
+where resource like 'partition/%' and reason is not null and coalesce(revoked_at, moved_at) is not null
+  order by 1 desc, resource limit $1`,
     values: [limit],
   });
   return rows.map(({ at, reason }) => `${at.toISOString()} ${reason}`);
@@ -239,10 +252,13 @@ export const hasLostPartitions = async (db: Queryable, leaseMs: number, overdueM
     text: `
 select clock() > pg_postmaster_start_time() + $1 * interval '1 ms' and exists (
   select from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
-  where (l.expires_at < clock() - interval '1 s' and (l.kept_until is null or l.kept_until < clock()) or l.revoked_at < clock() - $2 * interval '1 ms'
+  where (l.expires_at < clock() - interval '1 s' and (l.kept_until is null or l.kept_until < clock())
+    or l.revoked_at < clock() - $2 * interval '1 ms'
       or l.revoked_at is null and exists (select from node d where d.id = l.holder and d.drained)
-      or l.revoked_at is null and l.holder is not null and p.pinned_at < clock() - interval '1 s' and exists (select from node d
-        where (d.id = p.pinned_to or d.name = p.pinned_to) and d.seen_at > clock() - $1 * interval '1 ms' and not d.draining and not d.drained
+      or l.revoked_at is null and l.holder is not null and p.pinned_at < clock() - interval '1 s' and
+        exists (select from node d
+        where (d.id = p.pinned_to or d.name = p.pinned_to) and d.seen_at > clock() - $1 * interval '1 ms'
+          and not d.draining and not d.drained
           and h.name = any(d.handlers) and d.attributes @> h.needs)
         and not exists (select from node d where d.id = l.holder and (d.id = p.pinned_to or d.name = p.pinned_to)))
     and exists (select from node n where n.seen_at > clock() - $1 * interval '1 ms' and not n.draining and not n.drained

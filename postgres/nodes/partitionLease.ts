@@ -27,7 +27,8 @@ export const renewPartitions = async (
     name: 'renew-partitions',
     text: `
 update lease l set expires_at = clock() + $4 * interval '1 ms' from (
-  select o.resource from lease o join unnest($2::text[], $3::bigint[]) k (id, epoch) on k.id = o.resource and k.epoch = o.epoch
+  select o.resource from lease o join unnest($2::text[], $3::bigint[]) k (id, epoch) on k.id = o.resource
+    and k.epoch = o.epoch
   where o.resource = any($2::text[]) and o.holder = $1 order by o.resource for no key update of o skip locked) m
 where l.resource = any($2::text[]) and l.resource = m.resource`,
     values: [node, held.map(({ id }) => id), held.map(({ epoch }) => epoch), leaseMs],
@@ -41,7 +42,8 @@ export const readHeldPartitions = async (db: Queryable, node: string): Promise<H
   const { rows } = await db.query<HeldPartition>({
     name: 'read-held-partitions',
     text: `
-select l.resource as id, l.epoch, extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs", l.revoked_at is not null as revoked
+select l.resource as id, l.epoch, extract(epoch from l.expires_at - clock())::float8 * 1000 as "leftMs",
+  l.revoked_at is not null as revoked
 from lease l where l.holder = $1 and l.resource like 'partition/%' and l.expires_at > clock()`,
     values: [node],
   });
@@ -61,10 +63,13 @@ export const releasePartitions = async (
   const { rows } = await db.query<{ id: string }>({
     name: 'release-partitions',
     text: `
-update lease l set holder = null, expires_at = clock(), revoked_at = null, reason = coalesce(l.reason, '') || '; given up by ' || $1,
-  kept_for = case when l.revoked_at is null then $4::text end, kept_until = case when l.revoked_at is null and $4::text is not null then clock() + $5::float8 * interval '1 ms' end
+update lease l set holder = null, expires_at = clock(), revoked_at = null, reason = coalesce(l.reason,
+  '') || '; given up by ' || $1,
+  kept_for = case when l.revoked_at is null then $4::text end, kept_until = case when l.revoked_at is null
+    and $4::text is not null then clock() + $5::float8 * interval '1 ms' end
 from unnest($2::text[], $3::bigint[]) k (id, epoch)
-where l.resource = any($2::text[]) and l.resource = k.id and l.epoch = k.epoch and l.holder = $1 returning l.resource as id`,
+where l.resource = any($2::text[]) and l.resource = k.id and l.epoch = k.epoch and l.holder = $1
+  returning l.resource as id`,
     values: [node, held.map(({ id }) => id), held.map(({ epoch }) => epoch), kept?.name ?? null, kept?.forMs ?? null],
   });
   return rows.map(({ id }) => id);

@@ -13,10 +13,13 @@ export interface PartitionViewRow extends Omit<ServedFacts, 'partition' | 'needs
 
 const ms = (time: string): string => `extract(epoch from ${time})::float8 * 1000`;
 const PARTITION = `
-select p.resource as id, h.name as handler, p.no, l.holder, n.name as "holderName", l.epoch, ${ms('clock() - l.acquired_at')} as "heldMs", ${ms('l.expires_at - clock()')} as "leftMs",
-  ${ms('clock() - l.revoked_at')} as "revokedMs", l.wanted_by as "wantedBy", w.name as "wantedByName", l.kept_for as "keptFor", ${ms('l.kept_until - clock()')} as "keptLeftMs",
+select p.resource as id, h.name as handler, p.no, l.holder, n.name as "holderName", l.epoch,
+  ${ms('clock() - l.acquired_at')} as "heldMs", ${ms('l.expires_at - clock()')} as "leftMs",
+  ${ms('clock() - l.revoked_at')} as "revokedMs", l.wanted_by as "wantedBy", w.name as "wantedByName",
+    l.kept_for as "keptFor", ${ms('l.kept_until - clock()')} as "keptLeftMs",
   p.pinned_to as "pinnedTo", l.moved_at as "movedAt", l.reason
-from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id left join node n on n.id = l.holder left join node w on w.id = l.wanted_by`;
+from partition p join lease l on l.resource = p.resource join handler h on h.id = p.handler_id
+  left join node n on n.id = l.holder left join node w on w.id = l.wanted_by`;
 
 /** Returns partitions by handler and number; of one handler, or of all. */
 export const readPartitionViews = async (db: Queryable, handlerId: number | null): Promise<PartitionViewRow[]> => {
@@ -39,9 +42,11 @@ export const readProcessing = async (
     name: 'read-processing',
     text: `
 select coalesce(a.partition, p.resource) as id, b.attempt_by as node, n.name, count(*)::int as calls
-from batch b join target t on t.id = b.target_id left join lane a on a.id = t.lane_id left join leader l on l.id = b.leader_id
+from batch b join target t on t.id = b.target_id left join lane a on a.id = t.lane_id
+  left join leader l on l.id = b.leader_id
 left join partition p on p.handler_id = l.handler_id and p.no::text = l.name left join node n on n.id = b.attempt_by
-where b.state = 1 and b.attempt_until > clock() and (a.partition is not null or p.resource is not null) group by 1, 2, 3 order by 1, 2`,
+where b.state = 1 /* open */ and b.attempt_until > clock() and (a.partition is not null
+  or p.resource is not null) group by 1, 2, 3 order by 1, 2`,
   });
   return rows;
 };
@@ -70,7 +75,8 @@ export const countPartitions = async (
   const { rows } = await db.query<{ handlerId: number; n: number; held: number }>({
     name: 'count-partitions',
     text: `
-select p.handler_id as "handlerId", count(*)::int as n, count(*) filter (where l.holder is not null and l.expires_at > clock())::int as held
+select p.handler_id as "handlerId", count(*)::int as n, count(*) filter (where l.holder is not null
+  and l.expires_at > clock())::int as held
 from partition p join lease l on l.resource = p.resource where $1::int is null or p.handler_id = $1 group by 1`,
     values: [handlerId],
   });
@@ -93,10 +99,13 @@ export const readServedOf = async (db: Queryable, taskId: string, nodeLiveMs: nu
   const { rows } = await db.query<ServedRow>({
     name: 'read-served-of',
     text: `
-select v.*, h.needs, (select count(*)::int from node n where n.seen_at > clock() - $2 * interval '1 ms' and not n.draining and not n.drained
+select v.*, h.needs, (select count(*)::int from node n where n.seen_at > clock() - $2 * interval '1 ms'
+  and not n.draining and not n.drained
   and h.name = any(n.handlers) and n.attributes @> h.needs) as able
-from task k join target t on t.id = k.target_id join handler h on h.id = t.handler_id left join lane a on a.id = t.lane_id join leader d on d.id = t.leader_id
-join partition s on s.resource = coalesce(a.partition, (select x.resource from partition x where x.handler_id = h.id and x.no::text = d.name and t.lane_id is null))
+from task k join target t on t.id = k.target_id join handler h on h.id = t.handler_id
+  left join lane a on a.id = t.lane_id join leader d on d.id = t.leader_id
+join partition s on s.resource = coalesce(a.partition, (select x.resource from partition x
+  where x.handler_id = h.id and x.no::text = d.name and t.lane_id is null))
 join lateral (${PARTITION} where p.resource = s.resource) v on true where k.id = $1`,
     values: [taskId, nodeLiveMs],
   });

@@ -20,9 +20,11 @@ update lane_state s set ready = true, unserved_by = null from (
   select s.lane_id from lane_state s join lane l on l.id = s.lane_id join handler own on own.id = l.handler_id
   where not s.ready and s.unserved_by && array(
       select h.id from handler h where exists (
-        select from node n where not n.draining and n.seen_at > clock() - $1 * interval '1 ms' and h.name = any(n.handlers)))
+        select from node n where not n.draining and n.seen_at > clock() - $1 * interval '1 ms'
+          and h.name = any(n.handlers)))
     and (own.partitions = 0 or l.partition is null or exists (
-      select from lease e where e.resource = l.partition and e.holder is not null and e.expires_at > clock() and e.revoked_at is null))
+      select from lease e where e.resource = l.partition and e.holder is not null and e.expires_at > clock()
+        and e.revoked_at is null))
   order by s.lane_id limit $2 for no key update of s skip locked) l
 where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
     values: [withinMs, limit],
@@ -38,10 +40,12 @@ export const wakeServedWaiting = async (db: Queryable, heldBy: string, leaseMs: 
   const { rows } = await db.query<WokenLeader>({
     name: 'wake-served-waiting',
     text: `
-update leader l set state = 1, wake_at = null, blocked = false, expires_at = clock() + $2 * interval '1 ms', woken_at = clock()
+update leader l set state = 1 /* working */, wake_at = null, blocked = false,
+  expires_at = clock() + $2 * interval '1 ms', woken_at = clock()
 from partition p join handler h on h.id = p.handler_id
 join lease e on e.resource = p.resource and e.holder is not null and e.expires_at > clock() and e.revoked_at is null
-where l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 and l.blocked and l.answer->>'heldBy' = $1 ${WOKEN}`,
+where l.handler_id = p.handler_id and l.name = p.no::text and l.state = 2 /* waiting */ and l.blocked
+  and l.answer->>'heldBy' = $1 ${WOKEN}`,
     values: [heldBy, leaseMs],
   });
   return rows;

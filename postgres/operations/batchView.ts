@@ -1,6 +1,7 @@
 import type { CancellationRow } from '../accepted/cancellation';
 import { CANCELLATION_OF_BATCH } from '../accepted/cancellation';
 import { STACK_OF_BATCH } from '../calls/fault';
+import { KEY_OF_BATCH } from '../calls/idempotencyKey';
 import type { Queryable } from '../pool';
 
 /** One batch as `batch` shows it. */
@@ -53,8 +54,8 @@ export interface BatchRow {
   depth: number;
   /** Refused for its content; its end depends on what happens to its other half. */
   refused: boolean;
-  /** The batch under whose idempotency key the downstream may know these tasks. */
-  sentAs: number;
+  /** Under which the downstream may know these tasks; as another batch, if they were split off. */
+  idempotencyKey: string;
   error: string | null;
   /** Where the handler threw in that call; null: it did not. */
   stack: string | null;
@@ -69,13 +70,18 @@ export const readBatch = async (db: Queryable, id: number): Promise<BatchRow | n
   const { rows } = await db.query<BatchRow>({
     name: 'read-batch',
     text: `
-select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n, b.n_left as left, b.bytes, b.weight,
-  b.attempt as attempts, b.counted, b.attempt_by as "attemptBy", b.attempt_until as "attemptUntil", b.dispatch, b.refusals, b.retry_at as "retryAt",
-  b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation, b.parent_id as parent,
-  array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused, coalesce(b.sent_as, b.id) as "sentAs", b.error, ${STACK_OF_BATCH} as stack,
+select b.id, h.name as handler, t.key as target, l.name as leader, b.epoch, b.turn, b.state, b.reason, b.n,
+  b.n_left as left, b.bytes, b.weight,
+  b.attempt as attempts, b.counted, b.attempt_by as "attemptBy", b.attempt_until as "attemptUntil", b.dispatch,
+    b.refusals, b.retry_at as "retryAt",
+  b.reference, b.poll_at as "pollAt", b.poll_until as "pollUntil", ${CANCELLATION_OF_BATCH} as cancellation,
+    b.parent_id as parent,
+  array(select c.id from batch c where c.parent_id = b.id order by c.id) as children, b.depth, b.refused,
+    ${KEY_OF_BATCH} as "idempotencyKey", b.error, ${STACK_OF_BATCH} as stack,
   (select count(*)::int from result_page p where p.batch_id = b.id and p.attempt = b.attempt) as "resultPages",
   b.created_at as "createdAt", b.started_at as "startedAt", b.finished_at as "finishedAt"
-from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id left join leader l on l.id = b.leader_id where b.id = $1`,
+from batch b join target t on t.id = b.target_id join handler h on h.id = t.handler_id
+  left join leader l on l.id = b.leader_id where b.id = $1`,
     values: [id],
   });
   return rows[0] ?? null;
@@ -93,7 +99,8 @@ export const readBatchMembers = async (
     name: 'read-batch-members',
     text: `
 select s.id, s.state from batch b cross join lateral (
-  select * from unnest(b.members[1:$2::int]) with ordinality u (seq, place)) u join task_state s on s.seq = u.seq where b.id = $1 order by u.place`,
+  select * from unnest(b.members[1:$2::int]) with ordinality u (seq, place)) u
+    join task_state s on s.seq = u.seq where b.id = $1 order by u.place`,
     values: [id, limit],
   });
   return rows;

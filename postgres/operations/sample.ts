@@ -22,7 +22,9 @@ export interface Windows {
 const PLACES = 4;
 
 /** Makes every plan use indexes: what it reads grows with the windows, not with the tables. */
-export const ONLY_BY_INDEX = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('random_page_cost', '1.1', true), set_config('jit', 'off', true)`;
+export const ONLY_BY_INDEX = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off',
+  true), set_config('enable_mergejoin', 'off', true), set_config('random_page_cost', '1.1', true), set_config('jit',
+  'off', true)`;
 
 /**
  * Cuts windows of about `rows` rows of a table: half of them the newest, half in random places,
@@ -90,7 +92,8 @@ const extent = async (db: Queryable, table: SampledTable): Promise<{ least: stri
   const { column } = keyOf(table);
   const { rows } = await db.query<{ least: string; most: string }>({
     text: `
-select (select x.${column} from ${table} x order by x.${column} limit 1)::text as least, (select x.${column} from ${table} x order by x.${column} desc limit 1)::text as most`,
+select (select x.${column} from ${table} x order by x.${column} limit 1)::text as least, (select x.${column}
+  from ${table} x order by x.${column} desc limit 1)::text as most`,
   });
   return { ...rows[0]!, of: await estimateRows(db, table) };
 };
@@ -136,8 +139,10 @@ const HEAVIEST = 100_000;
  */
 const windowText = (table: string, column: string, order: string, weight: string, where = ''): string => `
 select x.a, x.b, x.n from (
-  select (array_agg(k order by k))[1]::text as a, (array_agg(k order by k desc))[1]::text as b, count(*)::float8 as n from (
-    select k, w, sum(w) over (rows unbounded preceding) as sum, max(w) over (rows unbounded preceding) as heaviest from (
+  select (array_agg(k order by k))[1]::text as a, (array_agg(k order by k desc))[1]::text as b,
+    count(*)::float8 as n from (
+    select k, w, sum(w) over (rows unbounded preceding) as sum,
+      max(w) over (rows unbounded preceding) as heaviest from (
       select ${column} as k, ${weight} as w from ${table} ${where} ${order} limit $1::bigint) r) r
   where sum - w < $1::bigint and heaviest <= ${HEAVIEST}) x
 where x.n > 0`;

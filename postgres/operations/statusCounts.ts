@@ -90,13 +90,16 @@ const readOldest = async (
 ): Promise<{ handlerId: number; ageMs: number }[]> => {
   const first = `
   union all select q.target_id, q.ready_at from leader l cross join lateral (
-    select t.id from target t where t.leader_id = l.id and t.due_at is not null and not t.paused and not t.busy order by t.due_at limit 10) t
-  cross join lateral (select q.target_id, q.ready_at from queue q where q.target_id = t.id order by q.priority, q.seq limit 1) q
+    select t.id from target t where t.leader_id = l.id and t.due_at is not null and not t.paused
+      and not t.busy order by t.due_at limit 10) t
+  cross join lateral (select q.target_id, q.ready_at from queue q where q.target_id = t.id order by q.priority,
+    q.seq limit 1) q
   where $1::int is null or l.handler_id = $1`;
   const { rows } = await db.query<{ handlerId: number; ageMs: number }>({
     text: `
 select t.handler_id as "handlerId", greatest(0, extract(epoch from clock() - min(q.oldest)) * 1000)::float8 as "ageMs"
-from (select target_id, min(ready_at) as oldest from (select target_id, ready_at from ${pagesOf('queue q', reading)}${reading === ALL ? '' : first}) q group by 1) q
+from (select target_id, min(ready_at) as oldest from (select target_id, ready_at
+  from ${pagesOf('queue q', reading)}${reading === ALL ? '' : first}) q group by 1) q
 join target t on t.id = q.target_id where $1::int is null or t.handler_id = $1 group by 1`,
     values: [handlerId],
   });
@@ -122,7 +125,7 @@ join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 g
  * The parts of the batches that the view `state_count` counts; each but the last has its own index.
  */
 const OPEN = 'b.state = 1';
-const BAD = 'b.state in (3, 5, 6)';
+const BAD = 'b.state in (3 /* unknown */, 5 /* failed */, 6 /* dead */)';
 const REST = 'b.state = 4';
 const PART = { open: `batch b where ${OPEN}`, bad: `batch b where ${BAD}` } as const;
 
@@ -135,8 +138,9 @@ const countBatches = async (
   const { rows } = await db.query<{ handlerId: number; state: number; n: number }>({
     text: `
 select t.handler_id as "handlerId", b.state, sum(b.n)::float8 as n from (
-  select b.target_id, case when b.state = 1 and b.leader_id = 0 then lane_task_state((select s.status from submission s where s.batch_id = b.id))
-    when b.state = 1 and b.attempt > 0 then 2::smallint else b.state end as state, sum(b.n - b.n_left) as n
+  select b.target_id, case when b.state = 1 /* open */ and b.leader_id = 0 then lane_task_state((select s.status
+    from submission s where s.batch_id = b.id))
+    when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint else b.state end as state, sum(b.n - b.n_left) as n
   from ${pagesOf('batch b', reading)} where ${part} group by 1, 2) b
 join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 group by 1, 2`,
     values: [handlerId],

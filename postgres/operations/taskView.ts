@@ -27,9 +27,12 @@ export const readTasks = async (db: Queryable, ids: readonly string[]): Promise<
   const { rows } = await db.query<TaskRow>({
     name: 'read-tasks',
     text: `
-select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId", coalesce(b.state >= 4 and (o.seq is null or o.state = 5), false) as paged, k.created_at as "createdAt",
+select k.seq, k.id, h.name as handler, t.key as target, s.state, s.attempts, s.batch_id as "batchId",
+  coalesce(b.state >= 4 /* ended */ and (o.seq is null or o.state = 5 /* failed */), false) as paged,
+  k.created_at as "createdAt",
   d.not_before as "notBefore", k.priority, k.payload::text as payload, o.result::text as "ownResult",
-  case when o.seq is null then b.error else o.error end as error, case when s.state >= 4 then coalesce(o.at, b.finished_at) end as "finishedAt"
+  case when o.seq is null then b.error else o.error end as error, case
+    when s.state >= 4 /* ended */ then coalesce(o.at, b.finished_at) end as "finishedAt"
 from task_state s join task k on k.seq = s.seq join target t on t.id = k.target_id join handler h on h.id = t.handler_id
   left join outcome o on o.seq = k.seq left join delayed d on d.seq = k.seq left join batch b on b.id = s.batch_id
 where s.id = any($1::text[])`,
@@ -52,13 +55,15 @@ export const readResults = async (
     // value with every wanted task (100 times slower).
     text: `
 with wanted as materialized (
-  select b.id, b.attempt, u.place - 1 as place, u.seq from batch b cross join lateral unnest(b.members) with ordinality u (seq, place)
+  select b.id, b.attempt, u.place - 1 as place, u.seq from batch b
+    cross join lateral unnest(b.members) with ordinality u (seq, place)
     join unnest($2::bigint[]) w (seq) on w.seq = u.seq where b.id = any($1::bigint[]))
 select w.seq, (e.value->1)::text as result, e.value->>2 as note
 from result_page p cross join lateral json_array_elements(p.results) e
   join wanted w on w.id = p.batch_id and w.attempt = p.attempt and w.place = (e.value->>0)::int
 where p.batch_id = any($1::bigint[])
-  and exists (select from wanted w where w.id = p.batch_id and w.attempt = p.attempt and w.place between p.first and p.last)`,
+  and exists (select from wanted w where w.id = p.batch_id and w.attempt = p.attempt and w.place between p.first
+    and p.last)`,
     values: [batchIds, seqs],
   });
   return new Map(rows.map(({ seq, result, note }) => [seq, { result, note }]));
@@ -75,7 +80,8 @@ export const readTaskStates = async (
   const { rows } = await db.query<{ id: string; state: number }>({
     name: 'read-task-states',
     text: `
-select s.id, case when s.state = 3 and exists (select from batch b where b.id = s.batch_id and b.state = 1) then 2::smallint else s.state end as state
+select s.id, case when s.state = 3 /* unknown */ and exists (select from batch b where b.id = s.batch_id
+  and b.state = 1 /* open */) then 2::smallint else s.state end as state
 from task_state s where s.id = any($1::text[])`,
     values: [ids],
   });

@@ -46,7 +46,8 @@ with old as materialized (
 ended as (delete from outcome o using old where o.seq = old.seq returning o.seq),
 gone as (delete from task k using ended e where k.seq = e.seq returning k.seq)
 select (select count(*) from gone) as tasks, 0 as batches,
-  case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms' else (select max(at) from old) end as "seenTo"`,
+  case when (select count(*) from old) < $4 then clock() - $2 * interval '1 ms' else (select max(at)
+    from old) end as "seenTo"`,
     values: [handler.id, handler.retentionMs, from, limit],
   });
   return rows[0]!;
@@ -70,19 +71,23 @@ export const deleteExpiredBatches = async (
     name: 'delete-expired-batches',
     text: `
 with found as materialized (
-  select b.id, b.members, b.finished_at, b.n - b.n_left as n from batch b join target t on t.id = b.target_id and t.handler_id = $1
+  select b.id, b.members, b.finished_at, b.n - b.n_left as n from batch b join target t on t.id = b.target_id
+    and t.handler_id = $1
   where b.finished_at < clock() - $2 * interval '1 ms' and b.finished_at >= coalesce($3::timestamptz, '-infinity')
     and (b.n_left = 0 or not exists (
-      select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq and m.batch_id = b.id where m.seq is null))
+      select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq
+        and m.batch_id = b.id where m.seq is null))
     and not exists (select from batch c where c.parent_id = b.id)
     -- batches that depend on it must still find its outcome; an operator must still decide on what halts a lane
-    and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id and s.status < 10 where d.needs = b.id)
+    and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id
+      and s.status < 10 /* open */ where d.needs = b.id)
       and not exists (select from lane_state l where l.halted_by = b.id))
     and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)
   order by b.finished_at limit $5 for update of b skip locked),
 old as materialized (
   select id, members, finished_at from (
-    select f.*, sum(f.n) over (order by f.finished_at, f.id) - f.n as before from found f) f where f.before = 0 or f.before + f.n <= $4),
+    select f.*, sum(f.n) over (order by f.finished_at, f.id) - f.n as before from found f) f where f.before = 0
+      or f.before + f.n <= $4),
 shared as (
   delete from member m using (select o.id, u.seq from old o cross join lateral unnest(o.members) u (seq)) x
   where m.seq = x.seq and m.batch_id = x.id returning m.seq),
@@ -106,7 +111,8 @@ export const deleteExpiredNotifications = async (db: Queryable, limit: number): 
     text: `
 delete from notification where id in (
   select n.id from notification n join handler h on h.name = n.body->>'handler'
-  where n.batch_id is null and n.done_at < clock() - h.retention_ms * interval '1 ms' limit $1 for update of n skip locked)`,
+  where n.batch_id is null and n.done_at < clock() - h.retention_ms * interval '1 ms' limit $1
+    for update of n skip locked)`,
     values: [limit],
   });
   return rowCount ?? 0;
@@ -122,7 +128,8 @@ export const deleteUnusedInitiators = async (db: Queryable, limit: number): Prom
     text: `
 delete from initiator where id in (
   select i.id from initiator i where i.used_at < clock() - interval '1 hour'
-    and not exists (select from task k where k.initiator_id = i.id) and not exists (select from notification n where n.initiator_id = i.id)
+    and not exists (select from task k where k.initiator_id = i.id) and not exists (select from notification n
+      where n.initiator_id = i.id)
     and not exists (select from fanout f where f.initiator_id = i.id)
   order by i.used_at limit $1 for update of i skip locked)`,
     values: [limit],

@@ -7,7 +7,8 @@ export const executionTurns = async (
 ): Promise<{ id: string; turn: string }[]> => {
   const { rows } = await db.query<{ id: string; turn: string }>({
     name: 'execution-turns',
-    text: `select id, epoch || '/' || turn as turn from execution where id = any($1::uuid[]) and state in (0, 1)`,
+    text: `select id, epoch || '/' || turn as turn from execution where id = any($1::uuid[])
+      and state in (0 /* created */, 1 /* in progress */)`,
     values: [ids],
   });
   return rows;

@@ -16,7 +16,7 @@ select h.name as handler, b.id as batch, m.queuer_id as owner, null::text as lea
 from submission s join batch b on b.id = s.batch_id
   join handler h on h.id = s.handler_id
   join lane_state m on m.lane_id = s.lane_id
-where s.status = 3 and b.state = 1 and b.dispatch is not null and b.attempt_until is null
+where s.status = 3 /* submitted */ and b.state = 1 /* open */ and b.dispatch is not null and b.attempt_until is null
   and s.granted_at < ${LATE} and greatest(s.granted_at, b.retry_at) < ${LATE} and ${SERVED}`;
 
 /** Batches of leaders: since the dispatch was started, or was given them. */
@@ -24,7 +24,7 @@ export const STANDING_CARRIED = `
 select h.name as handler, b.id as batch, l.id as owner, l.name as leader,
   greatest(d.started_at, b.created_at, b.retry_at) as since
 from dispatch d join leader l on l.id = d.leader_id join handler h on h.id = l.handler_id
-  join batch b on b.leader_id = d.leader_id and b.dispatch = d.no and b.state = 1
+  join batch b on b.leader_id = d.leader_id and b.dispatch = d.no and b.state = 1 /* open */
 where b.attempt_until is null and b.reference is null and not b.refused
   and d.started_at < ${LATE} and greatest(d.started_at, b.created_at, b.retry_at) < ${LATE} and ${SERVED}`;
 

@@ -1,5 +1,5 @@
 import { readInstallation } from '../../postgres/installation';
-import { callbackToken } from '../../workers/callbacks/token';
+import { callbackUrl } from '../../workers/callbacks/token';
 import { eventually } from '../helpers/eventually';
 import type { CallbackWorld } from './callbackWorld';
 import { createCallbackWorld, SECRET } from './callbackWorld';
@@ -41,8 +41,15 @@ describe('H7: without a lane', () => {
     const lossy = `{"results":[{"id":"${first}","status":"ok","result":{"n":9007199254740993}}]}`;
     expect(await world.jobs.tell(job, lossy)).toMatchObject({
       status: 400,
-      body: { field: 'results[0].result.n', detail: expect.stringContaining('got 9007199254740993') },
+      type: 'application/problem+json',
+      body: {
+        type: 'urn:muster:problem:unreadable',
+        code: 'LOSSY_NUMBER',
+        field: 'results[0].result.n',
+        detail: expect.stringContaining('got 9007199254740993'),
+      },
     });
+    expect(await world.states([first!, ...rest])).toEqual(['in-progress', 'in-progress', 'in-progress']);
     const results = oks([first!, rest[0]!]);
     const answer = { state: 'succeeded', reference: '1', results: { ok: 2, retry: 0, failed: 0, unknown: 1 } };
     expect(await world.jobs.tell(job, { results })).toMatchObject({
@@ -110,8 +117,8 @@ describe('H7: without a lane', () => {
       status: 413,
       body: { field: 'body' },
     });
-    const token = callbackToken({ secret: SECRET, installation: await readInstallation(world.database.pool) }, 999_999);
-    const nobody = `http://127.0.0.1:${port}/callbacks/999999/${token}`;
+    const key = { secret: SECRET, installation: await readInstallation(world.database.pool) };
+    const nobody = callbackUrl(`http://127.0.0.1:${port}`, key, { id: 999_999, createdUs: 1 });
     expect(await post(nobody, { body: '{"results":[]}' })).toMatchObject({ status: 404, body: { batch: 999_999 } });
     expect(await world.states(['shape-0'])).toEqual(['in-progress']);
     expect(await world.jobs.tell(job, { results: oks(['shape-0']) })).toMatchObject({ status: 200 });

@@ -48,6 +48,12 @@ test('bad usage: exit code 2, on stderr; with --json the error is on stdout too'
   });
 });
 
+test('a wrong name of a node is refused by the flag that gave it', async () => {
+  const { code, stderr } = await run(['worker', '--node-name', 'a b'], DATABASE);
+  expect(code).toBe(2);
+  expect(stderr).toContain('--node-name: expected 1-128 characters of a-z, A-Z, 0-9, _, - and .');
+});
+
 test('unknown handler: those that there are', async () => {
   write('muster.config.ts', CONFIG);
   const result = await run(['submit', 'order', '--file', '-', '--json'], DATABASE);

@@ -142,6 +142,9 @@ test('targets: counts, what holds them, pages in the order of the keys', async (
   await expect(shop.client.targets('items', { after: '' })).rejects.toThrow(/^after: expected a text/);
 });
 
+const keyOf = (id: number): string =>
+  expect.stringMatching(new RegExp(`^muster-[0-9a-f]{12}-${id}-\\d{16}$`)) as string;
+
 test('batch: all of it by name, members with the state each is in now', async () => {
   expect(await shop.client.batch(batches.done)).toEqual({
     id: batches.done,
@@ -172,7 +175,7 @@ test('batch: all of it by name, members with the state each is in now', async ()
     children: [],
     depth: 0,
     refused: false,
-    sentAs: batches.done,
+    idempotencyKey: keyOf(batches.done),
     error: null,
     resultPages: 2,
     createdAt: expect.any(String) as string,
@@ -201,7 +204,11 @@ test('batch: where it was split from and into', async () => {
     values: [batches.done, batches.open],
   });
   expect(await shop.client.batch(batches.done)).toMatchObject({ children: [batches.open] });
-  expect(await shop.client.batch(batches.open)).toMatchObject({ parent: batches.done, depth: 1, sentAs: batches.done });
+  expect(await shop.client.batch(batches.open)).toMatchObject({
+    parent: batches.done,
+    depth: 1,
+    idempotencyKey: keyOf(batches.done),
+  });
 });
 
 test('batch: one that is not there, and bad arguments', async () => {

@@ -207,9 +207,9 @@ describe('50,000 members', () => {
 
   const upload = async (members: number, key: string): Promise<string> => {
     const uploaded = referenceOf(
-      await handler.submit(buildBatch(handler, questions(members, 3_800)), buildContext(key, 60_000)),
+      await handler.submit(buildBatch(handler, questions(members, 3_800)), buildContext(key, 180_000)),
     );
-    expect(await statusOf(handler, uploaded, 60_000)).toMatchObject({ status: 'done' });
+    expect(await statusOf(handler, uploaded, 180_000)).toMatchObject({ status: 'done' });
     return uploaded;
   };
 

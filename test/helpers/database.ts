@@ -35,12 +35,16 @@ const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<
 
 /**
  * A separate database, with the migrated schema; drop it in `afterAll`. `empty`: without any
- * table.
+ * table. `copyOf`: as that one is now, with its installation and sequences, as a restored backup
+ * has them; nothing may be connected to it.
  */
-export const createDatabase = async (options: { max?: number; empty?: boolean } = {}): Promise<TestDatabase> => {
+export const createDatabase = async (
+  options: { max?: number; empty?: boolean; copyOf?: TestDatabase } = {},
+): Promise<TestDatabase> => {
   const name = `test_${randomBytes(6).toString('hex')}`;
+  const template = options.copyOf?.name ?? TEMPLATE_DATABASE;
   await withAdmin((admin) =>
-    admin.query(`create database ${name}${options.empty === true ? '' : ` template ${TEMPLATE_DATABASE}`}`),
+    admin.query(`create database ${name}${options.empty === true ? '' : ` template ${template}`}`),
   );
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;

@@ -90,7 +90,7 @@ const keepHistory = async (one: Owing, mover: Mover, { prefix, runDir, client, s
   }
 };
 
-/** Returns who moves the target: a handler's monitor asks, a queuer calls in lanes, a leader elsewhere. */
+/** Returns who moves the target: the monitor asks, a queuer calls in lanes, else a leader. */
 const workflowsOf = async (one: Owing, mover: Mover, prefix: string, store: World['store']): Promise<string[]> => {
   if (one.kind === 'ask') return [monitorWorkflowId(prefix, one.handler)];
   if (!mover.lane) return [leaderWorkflowId(prefix, one.handler, one.leader, one.leaderId)];

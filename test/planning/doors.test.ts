@@ -119,7 +119,13 @@ const tooEarly: Taken = ['lookAgain', { inMs: 300, counts: false, error: 'looked
 const ROWS: [string, CallEnd, Facts, queue: Taken, lane: Taken][] = [
   ['applied', results(), {}, ['share', 'results'], ['share', 'results']],
   ['applied, told from outside', results(), { call: told }, ['conclude', done], ['conclude', done]],
-  ['applied, a first half', results(), { batch: { depth: 1 } }, ['conclude', done], ['conclude', done, 'recovers']],
+  [
+    'applied, a first half',
+    results(),
+    { batch: { depth: 1 } },
+    ['conclude', done, 'recovers'],
+    ['conclude', done, 'recovers'],
+  ],
   ['applied, a later half', results(), { batch: { depth: 2 } }, ['share', 'results'], ['conclude', done, 'recovers']],
   [
     'applied, tasks with keys',

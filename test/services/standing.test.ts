@@ -245,3 +245,36 @@ test('a Postgres that gives no answer: unhealthy at once, with that as the reaso
     await own.drop();
   }
 });
+
+test('/healthz itself answers while Postgres does not: 503 with that as the reason, and then 200', async () => {
+  const own = await createDatabase(); // nothing stands in it
+  const between = await startProxyOf(own.url);
+  const pool = createPool({ databaseUrl: between.through(own.url) });
+  const served = await startMetrics({ pool, port: 0 });
+  const ask = async () => {
+    const askedAt = performance.now();
+    const response = await fetch(`${served.url}/healthz`);
+    const { healthy, parts } = (await response.json()) as {
+      healthy: boolean;
+      parts: { part: string; error: string }[];
+    };
+    const error = parts.find(({ part }) => part === 'turns')!.error;
+    return { status: response.status, healthy, error, ms: performance.now() - askedAt };
+  };
+  try {
+    await eventually(async () => (await ask()).status === 200);
+    between.stall();
+    const { ms, ...sick } = await ask();
+    expect(sick).toEqual({ status: 503, healthy: false, error: 'Postgres gave no answer within 2000 ms' });
+    // A statement without an answer is given up after some 20 s: nothing waits for that.
+    expect(ms).toBeLessThan(5_000);
+    between.resume();
+    await eventually(async () => (await ask()).status === 200);
+  } finally {
+    await served.stop();
+    between.resume();
+    await pool.end();
+    await between.stop();
+    await own.drop();
+  }
+});

@@ -11,6 +11,8 @@ export class UnreadableBody extends Error {
   constructor(
     message: string,
     readonly field = 'body',
+    /** Of docs/reference/errors.md; undefined: it has none. */
+    readonly code?: 'LOSSY_NUMBER',
   ) {
     super(message);
   }
@@ -37,7 +39,11 @@ export const readJson = async (
   const lossy = lossyNumber(text, members);
   if (lossy !== null) {
     const field = fieldAt(lossy.path) || 'body';
-    throw new UnreadableBody(`${field}: ${lossyNumberMessage(lossy.number)} Nothing was settled.`, field);
+    throw new UnreadableBody(
+      `${field}: ${lossyNumberMessage(lossy.number)} Nothing was settled.`,
+      field,
+      'LOSSY_NUMBER',
+    );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UnreadableBody(

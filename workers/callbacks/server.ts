@@ -9,7 +9,8 @@ import { completeAccepted, ringCompleted } from '../../activities/accepted/compl
 import type { CompletionTold } from '../../activities/accepted/completion';
 import type { ActivityDeps } from '../../activities/deps';
 import { handlerOfBatch } from '../../postgres/accepted/completion';
-import { CALLBACK_PATH, isCallbackToken } from './token';
+import type { CallbackBatch } from './token';
+import { isCallbackToken, readCallbackPath } from './token';
 import type { Answer } from './answers';
 import { answerOf, problem, send } from './answers';
 import { BodyTooLarge, readJson, UnreadableBody } from './body';
@@ -48,11 +49,11 @@ const EARLY_EVERY_MS = 100;
 const REQUEST_MS = 60_000;
 /** Members for which a body is read. */
 const TOLD = ['status', 'results', 'error'];
-const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})/([A-Za-z0-9_-]{1,100})/?$`);
 
 /**
- * Takes completions by HTTP: `POST <base>/callbacks/<batch>/<token>` with `{"results": [...]}` or
- * `{"status": "expired" | "failed", ...}`. 200 when it is committed, or the same was before;
+ * Takes completions by HTTP: `POST <base>/callbacks/<batch>.<created>/<token>` with
+ * `{"results": [...]}` or `{"status": "expired" | "failed", ...}`. 200 when it is committed, or the
+ * same was before;
  * problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409
  * ended otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS
  * is left to a proxy. No URL is ever logged.
@@ -111,13 +112,12 @@ class Receiver {
 
   private async answer(request: IncomingMessage): Promise<Answer> {
     const { deps, options } = this;
-    const [, id, token] = PATH.exec((request.url ?? '').split('?')[0]!) ?? [];
-    if (id === undefined || token === undefined) return problem(404, 'not-found', 'There is no such path.');
+    const path = readCallbackPath((request.url ?? '').split('?')[0]!);
+    if (path === null) return problem(404, 'not-found', 'There is no such path.');
     if (request.method !== 'POST')
       return problem(405, 'method-not-allowed', `Expected POST, got ${request.method}.`, {}, { allow: 'POST' });
     if (deps === null) return busyNow('The worker is starting.');
-    const batchId = Number(id);
-    if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, batchId, token))
+    if (!isCallbackToken({ secret: options.secret, installation: deps.installation }, path.batch, path.token))
       return problem(
         401,
         'unauthorized',
@@ -130,14 +130,15 @@ class Receiver {
     if (this.held + bytes > MOST_AT_ONCE * maxBytes) return busyNow('Too many callbacks at once.');
     this.held += bytes;
     try {
-      return await this.complete(deps, batchId, await readJson(request, maxBytes, TOLD));
+      return await this.complete(deps, path.batch, await readJson(request, maxBytes, TOLD));
     } finally {
       this.held -= bytes;
     }
   }
 
-  private async complete(deps: ActivityDeps, batchId: number, body: object): Promise<Answer> {
-    const name = await handlerOfBatch(deps.pool, batchId);
+  private async complete(deps: ActivityDeps, batch: CallbackBatch, body: object): Promise<Answer> {
+    const { id: batchId } = batch;
+    const name = await handlerOfBatch(deps.pool, batch);
     if (name === null) return answerOf({ kind: 'unknown-batch' }, batchId);
     const handler = deps.handlers.get(name);
     if (handler === undefined) return busyNow(`This worker has no handler ${name}; another one may have it.`);
@@ -170,7 +171,10 @@ class Receiver {
 
   private failed(error: unknown): Answer {
     if (error instanceof BodyTooLarge) return problem(413, 'too-large', error.message, { field: 'body' });
-    if (error instanceof UnreadableBody) return problem(400, 'unreadable', error.message, { field: error.field });
+    if (error instanceof UnreadableBody) {
+      const { message, field, code } = error;
+      return problem(400, 'unreadable', message, defined({ field, code }));
+    }
     this.options.log.error({ err: error }, 'a callback could not be taken');
     return busyNow('It could not be written.');
   }

@@ -20,9 +20,10 @@ export interface SettingNote {
 export const setting = <S extends z.ZodType>(schema: S, about: string, byDefault?: SettingNote['byDefault']) =>
   schema.optional().meta({ about, byDefault } satisfies SettingNote);
 
-export const whole = (what: string, min: number, max: number): z.ZodType<number> =>
+/** `of`: what is counted, such as 'bytes', where the setting's name does not say it. */
+export const whole = (min: number, max: number, of?: string): z.ZodType<number> =>
   checked<number>(
-    `a whole number${what === '' ? '' : ` of ${what}`} from ${min} to ${max}`,
+    `a whole number${of === undefined ? '' : ` of ${of}`} from ${min} to ${max}`,
     (value) => Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
   );
 

@@ -20,37 +20,37 @@ const DEFAULTS = DEFAULT_NODE_SETTINGS;
 export const nodeShape = {
   name: setting(
     checked<string>(NODE_NAME, isNodeName),
-    'Name of the node, the same after a restart; one process per name. `MUSTER_NODE_NAME` goes first.',
+    'Name of the node, the same after a restart; one process per name. `--node-name` and `MUSTER_NODE_NAME` go first.',
     'none',
   ),
   attributes: setting(attributes, 'Attributes of the node, which handlers with `requires` ask for.', 'none'),
   leaseMs: setting(
-    whole('', 1_000, HOUR_MS),
+    whole(1_000, HOUR_MS),
     'How long a partition is held without a renewal; renewed at a third of it.',
     DEFAULTS.leaseMs,
   ),
   maxLeaseMs: setting(
-    whole('', 1_000, HOUR_MS),
+    whole(1_000, HOUR_MS),
     'How long the main thread may be silent before the node’s partitions pass on.',
     DEFAULTS.maxLeaseMs,
   ),
   shutdownLimitMs: setting(
-    whole('', 1, HOUR_MS),
+    whole(1, HOUR_MS),
     'How long a node may take to end its calls once a partition is asked back.',
     DEFAULTS.shutdownLimitMs,
   ),
   minimumHoldMs: setting(
-    whole('', 0, HOUR_MS),
+    whole(0, HOUR_MS),
     'How long a partition that has moved stays, unless its node goes.',
     DEFAULTS.minimumHoldMs,
   ),
   restartGraceMs: setting(
-    whole('', 0, HOUR_MS),
+    whole(0, HOUR_MS),
     'How long a named node that stopped cleanly keeps its partitions.',
     DEFAULTS.restartGraceMs,
   ),
   movesPerRound: setting(
-    whole('', 1, 100_000),
+    whole(1, 100_000),
     'Most partitions that are asked back in one round.',
     DEFAULTS.movesPerRound,
   ),

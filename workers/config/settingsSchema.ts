@@ -101,7 +101,7 @@ const hosts = z
   .meta({ expected: 'a list of host names' });
 
 const LONGEST_WAIT_MS = 3_650 * 86_400_000;
-const wait = (leastMs: number) => whole('milliseconds', leastMs, LONGEST_WAIT_MS);
+const wait = (leastMs: number) => whole(leastMs, LONGEST_WAIT_MS, 'milliseconds');
 
 interface SchemaOptions {
   /** The file is JSON: it must not contain a secret. */
@@ -143,22 +143,22 @@ const apiShape = {
   port: setting(checked<number>(PORT, isPort), 'Port of the HTTP API.', USUAL_API_PORT),
   host: setting(hostName, 'Address on which the HTTP API listens.', LOCAL_HOST),
   maxBodyBytes: setting(
-    whole('bytes', 1_024, 268_435_456),
+    whole(1_024, 268_435_456, 'bytes'),
     'Most bytes of one request body.',
     DEFAULT_LIMITS.maxBodyBytes,
   ),
   maxRequests: setting(
-    whole('requests', 1, 100_000),
+    whole(1, 100_000, 'requests'),
     'Most requests at work at once; further ones get 503.',
     DEFAULT_LIMITS.maxRequests,
   ),
   maxWaiting: setting(
-    whole('streams and long polls', 0, 100_000),
+    whole(0, 100_000, 'streams and long polls'),
     'Most streams and long polls at once; further ones get 429.',
     DEFAULT_LIMITS.maxWaiting,
   ),
   maxWaitS: setting(
-    whole('seconds', 0, MAX_WAIT_S),
+    whole(0, MAX_WAIT_S, 'seconds'),
     'Longest time that an answer is held back for `wait`.',
     DEFAULT_LIMITS.maxWaitS,
   ),
@@ -172,7 +172,7 @@ const callbackShape = (options: SchemaOptions) => ({
     secret(options, callbackSecret),
     'Signs the URLs that downstreams get; the same in every worker. In JSON as `{"env": "NAME"}`.',
   ),
-  maxBytes: setting(whole('bytes', 1_024, CALLBACK_BYTES_MAX), 'Most bytes of one completion.', DEFAULT_CALLBACK_BYTES),
+  maxBytes: setting(whole(1_024, CALLBACK_BYTES_MAX, 'bytes'), 'Most bytes of one completion.', DEFAULT_CALLBACK_BYTES),
 });
 
 const callbacksShape = (options: SchemaOptions) => ({
@@ -197,7 +197,7 @@ export const fileSchema = (options: SchemaOptions) =>
     ),
     schema: setting(schemaName, 'Schema of Muster’s tables.', 'muster'),
     maxConnections: setting(
-      whole('database connections', CONNECTIONS.least, CONNECTIONS.most),
+      whole(CONNECTIONS.least, CONNECTIONS.most, 'database connections'),
       'Most database connections of one process.',
       '20 of `muster worker`, 10 of `muster api`',
     ),

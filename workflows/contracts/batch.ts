@@ -60,7 +60,7 @@ export const batchView = z
     children: z.array(batchId).describe('Split into'),
     depth: count,
     refused: z.boolean().describe('Refused for its content, waits for the outcome of its other half'),
-    sentAs: batchId.describe('The batch under whose idempotency key the downstream may know these tasks'),
+    idempotencyKey: z.string().describe('Key under which the downstream may know these tasks'),
     error: z.string().nullable(),
     stack: z.string().nullable().describe('Where the handler threw that error, from the innermost frame on'),
     resultPages: count,
@@ -94,9 +94,7 @@ export const batchInput = z
       .array(z.union([batchId, plainName(BATCH_KEY_BYTES_MAX)]))
       .max(DEPENDENCIES_MAX)
       .optional()
-      .describe(
-        'Batches that must be committed before this one is sent: their numbers, or keys of the same call',
-      ),
+      .describe('Batches that must be committed before this one is sent: their numbers, or keys of the same call'),
     key: plainName(BATCH_KEY_BYTES_MAX)
       .optional()
       .describe('Name of this batch within the call, for dependsOn of others'),

@@ -34,6 +34,7 @@ export const workerCommand = (): Command =>
   )
     .option('--metrics-port <port>', 'serve Prometheus metrics at /metrics, and /healthz', portOption)
     .option('--metrics-host <host>', 'address of both metrics ports; 0.0.0.0 in a container', '127.0.0.1')
+    .option('--node-name <name>', 'name of this worker, the same after a restart; one process per name')
     .option('--callback-port <port>', 'listen for callbacks of downstreams: completion by HTTP; 0: a free port')
     .option('--callback-host <host>', 'address of the callback port (default: 127.0.0.1); 0.0.0.0 in a container')
     .option('--callback-url <url>', 'under which downstreams reach it (default: its own address)')

@@ -3,7 +3,7 @@
  * only list of them.
  */
 
-const ITEM = { created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 } as const;
+export const ITEM = { created: 0, inProgress: 1, done: 100, failed: -1, permanentlyFailed: -2 } as const;
 export type ItemState = 'created' | 'in-progress' | 'done' | 'failed' | 'permanently-failed';
 
 const ITEM_NAMES: Readonly<Record<number, ItemState>> = {
