@@ -38,7 +38,7 @@ export const LEASE_MS = 15_000;
 const SILENT = new DefaultLogger('ERROR', () => undefined);
 
 /**
- * The product's grouping loop on real connections, each part on a pool that the test can hold, break
+ * The grouping loop on real connections, each part on a pool that the test can hold, break
  * and rewrite. Leader workflows are simulated, without Temporal, and the clock is the test's.
  */
 export class World {
