@@ -21,7 +21,7 @@ export interface ActivityDeps extends Shared {
   handlers: ReadonlyMap<string, Handler>;
   /** Id of this worker process: written with every mark. */
   node: string;
-  /** Of the store: no other has it. */
+  /** Name of the store's installation: no other store has it. */
   installation: string;
   prefix: string;
   /** How long a leader may be silent past its wake time before the sweeper wakes it. */

@@ -69,8 +69,8 @@ const keepUnsureWhole = (call: Call, settlement: Settlement): Settlement =>
 export const isUnsureWhole = ({ batch, handler }: Call): boolean => batch.unsure && !keyedByTask(handler);
 
 /**
- * Every member succeeded, so that back pressure gives back (H5), however it is written. What is
- * told from outside gives back where it was told (`complete.ts`).
+ * Says whether every member succeeded, so that back pressure gives back, however the success is
+ * written. A completion from outside gives back where it was taken (`complete.ts`).
  */
 export const isPlainSuccess = (
   { completion }: Call,

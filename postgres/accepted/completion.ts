@@ -114,8 +114,8 @@ select exists (
 };
 
 /**
- * Whose batch it is; null: there is none of this id that was created then (or its retention is
- * over).
+ * Returns the handler of a batch; null: there is none of this id that was created then, or it was
+ * deleted after its retention period.
  */
 export const handlerOfBatch = async (
   db: Queryable,

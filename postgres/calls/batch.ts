@@ -17,11 +17,11 @@ export interface CarriedBatch {
   refusals: number;
   depth: number;
   parentId: number | null;
-  /** The one under which the downstream may know it: its own, or that of what it was split from. */
+  /** Key under which the downstream may know it: its own, or its origin's if it was split off. */
   idempotencyKey: string;
   /** Unix microseconds. */
   createdUs: number;
-  /** An earlier attempt was marked and never concluded: its outcome is unknown (H3). */
+  /** An earlier attempt was marked and never concluded: its outcome is unknown. */
   unconcluded: boolean;
   /** An earlier call may have been applied: the batch keeps its key, whatever happens. */
   unsure: boolean;

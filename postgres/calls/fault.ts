@@ -27,7 +27,7 @@ update batch set fault_id = coalesce((select id from known), (select id from mad
   });
 };
 
-/** The stack of batch `b`, for statements that show its error: of the call that the error is of. */
+/** The stack of the call that batch `b`'s error comes from, for statements that show the error. */
 export const STACK_OF_BATCH = `case when b.error is not null and (b.fault_attempt = b.attempt
   or b.fault_attempt = b.attempt - 1 and b.attempt_until is not null)
   then (select f.stack from fault f where f.id = b.fault_id) end`;

@@ -13,7 +13,7 @@ import type { Queryable } from '../pool';
 export const DISPATCH_LIFE_MS = 15_000;
 const ALIVE = `d.seen_at > clock() - interval '${DISPATCH_LIFE_MS} ms'`;
 
-/** Slots of the handler `h` that live submissions hold. */
+/** Slots of the handler `h` that live dispatches hold. */
 export const SLOTS_TAKEN = `(select coalesce(sum(d.slots), 0)::int from dispatch d where d.handler_id = h.id
   and ${ALIVE})`;
 

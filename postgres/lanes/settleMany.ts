@@ -35,7 +35,7 @@ locked as materialized (
   select lane_id from lane_state where lane_id = any(array(select lane_id from was)) order by lane_id
     for no key update),
 lanes as (
-  -- A true answer may come late to the batch that halted its lane: nothing is left for an operator to decide.
+  -- The batch that halted its lane may get a true answer late: nothing is left for an operator to decide.
   update lane_state l set ready = true, pending = l.pending - w.n, halted_by = case
     when l.halted_by = any(array(select id from done)) then null else l.halted_by end,
     halted_at = case when l.halted_by = any(array(select id from done)) then null else l.halted_at end,

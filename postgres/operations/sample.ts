@@ -21,7 +21,7 @@ export interface Windows {
 /** Number of random windows besides the newest rows, in which most faults are found first. */
 const PLACES = 4;
 
-/** Every plan goes by indexes: what it reads grows with the windows, not with the tables. */
+/** Makes every plan use indexes: what it reads grows with the windows, not with the tables. */
 export const ONLY_BY_INDEX = `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off',
   true), set_config('enable_mergejoin', 'off', true), set_config('random_page_cost', '1.1', true), set_config('jit',
   'off', true)`;

@@ -78,7 +78,7 @@ with found as materialized (
       select from unnest(b.members) u (seq) join task k on k.seq = u.seq left join member m on m.seq = u.seq
         and m.batch_id = b.id where m.seq is null))
     and not exists (select from batch c where c.parent_id = b.id)
-    -- a batch that waits for it must still find out what became of it; what halts a lane is still to be decided about
+    -- batches that depend on it must still find its outcome; an operator must still decide on what halts a lane
     and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id
       and s.status < 10 /* open */ where d.needs = b.id)
       and not exists (select from lane_state l where l.halted_by = b.id))

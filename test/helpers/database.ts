@@ -34,7 +34,7 @@ const withAdmin = async (work: (admin: pg.Client) => Promise<unknown>): Promise<
 };
 
 /**
- * A database of its own, with the migrated schema; drop it in `afterAll`. `empty`: without any
+ * A separate database, with the migrated schema; drop it in `afterAll`. `empty`: without any
  * table. `copyOf`: as that one is now, with its installation and sequences, as a restored backup
  * has them; nothing may be connected to it.
  */

@@ -51,8 +51,9 @@ const REQUEST_MS = 60_000;
 const TOLD = ['status', 'results', 'error'];
 
 /**
- * Completion by HTTP (H7): `POST <base>/callbacks/<batch>.<created>/<token>` with `{"results": [...]}` or
- * `{"status": "expired" | "failed", ...}`. 200 when it is committed, or was before by the same;
+ * Takes completions by HTTP: `POST <base>/callbacks/<batch>.<created>/<token>` with
+ * `{"results": [...]}` or `{"status": "expired" | "failed", ...}`. 200 when it is committed, or the
+ * same was before;
  * problem details (RFC 9457) otherwise: 400 unreadable, 401 a wrong token, 404 no such batch, 409
  * ended otherwise, 409 with Retry-After too early, 413 too large, 503 with Retry-After for now. TLS
  * is left to a proxy. No URL is ever logged.

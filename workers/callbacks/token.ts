@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Who may complete a batch by HTTP (H7): whoever was given its URL. The token in it is a MAC, under
+ * The key of the tokens by which a downstream may complete a batch over HTTP: every caller with the
+ * batch's URL may. The token in the URL is a MAC, under
  * the installation's secret, of the batch's number and of the microsecond in which it was created:
  * after a restored backup the number alone names another batch.
  */
@@ -25,7 +26,7 @@ const PATH = new RegExp(`${CALLBACK_PATH}/(\\d{1,15})\\.(\\d{1,16})/([A-Za-z0-9_
 const callbackToken = ({ secret, installation }: CallbackKey, { id, createdUs }: CallbackBatch): string =>
   createHmac('sha256', secret).update(`muster callback\n${installation}\n${id}\n${createdUs}`).digest('base64url');
 
-/** Compares in constant time. */
+/** Checks a token in constant time. */
 export const isCallbackToken = (key: CallbackKey, batch: CallbackBatch, token: string): boolean => {
   const expected = Buffer.from(callbackToken(key, batch));
   const given = Buffer.from(token);

@@ -38,9 +38,8 @@ export const LEASE_MS = 15_000;
 const SILENT = new DefaultLogger('ERROR', () => undefined);
 
 /**
- * The grouping loop on real connections without Temporal: the product's client, claims, submissions
- * and their statements, each on a separate pool that the test can hold, break and rewrite; leader
- * workflows are simulated, and the clock is the test's.
+ * The grouping loop on real connections, each part on a pool that the test can hold, break
+ * and rewrite. Leader workflows are simulated, without Temporal, and the clock is the test's.
  */
 export class World {
   readonly clients: Pool;
@@ -236,10 +235,7 @@ export class World {
     run.lead().catch((error: unknown) => (this.failure ??= error));
   }
 
-  /**
-   * A submission that dies between its settlement and its ring leaves work that nobody rang: the
-   * net's affair.
-   */
+  /** A dispatch that dies between its settlement and its ring leaves work that the net rings. */
   private async carry(dispatch: DispatchInput): Promise<DispatchAnswer> {
     try {
       return await new MockActivityEnvironment({}, { logger: SILENT }).run(() => submitBatches(this.deps, dispatch));
