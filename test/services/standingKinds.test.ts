@@ -179,6 +179,7 @@ test.each(KINDS)(
     const found = (await standing(handler, kind))!;
     expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}${workflow}`));
     expect(found.ms).toBeGreaterThan(STANDING_MS);
+    if (kind === 'submission') expect(await standing('accepted', kind)).toBeUndefined(); // another handler's
     expect(await broken()).toContain(invariant);
     await eventually(async () => (await gauge('muster_standing', kind)) === 1, { everyMs: 300 });
     expect(await gauge('muster_oldest_standing_seconds', kind)).toBeGreaterThan(STANDING_MS / 1_000);
