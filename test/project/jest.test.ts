@@ -14,7 +14,10 @@ const caught = (work: () => unknown): unknown => {
 };
 /** Node's own: what a test file imports of node:module is jest's. */
 const nativeRequire = (process.mainModule!.constructor as typeof Module).createRequire(__filename);
-const Environment = nativeRequire('../helpers/jest/environment') as new () => { teardown(): Promise<void> };
+const Environment = nativeRequire('../helpers/jest/environment') as new (
+  config: object,
+  context: { testPath: string },
+) => { teardown(): Promise<void> };
 
 test('an error of Node, of a package and of a test is of one class', () => {
   expect(caught(() => readFileSync('/does/not/exist'))).toBeInstanceOf(Error);
@@ -29,7 +32,8 @@ test('packages are those of Node’s own cache; one that loads a module of this 
 });
 
 test('what a file sets is put back after it', async () => {
-  const environment = new Environment();
+  delete process.env['MUSTER_TEST_TIMES_FILE']; // not timed
+  const environment = new Environment({}, { testPath: __filename });
   const { stackTraceLimit } = Error;
   const { now } = Date;
   const changed = globalThis as Record<string, unknown>;

@@ -1,5 +1,6 @@
 const { ModuleMocker } = require('jest-mock');
 const { globalsOfPackages } = require('./packages');
+const { timesOf } = require('./times');
 
 /**
  * Runs a test file in the process's own context, beside `./runtime.js`, and puts back afterwards
@@ -7,7 +8,8 @@ const { globalsOfPackages } = require('./packages');
  * and Temporal's runtime, which is one per process.
  */
 class OwnContextEnvironment {
-  constructor() {
+  constructor(_config, { testPath }) {
+    this.times = timesOf(testPath);
     this.global = globalThis;
     this.moduleMocker = new ModuleMocker(globalThis);
     this.fakeTimers = null; // of neither kind: tests here wait in real time
@@ -16,8 +18,12 @@ class OwnContextEnvironment {
   }
 
   async setup() {}
+  handleTestEvent(event) {
+    this.times?.see(event);
+  }
 
   async teardown() {
+    this.times?.write();
     await endTemporalRuntime();
     for (const filename of Object.keys(require.cache)) if (filename.endsWith('.ts')) delete require.cache[filename];
     for (const putBack of this.putBack) putBack();
