@@ -3,7 +3,7 @@
  * that start real processes) and starts the real servers once.
  */
 module.exports = {
-  // One context and one copy of each package per worker process: module loading was a third of the run.
+  // One context and one copy of each package per worker process: see test/README.md.
   testEnvironment: '<rootDir>/test/helpers/jest/environment.js',
   runtime: '<rootDir>/test/helpers/jest/runtime.js',
   roots: ['<rootDir>/test'],

@@ -8,7 +8,7 @@ const COLLECTED_IN = 'MUSTER_TEST_TIMES_FILE';
 const PHASE_BEGUN_BY = { hook_start: 'hooks', test_fn_start: 'tests' };
 const PHASE_ENDED_BY = new Set(['hook_success', 'hook_failure', 'test_fn_success', 'test_fn_failure']);
 
-/** Measures one test file: seconds of loading, hooks and tests, and of CPU, the process's threads included. */
+/** Measures one test file: loading, hooks and tests, and CPU, the process's threads included. */
 class FileTimes {
   constructor(file, collectedIn) {
     this.collectedIn = collectedIn;
