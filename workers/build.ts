@@ -1,11 +1,11 @@
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { isCurrent, keepState } from './buildState';
 import { BUNDLE_FILE, bundleSource } from './temporal/bundle';
 
 /**
  * The second half of `npm run build`, run from dist/: what tsc does not copy or remove, and the
- * workflow bundle.
+ * workflow bundle, unless the one that is there was made of the same.
  */
 const root = path.join(__dirname, '..', '..');
 const dist = path.join(root, 'dist');
@@ -26,6 +26,12 @@ const build = async (): Promise<void> => {
   // waits for.
   rmSync(migrations, { recursive: true, force: true });
   cpSync(path.join(root, 'postgres', 'migrations'), migrations, { recursive: true });
+  if (!isCurrent(root, 'bundle')) await writeBundle();
+  keepState(root);
+};
+
+const writeBundle = async (): Promise<void> => {
+  const { bundleWorkflowCode } = await import('@temporalio/worker');
   const quiet = { trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error, log() {} };
   const { code } = await bundleWorkflowCode({ ...bundleSource(), logger: quiet });
   writeFileSync(BUNDLE_FILE, code);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { createStore } from '../../examples/support/database';
+import { isCurrent } from '../../workers/buildState';
 import { startPostgres, startTemporalDev, timeSkippingServerBinary } from '../../workers/embedded';
 import { TEMPLATE_DATABASE } from './database';
 
@@ -10,7 +11,8 @@ import { TEMPLATE_DATABASE } from './database';
  */
 export default async function globalSetup(): Promise<void> {
   const root = path.join(__dirname, '..', '..');
-  if (process.env['MUSTER_TEST_NO_BUILD'] === undefined)
+  // `npm ci` has built already.
+  if (process.env['MUSTER_TEST_NO_BUILD'] === undefined && !isCurrent(root, 'sources'))
     execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
   const log = (line: string): void => {
     if (
