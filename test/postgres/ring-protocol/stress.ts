@@ -1,4 +1,4 @@
-import { isRetryable } from '../../../postgres/errors';
+import { isOutage } from './outage';
 import type { TestDatabase } from '../../helpers/database';
 import type { Finding } from './checker';
 import { check, drain } from './checker';
@@ -189,7 +189,7 @@ class Stress {
     // A target that is not there yet, a death on the way: no matter, the checker looks at what is.
     await operation.run(client).catch((error: unknown) => {
       const code = (error as { code?: string }).code;
-      if (isRetryable(error))
+      if (isOutage(error))
         world.failedRings.note(error); // what it had written is rung by nobody
       else if (!(error instanceof Death) && code !== 'NOT_FOUND') throw error;
     });

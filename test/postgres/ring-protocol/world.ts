@@ -16,7 +16,7 @@ import { ring, wake } from '../../../activities/grouping/ring';
 import { submitBatches } from '../../../activities/submit';
 import type { Client } from '../../../client';
 import { createClient } from '../../../client';
-import { isRetryable } from '../../../postgres/errors';
+import { isOutage } from './outage';
 import { readInstallation } from '../../../postgres/installation';
 import { wakeExpiredLeaders } from '../../../postgres/grouping/leaderWakes';
 import type { Pool } from '../../../postgres/pool';
@@ -240,7 +240,7 @@ export class World {
     try {
       return await new MockActivityEnvironment({}, { logger: SILENT }).run(() => submitBatches(this.deps, dispatch));
     } catch (error) {
-      if (!(error instanceof Death) && !isRetryable(error)) this.failure ??= error;
+      if (!(error instanceof Death) && !isOutage(error)) this.failure ??= error;
       const { rows } = await this.pool.query<{ id: number }>('select id from target where leader_id = $1', [
         dispatch.leaderId,
       ]);
@@ -255,7 +255,7 @@ export class World {
       try {
         return await (this.fate.turn?.(this, () => this.takeTurn(input)) ?? this.takeTurn(input));
       } catch (error) {
-        if (this.closed || !(error instanceof Death || isRetryable(error))) throw error;
+        if (this.closed || !(error instanceof Death || isOutage(error))) throw error;
       }
     }
   }
