@@ -126,7 +126,7 @@ test('bad input: exit code 2, the line is named, nothing was accepted', async ()
   const none = await run(['execution', '0b8f7f0e-5d0f-4f0c-9a52-3a6c5c1d2b12']);
   expect(none.code).toBe(1);
   expect(none.stderr).toContain(
-    'there is none. One that is over is deleted after its retention: 7 days, or executions.retentionMs',
+    'there is none. An ended execution is deleted after its retention period: 7 days, or executions.retentionMs',
   );
 });
 

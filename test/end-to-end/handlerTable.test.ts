@@ -143,7 +143,7 @@ describe.each(KINDS)('idempotency %s', (kind) => {
       const keys = calls(target).map((call) => call.key);
       expect(keys).toHaveLength(2);
       expect(keys[0]).toBe(keys[1]);
-      expect(keys[0]).toMatch(/^muster-[0-9a-f]{12}-\d+$/);
+      expect(keys[0]).toMatch(/^muster-[0-9a-f]{12}-\d+-\d+$/);
     }
   });
 
