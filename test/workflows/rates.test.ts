@@ -133,8 +133,8 @@ test('G1: 10 calls a second: never 11 within a second, and not all of a second a
   const LATE_MS = 100; // from its turn to its call, on a busy machine
   for (const [i, start] of quickStarts.slice(10).entries())
     expect(start - quickStarts[i]!).toBeGreaterThanOrEqual(1_000 - LATE_MS);
-  // Spread over tenths of a second. All ten of a second at once would fill 3 or 4; a machine
-  // that stands for a moment joins some.
-  const tenths = new Set(quickStarts.map((start) => Math.floor((start - quickStarts[0]!) / 100)));
-  expect(tenths.size).toBeGreaterThanOrEqual(10);
+  // Most follow one another. All ten of a second at once would leave two pauses; a machine that
+  // stands for a moment joins some calls, and those a second after them.
+  const pauses = quickStarts.slice(1).filter((start, i) => start - quickStarts[i]! > 50);
+  expect(pauses.length).toBeGreaterThanOrEqual(5);
 });
