@@ -33,7 +33,7 @@ let placed = '';
 beforeAll(async () => {
   muster = await startSkipping([plain], {
     clock: 'flowing',
-    // Long, although nothing waits for real: what a busy machine takes between two steps is far below.
+    // Long, although nothing waits for real: a busy machine takes far less between two steps.
     nodes: { leaseMs: 60_000, shutdownLimitMs: 40_000, minimumHoldMs: 0 },
   });
   pool = new FlowingClock(muster.env).attach(createPool({ databaseUrl: muster.database.url, max: 5 }));
