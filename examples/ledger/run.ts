@@ -80,6 +80,7 @@ async function run(cleanup: Cleanup) {
   const read = async (path: string): Promise<unknown> => (await fetch(`${url}/${path}`)).json();
   const places = new Map(ids.map((id, at) => [id, at]));
   const order = (await read('order')) as { key: string }[];
+  // A key is muster-<installation>-<batch>-<microsecond>.
   const applied = order.map(({ key }) => places.get(Number(key.split('-')[2])));
   const state = (await read('state')) as Parameters<typeof compare>[1]['state'];
   const { checks } = await client.verify({ full: true });

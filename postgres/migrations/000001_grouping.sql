@@ -14,7 +14,7 @@ create table handler (
   id int generated always as identity primary key,
   name text not null unique check (octet_length(name) between 1 and 64),
   paused_at timestamptz, pause_reason text,
-  hold_until timestamptz,                            -- back pressure with scope handler (H5) and its rate limit
+  hold_until timestamptz,                            -- back pressure with scope handler and its rate limit
   allowed int check (allowed > 0),                   -- calls in flight after back pressure halved them; null: per_handler
   paces float8[] not null default '{}',              -- of each rate with scope handler: Unix ms before which nothing more may start
   -- settings, as the last worker or client registered them: the store needs them where no handler code runs
@@ -26,7 +26,7 @@ create table handler (
   queued_per_target int, queued_per_handler int, retention_ms bigint not null, timeout_ms int not null
 ) with (fillfactor = 50);
 
-create table leader (                                -- who may form batches: ring state and lease in one row (A3)
+create table leader (                                -- who may form batches: ring state and lease in one row
   id int generated always as identity primary key,
   handler_id int not null references handler, name text not null,
   state smallint not null default 0 check (state in (0, 1, 2)),     -- idle, working, waiting until wake_at
@@ -49,8 +49,8 @@ create table target (
   paused bool not null default false, paused_at timestamptz, pause_reason text,
   busy bool not null default false,                  -- its calls in flight are at the limit: outside the ring until one ends
   due_at timestamptz, hold_until timestamptz,
-  flush_seq bigint,                                  -- everything up to this is due now (G6)
-  overrides jsonb,                                   -- lingerMs, quietPeriodMs, maxItems, minItems (G5)
+  flush_seq bigint,                                  -- everything up to this is due now
+  overrides jsonb,                                   -- lingerMs, quietPeriodMs, maxItems, minItems
   paces float8[] not null default '{}', allowed int check (allowed > 0),
   unique (handler_id, key), check (paused = (paused_at is not null))) with (fillfactor = 60);
 create index target_due on target (leader_id, due_at) where due_at is not null and not paused and not busy;
@@ -62,7 +62,7 @@ create table initiator (
 create index initiator_used on initiator (used_at);
 
 create sequence submit_seq cache 1;                  -- task.seq = submit_seq * 16384 + place in the call
-create table task (                                  -- insert-only: never updated (store.md section 4)
+create table task (                                  -- insert-only: never updated
   seq bigint primary key, created_at timestamptz not null, target_id int not null,   -- no foreign key: a check per row
   bytes int not null, priority smallint not null default 0, initiator_id int, weight float8, id text not null, key text, payload json not null);
 create unique index task_id on task (id);
@@ -85,17 +85,17 @@ create table batch (
   dispatch bigint,                                   -- the submission activity that carries it; null: waits in the store
   state smallint not null default 1 check (state in (1, 3, 4, 5, 6, 7)), reason smallint not null,
   attempt smallint not null default 0,               -- calls marked so far; guards settle
-  counted smallint not null default 0,               -- of those, the ones that count against maxAttempts (H5)
+  counted smallint not null default 0,               -- of those, the ones that count against maxAttempts
   attempt_by text, attempt_until timestamptz,        -- not null: a call was marked and is not concluded
   refusals smallint not null default 0, retry_at timestamptz,
-  reference text, poll_at timestamptz, poll_until timestamptz,      -- accepted downstream (H7)
+  reference text, poll_at timestamptz, poll_until timestamptz,      -- accepted downstream
   parent_id bigint, sent_as bigint,                  -- split from; the batch under whose key the downstream may know these tasks
   depth smallint not null default 0, refused bool not null default false,
-  unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow (H3)
+  unsure bool not null default false,                -- an earlier call may have been applied: only the same key may follow
   n int not null check (n > 0), n_left int not null default 0 check (n_left between 0 and n),   -- left: put back, split off or with an own outcome
   members bigint[] not null check (cardinality(members) = n), bytes bigint not null, weight float8 not null,
   fresh bool not null default false,                 -- no member was tried before it joined: its member rows need not be read
-  error text, completion jsonb,                       -- the completion from outside that settled it (H7): digest and counts, so that a repeat is known
+  error text, completion jsonb,                       -- the completion from outside that settled it: digest and counts, so that a repeat is known
   created_at timestamptz not null, started_at timestamptz, finished_at timestamptz,
   check ((state in (4, 5, 6, 7)) = (finished_at is not null)), check (state <> 7 or n_left = n),
   check (attempt_until is null or state in (1, 3)), check (dispatch is null or state = 1)) with (fillfactor = 70);
@@ -114,7 +114,7 @@ create table dispatch (                              -- the live submission acti
 create index dispatch_handler on dispatch (handler_id);
 
 create table member (seq bigint primary key, batch_id bigint not null, attempts smallint not null);   -- a task is in one batch, by key
-create table result_page (                           -- the answer's values, at most 1,000 members or 1 MB a page (H8)
+create table result_page (                           -- the answer's values, at most 1,000 members or 1 MB a page
   batch_id bigint not null, attempt smallint not null, no int not null, first int not null, last int not null,
   results json not null,                             -- [[place, value], ...] in the order in which they came: member order, if the downstream keeps it
   primary key (batch_id, attempt, no));
@@ -123,7 +123,7 @@ create table outcome (                               -- only tasks whose end dif
   batch_id bigint, result json, error text, at timestamptz not null);
 create index outcome_target on outcome (target_id, state, seq);
 create index outcome_at on outcome (at);
-create table busy_key (target_id int not null, key text not null, seq bigint not null, primary key (target_id, key));   -- distinctBy (H6)
+create table busy_key (target_id int not null, key text not null, seq bigint not null, primary key (target_id, key));   -- distinctBy
 create index busy_key_seq on busy_key (seq);
 
 create table notification (                          -- outbox: one a batch and initiator, written by the settling transaction

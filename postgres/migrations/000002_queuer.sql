@@ -23,14 +23,14 @@ create table submitter (                             -- live submission activiti
   started_at timestamptz not null, expires_at timestamptz not null) with (fillfactor = 50);
 create index submitter_queuer on submitter (queuer_id);
 
--- Whoever submits to a lane locks this row until its commit, then draws the sequence (C27). So nothing that a grant or a settlement
+-- Whoever submits to a lane locks this row until its commit, then draws the sequence. So nothing that a grant or a settlement
 -- writes stands here: they must not wait for a caller's open transaction.
 create table lane (
   id int generated always as identity primary key,
   service text not null unique check (octet_length(service) between 1 and 512),
   queuer_id smallint not null default 0 references queuer,
   handler_id int not null references handler,        -- whose settings these are: the first one that used the service
-  kind smallint not null check (kind in (0, 1)),     -- guaranteed: the downstream keeps the order (C14)
+  kind smallint not null check (kind in (0, 1)),     -- guaranteed: the downstream keeps the order
   approach smallint not null check (approach between 0 and 2), on_invalid smallint not null check (on_invalid in (0, 1)),
   pending_limit int check (pending_limit > 0));
 
@@ -43,7 +43,7 @@ create table lane_state (                            -- the moving half of a lan
   due_at timestamptz,                                -- worth a look then: a delay, a retry, a linger
   pending int not null default 0 check (pending >= 0),   -- submitted, pending or valid
   saturated bool not null default false,             -- at its pending limit, and not yet below half of it
-  hold_until timestamptz,                            -- back pressure (C14)
+  hold_until timestamptz,                            -- back pressure
   blocked_by int references handler,                 -- its next batch waits for a call, or for weight, of this handler to be free again
   paused_at timestamptz, pause_reason text,
   halted_by bigint, halted_at timestamptz, halt_reason text, check ((halted_by is null) = (halted_at is null))) with (fillfactor = 50);
@@ -69,8 +69,8 @@ create table submission (                            -- a batch in a lane
   handler_id int not null references handler,
   submitter bigint,                                  -- of the last grant
   not_before timestamptz, granted_at timestamptz, changed_at timestamptz not null,
-  look_ups smallint not null default 0,              -- of its unknown outcome, without a clear answer (C28)
-  overdue smallint not null default 0,               -- deadlines that it passed while it was pending (C9)
+  look_ups smallint not null default 0,              -- of its unknown outcome, without a clear answer
+  overdue smallint not null default 0,               -- deadlines that it passed while it was pending
   weight int not null check (weight > 0), reads text[] not null, writes text[] not null,
   foreign key (target_id, lane_id) references target (id, lane_id));   -- C4 by structure: a batch stands in the lane that its target feeds
 create index batch_given on batch ((members[1])) where reason = 9;   -- a call that is repeated finds its batch
@@ -79,12 +79,12 @@ create index submission_granted on submission (submitter) where status = 3;
 create index submission_taken on submission (handler_id) where status between 2 and 5;   -- what takes of its handler's limits
 create index submission_lane on submission (lane_id, batch_id);
 
-create table dependency (                            -- only of batches that are not over (C18)
+create table dependency (                            -- only of batches that are not over
   batch_id bigint not null references submission on delete cascade, needs bigint not null references submission on delete cascade,
   primary key (batch_id, needs), check (batch_id <> needs));
 create index dependency_needs on dependency (needs);
 
--- The state of the tasks of an open batch, by its status in its lane (H9): workflows/planning/lanes/statuses.ts has the names.
+-- The state of the tasks of an open batch, by its status in its lane: workflows/planning/lanes/statuses.ts has the names.
 create function lane_task_state(status smallint) returns smallint immutable language sql as
   $$ select case status when 0 then 1 when 1 then 0 when 2 then 3 when 6 then 3 else 2 end::smallint $$;
 

@@ -11,7 +11,7 @@ create table execution (
   config json not null, topic text,
   state smallint not null default 2 check (state in (-4, -3, 0, 1, 2, 100)),
   max_attempts int not null default 0 check (max_attempts >= 0),   -- asked for; 0: the operator's
-  attempts_limit int check (attempts_limit > 0),     -- the lower of that and the operator's (E10): written by each turn
+  attempts_limit int check (attempts_limit > 0),     -- the lower of that and the operator's: written by each turn
   items int not null default 0 check (items >= 0),
   n_created int not null default 0, n_running int not null default 0, n_done int not null default 0, n_failed int not null default 0, n_dead int not null default 0,
   run text, run_started_at timestamptz, epoch bigint not null default 0, turn bigint not null default 0,   -- the workflow run that decides: a later run raises the epoch

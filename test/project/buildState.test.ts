@@ -13,9 +13,10 @@ const write = (name: string, text: string): void => {
 };
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'muster-build-'));
-  for (const folder of ['workflows', 'handlers', 'activities', 'postgres', 'workers', 'client', 'examples', 'test'])
-    write(`${folder}/inner/a.ts`, folder);
-  for (const file of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) write(file, '{}');
+  const include = ['workflows', 'postgres', 'client', 'test'];
+  for (const folder of include) write(`${folder}/inner/a.ts`, folder);
+  for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) write(file, '{}');
+  write('tsconfig.build.json', JSON.stringify({ include }));
   for (const file of ['workflows/a.js', 'workers/build.js', 'workers/temporal/bundle.js', 'workers/workflow-bundle.js'])
     write(`dist/${file}`, file);
 });
@@ -36,10 +37,12 @@ test.each([
   ['postgres/migrations/0001.sql', { sources: false, bundle: true }],
   ['tsconfig.json', { sources: false, bundle: true }],
   ['package-lock.json', { sources: false, bundle: false }],
-  ['dist/workflows/a.js', { sources: true, bundle: false }],
-  ['dist/workflows/inner/new.js', { sources: true, bundle: false }],
-  ['dist/workers/temporal/bundle.js', { sources: true, bundle: false }],
-  ['dist/workers/workflow-bundle.js', { sources: true, bundle: false }],
+  ['dist/workflows/a.js', { sources: false, bundle: false }],
+  ['dist/client/a.js', { sources: false, bundle: true }], // a build that failed half way
+  ['dist/build.tsbuildinfo', { sources: true, bundle: true }],
+  ['dist/workflows/inner/new.js', { sources: false, bundle: false }],
+  ['dist/workers/temporal/bundle.js', { sources: false, bundle: false }],
+  ['dist/workers/workflow-bundle.js', { sources: false, bundle: false }],
 ])('another %s', (file, expected) => {
   keepState(root);
   write(file, 'another');
@@ -49,5 +52,5 @@ test.each([
 test('without the bundle it is not current', () => {
   keepState(root);
   rmSync(path.join(root, 'dist/workers/workflow-bundle.js'));
-  expect(state()).toEqual({ sources: true, bundle: false });
+  expect(state()).toEqual({ sources: false, bundle: false });
 });

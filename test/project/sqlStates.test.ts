@@ -1,17 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { CANCELLATION_STATES } from '../../workflows/planning/calls/cancellation';
 import { CHUNK, EXECUTION, ITEM } from '../../workflows/planning/executions/states';
 import { FANOUT_STATES } from '../../workflows/planning/fanouts/states';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { BATCH_STATES, LEADER_STATES, TASK_STATES } from '../../workflows/planning/states';
+import { read, trackedFiles } from './project';
 
 /**
  * Statements compare states by number, and name each beside it, so that a DBA reads them without
  * this repository: `b.state in (1 /* open *\/, 3 /* unknown *\/)`.
  */
-const ROOT = path.join(__dirname, '..', '..');
 const OF_STATE = [TASK_STATES, BATCH_STATES, LEADER_STATES, FANOUT_STATES, EXECUTION, CHUNK, ITEM, CANCELLATION_STATES];
 const COMPARED =
   /(?<![\w$.])(?:[a-z_]+\.)?(state|status) (is distinct from|=|<>|<=|<|>=|>|in|not in) ?(\((?:[^()]|\([^)]*\))*\)|-?\d+(?! \+)(?: ?\/\*.*?\*\/)?)/g;
@@ -43,15 +40,11 @@ const wrongIn = (text: string): string[] => {
 };
 
 test('statements name the states that they compare by number', () => {
-  const files = execFileSync('git', ['ls-files', 'postgres/*.ts', 'client/*.ts', 'activities/*.ts', 'workers/*.ts'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
+  const files = trackedFiles().filter((file) => /^(postgres|client|activities|workers)\/.*\.ts$/.test(file));
   const wrong: string[] = [];
   let compared = 0;
-  for (const file of files.trim().split('\n')) {
-    const text = readFileSync(path.join(ROOT, file), 'utf8');
-    for (const [sql] of text.matchAll(/`(?:[^`\\]|\\.)*`|'(?:[^'\\\n]|\\.)*'/g)) {
+  for (const file of files) {
+    for (const [sql] of read(file).matchAll(/`(?:[^`\\]|\\.)*`|'(?:[^'\\\n]|\\.)*'/g)) {
       if (!/\b(select|update|delete|insert|from|where|and|case)\b/.test(sql)) continue;
       compared += [...sql.matchAll(COMPARED)].length;
       wrong.push(...wrongIn(sql).map((what) => `${file}: ${what}`));
