@@ -101,8 +101,15 @@ const client = createClient({ databaseUrl, prefix: 'own', handlers, temporal: { 
 await client.submit('mine', { id: 'own-1', payload: 41 });
 const [end] = await client.waitFor(['own-1'], { timeoutMs: 60000 });
 const temporal = await client.temporal();
+// The leader ends a moment after the task, and Temporal lists that later still.
+const runs = async () => {
+  const listed = [];
+  for await (const one of temporal.workflow.list({ query: "WorkflowId STARTS_WITH 'own/leader/'" })) listed.push(one);
+  return listed;
+};
+while ((await runs()).some(({ status }) => status.name === 'RUNNING')) await new Promise((go) => setTimeout(go, 100));
 const types = [];
-for await (const { type, status, workflowId, runId } of temporal.workflow.list({ query: "WorkflowId STARTS_WITH 'own/leader/'" })) {
+for (const { type, status, workflowId, runId } of await runs()) {
   const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
   const activity = events.find((event) => event.activityTaskScheduledEventAttributes);
   types.push([type, status.name, Object.keys(activity.activityTaskScheduledEventAttributes.header?.fields ?? {})]);
