@@ -53,7 +53,7 @@ const reaches = (batch: number, status: string): Promise<unknown> =>
 /** Statuses of batches that have all ended; null: not yet. */
 const endsOf = async (batches: readonly number[]): Promise<Map<number, number> | null> => {
   const { rows } = await muster.database.pool.query<{ id: number; status: number }>(
-    'select batch_id as id, status from submission where batch_id = any($1::bigint[])',
+    'select batch_id as id, status from lane_batch where batch_id = any($1::bigint[])',
     [batches],
   );
   return rows.every(({ status }) => status >= 10) ? new Map(rows.map(({ id, status }) => [id, status])) : null;

@@ -70,7 +70,7 @@ const PLANTED: [rule: string, folder: string, source: string][] = [
   ['activities-below-client', 'activities/grouping', `const lazy = () => import('../../workers/node');`],
   ['calls-below-lanes', 'activities/calls', `import { LaneStanding } from '../lanes/standing';`],
   ['calls-below-lanes', 'activities/calls', `import type { Moved } from '../../postgres/lanes/settle';`],
-  ['calls-below-lanes', 'postgres/calls', `import { moveSubmission } from '../lanes/settle';`],
+  ['calls-below-lanes', 'postgres/calls', `import { moveLaneBatch } from '../lanes/settle';`],
   ['handlers-are-a-leaf', 'handlers', `import type { ActivityDeps } from '../activities/deps';`],
   ['handlers-are-a-leaf', 'handlers/http', `import type { Pool } from '../../postgres/pool';`],
   ['client-below-workers', 'client', `import { createNode } from '../workers/node';`],
