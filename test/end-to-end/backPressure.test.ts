@@ -56,7 +56,7 @@ beforeAll(async () => {
     }),
   ]);
   await muster.client.setQueuer({ slots: CALLS });
-}, 60_000);
+});
 afterAll(async () => {
   await muster.stop();
   for (const gauge of Object.values(gauges)) await gauge.stop();

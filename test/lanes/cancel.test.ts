@@ -33,7 +33,7 @@ beforeAll(async () => {
     halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } }),
     racing.handler({ name: 'racing', lane: { approach: 'parallel' }, linger: { lingerMs: 1 } }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify({ full: true });
@@ -208,4 +208,4 @@ test('G9 C29: cancels that race grants and marks: every batch is cancelled or ap
   // Both sides won often, or this was no race.
   expect(cancelled).toBeGreaterThan(30);
   expect(refused).toBeGreaterThan(30);
-}, 90_000);
+});

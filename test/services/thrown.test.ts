@@ -65,7 +65,7 @@ beforeAll(async () => {
     ],
     { log },
   );
-}, 60_000);
+});
 afterAll(() => muster.stop());
 
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>

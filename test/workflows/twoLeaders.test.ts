@@ -266,4 +266,4 @@ test('A18: a process that is stopped inside a claim holds the others up for seco
   goOn();
   expect(await zombie).toMatchObject({ deposed: true, dispatch: null }); // it begins its turn again, on a new session
   await pool.end();
-}, 10_000);
+});
