@@ -1,5 +1,6 @@
 import { proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import type { CompletionSignal } from './definitions';
 import type { Beside } from './looking';
 import { completionWorkflowId } from './naming';
@@ -15,7 +16,7 @@ const AT_ONCE = 4;
  */
 const { handOnCompletions } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
-  retry: { initialInterval: '200ms', maximumInterval: '10s' },
+  retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
   summary: 'completions handed on',
 });
 

@@ -11,6 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import { completeSignal } from './definitions';
 import type { CompletionSignal, MonitorInput } from './definitions';
 import { Inbox } from './inbox';
@@ -46,7 +47,7 @@ export async function monitor(input?: Partial<MonitorInput>): Promise<void> {
     // No worker serves the handler, or none has room: the run ends, and the sweeper begins the next
     // one when there is one that does.
     scheduleToStartTimeout: '1 minute',
-    retry: { initialInterval: '200ms', maximumInterval: '1 minute' },
+    retry: { initialInterval: '200ms', maximumInterval: MAX_BACKOFF },
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `accepted batches of ${handler}`,
   });

@@ -1,5 +1,6 @@
 import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities';
+import { MAX_BACKOFF } from './backOff';
 import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 
 /**
@@ -9,7 +10,7 @@ import { lookUntilIdle, upgradedWhileWaiting } from './looking';
 const { deliverNotifications } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '20s',
-  retry: { initialInterval: '500ms', maximumInterval: '30s' },
+  retry: { initialInterval: '500ms', maximumInterval: MAX_BACKOFF },
 });
 
 setWorkflowOptions(upgradedWhileWaiting, notifier);
