@@ -72,11 +72,11 @@ const takeRound = async (client: Client, settings: NodeSettings, { runId }: Bala
   const of = (kind: Move['kind']): Move[] => moves.filter((move) => move.kind === kind);
   const asked = await revokePartitions(
     client,
-    of('revoke').map(({ partition, to, words }) => ({ ...was(partition), wantedBy: to, reason: words })),
+    of('revoke').map(({ partition, to, explanation }) => ({ ...was(partition), wantedBy: to, reason: explanation })),
   );
   const given = await assignPartitions(
     client,
-    of('assign').map(({ partition, to, words }) => ({ ...was(partition), node: to!, reason: words })),
+    of('assign').map(({ partition, to, explanation }) => ({ ...was(partition), node: to!, reason: explanation })),
     settings.leaseMs,
   );
   const written = new Set([...asked, ...given]);
