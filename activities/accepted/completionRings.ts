@@ -1,4 +1,4 @@
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { freeTargets } from '../grouping/freeTargets';
 import type { RingDeps } from '../grouping/ring';
 import { ringLanes } from '../lanes/ring';
@@ -18,16 +18,16 @@ export class SharedCompletionRings implements CompletionRinger {
 }
 
 class HandlerRings implements SharedRings {
-  private readonly lanes: Gather<number>;
-  private readonly targets: Gather<number>;
+  private readonly lanes: Coalescer<number>;
+  private readonly targets: Coalescer<number>;
   private notices = false;
 
   constructor(
     private readonly deps: RingDeps,
     handler: string,
   ) {
-    this.lanes = new Gather((lanes) => ringLanes(deps, lanes));
-    this.targets = new Gather(async (targets) => {
+    this.lanes = new Coalescer((lanes) => ringLanes(deps, lanes));
+    this.targets = new Coalescer(async (targets) => {
       const { notices } = this;
       this.notices = false;
       await freeTargets(deps, handler, targets, notices);

@@ -1,5 +1,5 @@
 import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../../postgres/accepted/poll';
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { takeReadings } from '../../postgres/accepted/reading';
 import type { ActivityDeps } from '../deps';
 import type { CarriedBatch } from '../../postgres/calls/batch';
@@ -71,8 +71,8 @@ export class Conclusions {
   private readonly taken = new Map<number, number>();
   private readonly running = new Set<Promise<void>>();
   private readonly freed = new Set<number>();
-  /** Lanes that moved on: one ring in flight; lanes that gather meanwhile share the next. */
-  private readonly rings = new Gather<number>((lanes) => ringLanes(this.deps, lanes));
+  /** Lanes that moved on: one ring in flight; lanes that come meanwhile share the next. */
+  private readonly rings = new Coalescer<number>((lanes) => ringLanes(this.deps, lanes));
   private notices = false;
   private failure: unknown;
   private changed: () => void = () => undefined;

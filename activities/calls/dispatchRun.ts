@@ -5,7 +5,7 @@ import { findStarvedLeader, wakeBlockedLeaders } from '../../postgres/grouping/l
 import { endDispatch, handBack, readDispatch, releaseLeader, releaseTargets } from '../../postgres/calls/batch';
 import { unmarkAttempt } from '../../postgres/calls/mark';
 import type { CarriedBatch } from '../../postgres/calls/batch';
-import { Gather } from '../../postgres/sharing/coalesce';
+import { Coalescer } from '../../postgres/sharing/coalescer';
 import { WAKE_LEASE_MS } from '../../postgres/grouping/ring';
 import { wakeMonitor, wakeNotifier } from '../../workflows/wake';
 import { Allowance } from './allowance';
@@ -32,9 +32,9 @@ export class DispatchRun {
   private readonly schedule: Schedule;
   private readonly allowance: Allowance;
   /** Signs of life and looks at the limits: one at a time. */
-  private readonly beats = new Gather<'touch' | 'look'>((kinds) => this.beat(kinds));
-  /** Targets with new work: one ring in flight; those that gather meanwhile share the next. */
-  private readonly rings = new Gather<number>((targets) => ring(this.deps, targets));
+  private readonly beats = new Coalescer<'touch' | 'look'>((kinds) => this.beat(kinds));
+  /** Targets with new work: one ring in flight; those that come meanwhile share the next. */
+  private readonly rings = new Coalescer<number>((targets) => ring(this.deps, targets));
   private readonly startedAt = performance.now();
   private stopping = false;
   private ticking = false;

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => bench.stop());
 
 test('A14: only the submission that carries a batch may call it, with all of its tasks, also when both prepare it at once', async () => {
-  // Another batch first: while it is prepared the other two gather, and would share a statement.
+  // Another batch first: while it is prepared the other two wait, and would share a statement.
   await bench.client.submit('orders', { id: 'first', payload: { to: 'a' } });
   const one = await bench.submission(await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 1), orders);
   const [first] = await readDispatch(one.pool, 1, one.input.no);
