@@ -51,8 +51,8 @@ interface LookUp {
 
 /** Longer than a few ticks; the next monitor waits this long for a dead one. */
 const LEASE_MS = 6_000;
-/** Results read at once: each reading holds a page and its members' ids. */
-const LANES = 4;
+/** Results read at once: each holds a page and its members' ids. */
+const PARALLELISM = 4;
 /** Most batches in hand: status requests are sent only while there is room. */
 const MOST = 100;
 const GRACE_ROUNDS = 10;
@@ -104,7 +104,7 @@ export class Conclusions {
   async start(): Promise<void> {
     const added = this.added.splice(0);
     if (added.length > 0) await this.takeAll(added);
-    while (this.running.size < LANES && this.waiting.length > 0) this.launch(this.lane());
+    while (this.running.size < PARALLELISM && this.waiting.length > 0) this.launch(this.runner());
   }
 
   /** Renews the leases and rings what was settled, every few seconds. */
@@ -146,7 +146,7 @@ export class Conclusions {
     if (held.length > 0) await putOffPolls(this.deps.pool, held, LEASE_MS);
   }
 
-  private async lane(): Promise<void> {
+  private async runner(): Promise<void> {
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const { batch, conclusion } = next;
       try {

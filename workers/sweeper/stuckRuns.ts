@@ -36,7 +36,7 @@ const LOOK_AT_VERSION_MS = 1_000;
  */
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 1_800_000;
-const PARALLEL = 8;
+const PARALLELISM = 8;
 /**
  * `temporal.api.enums.v1`: VERSIONING_BEHAVIOR_PINNED, PENDING_WORKFLOW_TASK_STATE_STARTED,
  * PENDING_ACTIVITY_STATE_SCHEDULED.
@@ -86,12 +86,12 @@ export class StuckRuns {
     this.forget(now);
     this.currents = new Map();
     const queue = silent.filter((run) => this.remember(run, now));
-    const lane = async (): Promise<void> => {
+    const runner = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift())
         if (await this.lookAt(next)) counts.stuckRuns++;
     };
-    const lanes = await Promise.allSettled(Array.from({ length: Math.min(PARALLEL, queue.length) }, lane));
-    for (const one of lanes) if (one.status === 'rejected') throw one.reason;
+    const runners = await Promise.allSettled(Array.from({ length: Math.min(PARALLELISM, queue.length) }, runner));
+    for (const one of runners) if (one.status === 'rejected') throw one.reason;
   }
 
   /** False: it was seen to be of the current version, or of none, or to have ended. */
