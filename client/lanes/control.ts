@@ -19,7 +19,7 @@ import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
 import { noticesOfEnds } from '../operations/notices';
-import type { Submitter } from '../tasks/accept';
+import type { TaskInserter } from '../tasks/taskInserter';
 
 /**
  * An operator's verbs for lanes: a row first, the ring after its commit (`LaneVerbs`). Each returns
@@ -102,11 +102,11 @@ export const skipHead = (
   });
 
 export const fixHead = async (
-  client: { pool: Pool; submitter: Submitter; handler(name: string): Handler },
+  client: { pool: Pool; inserter: TaskInserter; handler(name: string): Handler },
   service: string,
   fix: Fix,
 ): Promise<{ batch: number; laneIds: number[] }> => {
-  const { pool, submitter } = client;
+  const { pool, inserter } = client;
   if (!('items' in fix)) {
     const as = checkOneOf('as', fix?.as, ['applied', 'again'] as const);
     return onHalted(pool, service, async (tx, halted) => {
@@ -135,11 +135,11 @@ export const fixHead = async (
       );
     const handler = client.handler(name);
     const batch = checkBatch(handler, { service, items: fix.items });
-    const [bound] = await submitter.bindLanes(handler, [batch]);
+    const [bound] = await inserter.bindLanes(handler, [batch]);
     if (bound!.targetId !== targetId)
       throw new InvalidArgumentError('items', 'items of the target of the batch in whose place they go', batch.target);
     await lockLanes(tx, [halted.laneId]);
-    const initiatorIds = await submitter.initiatorIds(batch.tasks);
+    const initiatorIds = await inserter.initiatorIds(batch.tasks);
     const { batchId } = await insertSubmission(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({
