@@ -9,7 +9,7 @@ import {
 import type { Activities } from '../activities';
 import type { TakeAnswer } from '../activities/accepted/takeSignalled';
 import type { CompletionInput, CompletionSignal, ReadSignals, SignalledCompletion } from './definitions';
-import { upgradedWhileWaiting } from './looking';
+import { upgradedWhileWaiting } from './versioning';
 import { handlerTaskQueue } from './naming';
 import type { UnreadRun } from './planning/unread';
 import { whyUnreadable } from './planning/unreadable';

@@ -14,7 +14,7 @@ import {
 import type { Activities } from '../activities';
 import type { ExecutionInput, RollCallResponse } from './messages';
 import { lookSignal } from './definitions';
-import { upgradedWhileWaiting } from './looking';
+import { upgradedWhileWaiting } from './versioning';
 import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
 import { pendingOf } from './planning/executions/states';
