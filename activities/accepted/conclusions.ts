@@ -1,6 +1,6 @@
-import { pastDeadline, putOffPolls, readMemberIds, stopPolling, takeReading } from '../../postgres/accepted/poll';
+import { pastDeadline, putOffPolls, readMemberIds, stopPolling, claimRead } from '../../postgres/accepted/poll';
 import { Coalescer } from '../../postgres/sharing/coalescer';
-import { takeReadings } from '../../postgres/accepted/reading';
+import { claimReads } from '../../postgres/accepted/readClaims';
 import type { ActivityDeps } from '../deps';
 import type { CarriedBatch } from '../../postgres/calls/batch';
 import type { Handler } from '../../handlers/types';
@@ -189,7 +189,7 @@ export class Conclusions {
   }
 
   private async takeAll(added: readonly { batch: AcceptedBatch; conclusion: Conclusion }[]): Promise<void> {
-    const taken = await takeReadings(
+    const taken = await claimReads(
       this.deps.pool,
       added.map(({ batch }) => batch),
       LEASE_MS,
@@ -211,7 +211,7 @@ export class Conclusions {
     const { pool, standings } = this.deps;
     const known = this.taken.get(batch.id);
     this.taken.delete(batch.id);
-    const attempt = known ?? (await takeReading(pool, batch.id, expected, LEASE_MS));
+    const attempt = known ?? (await claimRead(pool, batch.id, expected, LEASE_MS));
     if (attempt === null) return null;
     this.inHand.set(batch.id, attempt);
     const members = await readMemberIds(pool, batch.id);
