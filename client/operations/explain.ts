@@ -12,7 +12,8 @@ import { explain as explainFacts, explainTrouble } from '../../workflows/plannin
 import type { BatchPart, LeaderPart } from '../../workflows/planning/explain/facts';
 import { servedBy, withServedBy } from '../../workflows/planning/explain/served';
 import { overdueText, remedyOf, standsStill, uncalledText } from '../../workflows/planning/explain/standing';
-import { span, stopped } from '../../workflows/planning/explain/words';
+import { span } from '../../workflows/planning/explain/format';
+import { stopped } from '../../workflows/planning/explain/stopped';
 import { STANDING_MS, UNANSWERED_MS } from '../../workflows/planning/liveness';
 import { isTerminal, leaderStateName, taskStateName } from '../../workflows/planning/states';
 import { checkName } from '../arguments';
