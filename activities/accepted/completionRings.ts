@@ -20,7 +20,7 @@ export class SharedCompletionRings implements CompletionRinger {
 class HandlerRings implements SharedRings {
   private readonly lanes: Coalescer<number>;
   private readonly targets: Coalescer<number>;
-  private notices = false;
+  private hasNotifications = false;
 
   constructor(
     private readonly deps: RingDeps,
@@ -28,15 +28,15 @@ class HandlerRings implements SharedRings {
   ) {
     this.lanes = new Coalescer((lanes) => ringLanes(deps, lanes));
     this.targets = new Coalescer(async (targets) => {
-      const { notices } = this;
-      this.notices = false;
-      await freeTargets(deps, handler, targets, notices);
+      const { hasNotifications } = this;
+      this.hasNotifications = false;
+      await freeTargets(deps, handler, targets, hasNotifications);
     });
   }
 
   addBehind(rings: CompletionRings | null): void {
     if (rings === null) return;
-    this.notices ||= rings.notices;
+    this.hasNotifications ||= rings.hasNotifications;
     const rung = [this.lanes.add(rings.lanes), this.targets.add([rings.targetId])];
     for (const one of rung)
       one.catch((err: Error) => this.deps.log.warn({ err }, 'a ring failed; the sweeper will repeat it'));

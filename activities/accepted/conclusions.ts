@@ -73,7 +73,7 @@ export class Conclusions {
   private readonly freed = new Set<number>();
   /** Lanes that moved on: one ring in flight; lanes that come meanwhile share the next. */
   private readonly rings = new Coalescer<number>((lanes) => ringLanes(this.deps, lanes));
-  private notices = false;
+  private hasNotifications = false;
   private failure: unknown;
   private changed: () => void = () => undefined;
 
@@ -136,9 +136,9 @@ export class Conclusions {
   async flush(): Promise<void> {
     const targets = [...this.freed];
     this.freed.clear();
-    const notices = this.notices;
-    this.notices = false;
-    await freeTargets(this.deps, this.handler.name, targets, notices);
+    const hasNotifications = this.hasNotifications;
+    this.hasNotifications = false;
+    await freeTargets(this.deps, this.handler.name, targets, hasNotifications);
   }
 
   private async renew(): Promise<void> {
@@ -252,7 +252,7 @@ export class Conclusions {
       return;
     }
     this.settled++;
-    this.notices ||= settled.notices;
+    this.hasNotifications ||= settled.hasNotifications;
     // Refused in a first split: its other half decides, so polling ends.
     if (settled.kind === 'await-sibling') await stopPolling(this.deps.pool, batch.id, call.attempt);
     // Not awaited before the next batch's results: a ring may wait for the Temporal server.

@@ -42,7 +42,7 @@ export class DispatchRun {
   private batches = 0;
   private tasks = 0;
   private handedBack = 0;
-  private notices = false;
+  private hasNotifications = false;
   private accepted = false;
   private failure: unknown;
   private offered: number;
@@ -165,7 +165,7 @@ export class DispatchRun {
     const settled = await settle(call, outcome);
     this.batches++;
     this.tasks += call.members.length;
-    this.notices ||= settled.notices;
+    this.hasNotifications ||= settled.hasNotifications;
     this.accepted ||= settled.accepted;
     if (!settled.written)
       this.deps.log.info(
@@ -271,7 +271,8 @@ export class DispatchRun {
 
   private async end(): Promise<DispatchAnswer> {
     const { pool, input, temporal, prefix } = this.deps;
-    if (this.notices) await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
+    if (this.hasNotifications)
+      await awaitBriefly(this.deps, wakeNotifier(temporal, prefix), 'the notifier was not woken');
     if (this.accepted)
       await awaitBriefly(this.deps, wakeMonitor(temporal, prefix, input.handler), 'a monitor was not woken');
     const handlerId = await endDispatch(pool, input.leaderId, input.no);

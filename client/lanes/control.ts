@@ -6,7 +6,7 @@ import { moveSubmission, readyDependents } from '../../postgres/lanes/settle';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
-import { insertNotices } from '../../postgres/calls/records';
+import { insertNotifications } from '../../postgres/calls/records';
 import { insertSubmission } from '../../postgres/lanes/laneBatch';
 import { DEPTH_MAX, SLOTS_MAX, WEIGHT_MAX } from '../../workflows/planning/lanes/limits';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
@@ -18,7 +18,7 @@ import { checkBatch } from './checkBatch';
 import type { TaskInput } from '../tasks/checkTasks';
 import { InvalidArgumentError, MusterError, NotFoundError } from '../errors';
 import { requireLane } from './views';
-import { noticesOfEnds } from '../operations/notices';
+import { notificationsOfEnds } from '../operations/notifications';
 import type { TaskInserter } from '../tasks/taskInserter';
 
 /**
@@ -201,11 +201,11 @@ const endParked = async (tx: Transaction, batchId: number, applied: boolean): Pr
   const members = await readParkedMembers(tx, batchId);
   await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
   await moveSubmission(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
-  const notices = noticesOfEnds(members, {
+  const notifications = notificationsOfEnds(members, {
     state: applied ? 'succeeded' : 'failed',
     ...(error === null ? {} : { error }),
   });
-  if (notices.length > 0) await insertNotices(tx, notices);
+  if (notifications.length > 0) await insertNotifications(tx, notifications);
 };
 
 const notParked = (service: string, { haltedBy, status }: Halted): MusterError =>

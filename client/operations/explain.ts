@@ -3,7 +3,7 @@ import type { ExplainRow } from '../../postgres/operations/explain';
 import { readExplainFacts } from '../../postgres/operations/explain';
 import { findQueuedInLane } from '../../postgres/lanes/queue';
 import { findSubmissionOf } from '../../postgres/lanes/view';
-import { hasOverdueNotice } from '../../postgres/sweeper/overdueWork';
+import { hasOverdueNotification } from '../../postgres/sweeper/overdueWork';
 import { readServedOf } from '../../postgres/nodes/partitionView';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
 import { leaderWorkflowId } from '../../workflows/naming';
@@ -52,7 +52,7 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
   const kinds = [
     waitsFor !== null && ['free', 'revoked'].includes(served?.why ?? '') ? 'balancer' : null,
     !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
-    isOver && (await hasOverdueNotice(client.pool, told.id)) ? 'notifier' : null,
+    isOver && (await hasOverdueNotification(client.pool, told.id)) ? 'notifier' : null,
     waitsFor === 'lane' || (facts.batch?.dispatched === true && facts.batch.attemptEndsInMs === null)
       ? 'submission'
       : null,

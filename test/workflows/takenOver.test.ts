@@ -62,6 +62,6 @@ test('A14: the answers to an older and to a newer attempt of a batch come at onc
   const [other, both] = carried.map(({ id }) => id);
   const successes = successWriter(claimed.pool);
   const answer = (id: number, attempt: number): Promise<boolean> =>
-    successes.write({ id, attempt, keyed: false, pages: [], notices: [] });
+    successes.write({ id, attempt, keyed: false, pages: [], notifications: [] });
   expect(await Promise.all([answer(other!, 2), answer(both!, 1), answer(both!, 2)])).toEqual([true, false, true]);
 });
