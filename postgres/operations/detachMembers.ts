@@ -13,9 +13,9 @@ shrunk as (
   from detached d where b.id = d.batch_id)`;
 
 /**
- * Part of the same statements: asks the downstream to stop parked batches that it accepted and whose
- * members are detached (cause 2: decided by hand). `where`: unless the decision is that they were
- * applied.
+ * Part of the same statements: asks the downstream to stop parked batches that it accepted and
+ * whose members are detached (cause 2: decided by hand). `where`: unless the decision is that they
+ * were applied.
  */
 export const cancelParked = (where = 'true'): string => `cancelled as (
   insert into cancellation (batch_id, handler_id, reference, why, next_at, requested_at)
