@@ -26,7 +26,7 @@ import { LaneRinger } from './lanes/ringer';
 import { ExecutionVerbs } from './executions/verbs';
 import { Ringer } from './tasks/ringer';
 import * as reports from './operations/status';
-import { Submitter } from './tasks/accept';
+import { TaskInserter } from './tasks/taskInserter';
 import type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';
 import { submitStream } from './tasks/submitStream';
 import * as tellings from './tasks/telling';
@@ -56,7 +56,7 @@ export class Client extends ExecutionVerbs {
   readonly pool: Pool;
   readonly prefix: string;
   readonly handlers: ReadonlyMap<string, Handler>;
-  protected readonly submitter: Submitter;
+  protected readonly inserter: TaskInserter;
   private readonly behind: Behind;
   private readonly ringer: Ringer;
   protected readonly laneRinger: LaneRinger;
@@ -77,7 +77,7 @@ export class Client extends ExecutionVerbs {
     this.prefix = options.prefix ?? DEFAULT_PREFIX;
     this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
     this.schema = options.schema ?? 'muster';
-    this.submitter = new Submitter(this.pool, this.schema);
+    this.inserter = new TaskInserter(this.pool, this.schema);
     this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
     this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
     this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
@@ -274,7 +274,7 @@ export class Client extends ExecutionVerbs {
       .filter((task): task is CheckedTask => task !== null);
     if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
     if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
-    const stored = await this.submitter.store(handler, checked, {
+    const stored = await this.inserter.store(handler, checked, {
       partial: options.partial ?? false,
       ...(options.tx === undefined ? {} : { tx: options.tx }),
     });

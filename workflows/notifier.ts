@@ -1,7 +1,8 @@
 import { continueAsNew, proxyActivities, setWorkflowOptions } from '@temporalio/workflow';
 import type { Activities } from '../activities';
 import { MAX_BACKOFF } from './backOff';
-import { lookUntilIdle, upgradedWhileWaiting } from './looking';
+import { lookUntilIdle } from './lookLoop';
+import { upgradedWhileWaiting } from './versioning';
 
 /**
  * A look delivers for 10 s and ends what it began: a delivery takes 10 s at most, a signal less.

@@ -11,7 +11,7 @@ import type { LaneRinger } from './ringer';
 import * as views from './views';
 import type { Receipt } from './receipts';
 import { receipts } from './receipts';
-import type { Submitter } from '../tasks/accept';
+import type { TaskInserter } from '../tasks/taskInserter';
 import type { SubmitBatchOptions, SubmittedBatch } from './submitBatch';
 import { storeBatches } from './submitBatch';
 import { CHANGE, SUBMIT, telling } from '../tasks/telling';
@@ -21,7 +21,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
   abstract override readonly pool: Pool;
   abstract override readonly prefix: string;
   protected abstract readonly schema: string;
-  protected abstract readonly submitter: Submitter;
+  protected abstract readonly inserter: TaskInserter;
   protected abstract readonly laneRinger: LaneRinger;
   abstract handler(name: string): Handler;
   abstract override ready(): Promise<void>;
@@ -54,7 +54,7 @@ export abstract class LaneVerbs extends FanoutVerbs {
     const handler = this.handler(handlerName);
     const stored = await telling(SUBMIT, async () => {
       await this.ready();
-      return storeBatches({ submitter: this.submitter, schema: this.schema }, handler, batches, options);
+      return storeBatches({ inserter: this.inserter, schema: this.schema }, handler, batches, options);
     });
     if (options.tx === undefined) await this.laneRinger.ring(stored.laneIds);
     return stored.batches;
@@ -159,8 +159,8 @@ export abstract class LaneVerbs extends FanoutVerbs {
    * items in place of the invalid ones. Returns the number of the batch.
    */
   async fixHead(service: string, fix: control.Fix): Promise<{ batch: number }> {
-    const { pool, submitter } = this;
-    const client = { pool, submitter, handler: (name: string) => this.handler(name) };
+    const { pool, inserter } = this;
+    const client = { pool, inserter, handler: (name: string) => this.handler(name) };
     const { batch, laneIds } = await this.change(() => control.fixHead(client, service, fix));
     await this.laneRinger.ring(laneIds);
     return { batch };
