@@ -40,7 +40,7 @@ export const load = (app) => {
     for (const module of project.children ?? []) module.name = ENTRIES[module.name] ?? module.name;
   });
   app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
-    // A class of the client is split over files; how is of no use to those who call it.
+    // What a class inherits is shown as its own: where it stands is of no use to those who call it.
     for (const reflection of Object.values(project.reflections)) {
       delete reflection.inheritedFrom;
       delete reflection.overwrites;
