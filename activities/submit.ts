@@ -4,7 +4,7 @@ import type { DispatchAnswer, DispatchInput } from '../workflows/messages';
 import type { ActivityDeps } from './deps';
 import { DispatchRun } from './calls/dispatchRun';
 import { interruption } from './executions/interruption';
-import { LaneSubmission } from './lanes/submitter';
+import { SubmitterRun } from './lanes/submitter';
 
 /**
  * Runs one dispatch: carries the batches that a claim gave it, as many calls at once as its slots
@@ -15,7 +15,7 @@ export const submitBatches = async (deps: ActivityDeps, input: DispatchInput): P
   const signal = abortOf(deps);
   const gone = signalOf();
   if (input.queuerId !== undefined)
-    return new LaneSubmission(deps, { ...input, queuerId: input.queuerId }, signal, gone).run();
+    return new SubmitterRun(deps, { ...input, queuerId: input.queuerId }, signal, gone).run();
   const handler = deps.handlers.get(input.handler);
   if (handler === undefined)
     throw ApplicationFailure.create({

@@ -80,7 +80,7 @@ export type {
 } from '../workflows/planning/lanes/types';
 export type {
   /** Status of a batch in its lane. */
-  SubmissionStatus,
+  LaneBatchStatus,
 } from '../workflows/planning/lanes/statuses';
 export type {
   /** Where a task is, what it waits for, and its earliest next step. */

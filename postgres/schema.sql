@@ -101,11 +101,11 @@ create table batch (
   fresh boolean not null default false,
   error text,
   completion jsonb,
+  fault_id integer,
+  fault_attempt integer,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
-  fault_id integer,
-  fault_attempt smallint,
   constraint batch_pkey PRIMARY KEY (id),
   constraint batch_check CHECK (n_left >= 0 AND n_left <= n),
   constraint batch_check1 CHECK (cardinality(members) = n),
@@ -228,10 +228,10 @@ create table execution (
   wants_nodes boolean not null default false,
   note text,
   resume_at timestamp with time zone,
+  woken_at timestamp with time zone,
   created_at timestamp with time zone not null,
   started_at timestamp with time zone,
   finished_at timestamp with time zone,
-  woken_at timestamp with time zone,
   constraint execution_pkey PRIMARY KEY (id),
   constraint execution_attempts_limit_check CHECK (attempts_limit > 0),
   constraint execution_check CHECK (LEAST(n_created, n_running, n_done, n_failed, n_dead) >= 0),
@@ -327,8 +327,8 @@ create table handler (
   timeout_ms integer not null,
   partitions integer not null default 0,
   needs jsonb not null default '{}'::jsonb,
-  reductions integer not null default 0,
   cancels boolean not null default false,
+  reductions integer not null default 0,
   constraint handler_pkey PRIMARY KEY (id),
   constraint handler_name_key UNIQUE (name),
   constraint handler_allowed_check CHECK (allowed > 0),
@@ -391,6 +391,28 @@ create table lane (
   constraint lane_service_check CHECK (octet_length(service) >= 1 AND octet_length(service) <= 512)
 );
 
+create table lane_batch (
+  batch_id bigint not null,
+  lane_id integer not null,
+  target_id integer not null,
+  seq bigint not null,
+  status smallint not null default 0,
+  handler_id integer not null,
+  submitter bigint,
+  not_before timestamp with time zone,
+  granted_at timestamp with time zone,
+  changed_at timestamp with time zone not null,
+  look_ups smallint not null default 0,
+  overdue smallint not null default 0,
+  resolving boolean not null default false,
+  weight integer not null,
+  reads text[] not null,
+  writes text[] not null,
+  constraint lane_batch_pkey PRIMARY KEY (batch_id),
+  constraint lane_batch_status_check CHECK (status >= 0 AND status <= 19),
+  constraint lane_batch_weight_check CHECK (weight > 0)
+);
+
 create table lane_queue (
   lane_id integer not null,
   seq bigint not null,
@@ -420,10 +442,10 @@ create table lane_state (
   blocked_by integer,
   paused_at timestamp with time zone,
   pause_reason text,
+  unserved_by integer[],
   halted_by bigint,
   halted_at timestamp with time zone,
   halt_reason text,
-  unserved_by integer[],
   constraint lane_state_pkey PRIMARY KEY (lane_id),
   constraint lane_state_check CHECK ((halted_by IS NULL) = (halted_at IS NULL)),
   constraint lane_state_pending_check CHECK (pending >= 0),
@@ -445,8 +467,8 @@ create table leader (
   answer jsonb,
   acquired_at timestamp with time zone,
   expires_at timestamp with time zone,
-  last_reason smallint,
   woken_at timestamp with time zone,
+  last_reason smallint,
   constraint leader_pkey PRIMARY KEY (id),
   constraint leader_handler_id_name_key UNIQUE (handler_id, name),
   constraint leader_check CHECK ((state = 2) = (wake_at IS NOT NULL)),
@@ -512,8 +534,8 @@ create table notification (
   next_at timestamp with time zone,
   done_at timestamp with time zone,
   error text,
-  fanout_id bigint,
   created_at timestamp with time zone default clock(),
+  fanout_id bigint,
   constraint notification_pkey PRIMARY KEY (id),
   constraint notification_batch_id_attempt_initiator_id_key UNIQUE (batch_id, attempt, initiator_id)
 );
@@ -571,9 +593,9 @@ create table queuer (
   depth integer not null default 3,
   round bigint not null default 0,
   grants bigint not null default 0,
+  woken_at timestamp with time zone,
   paused_at timestamp with time zone,
   pause_reason text,
-  woken_at timestamp with time zone,
   constraint queuer_pkey PRIMARY KEY (id),
   constraint queuer_check CHECK ((state = 2) = (wake_at IS NOT NULL)),
   constraint queuer_check1 CHECK (state = 0 OR expires_at IS NOT NULL),
@@ -604,28 +626,6 @@ create table segment (
   constraint segment_size_check CHECK (size >= 1 AND size <= 8000)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=50);
 
-create table submission (
-  batch_id bigint not null,
-  lane_id integer not null,
-  target_id integer not null,
-  seq bigint not null,
-  status smallint not null default 0,
-  handler_id integer not null,
-  submitter bigint,
-  not_before timestamp with time zone,
-  granted_at timestamp with time zone,
-  changed_at timestamp with time zone not null,
-  look_ups smallint not null default 0,
-  overdue smallint not null default 0,
-  weight integer not null,
-  reads text[] not null,
-  writes text[] not null,
-  resolving boolean not null default false,
-  constraint submission_pkey PRIMARY KEY (batch_id),
-  constraint submission_status_check CHECK (status >= 0 AND status <= 19),
-  constraint submission_weight_check CHECK (weight > 0)
-);
-
 create table submitter (
   no bigint not null generated always as identity,
   queuer_id smallint not null,
@@ -653,8 +653,8 @@ create table target (
   overrides jsonb,
   paces double precision[] not null default '{}'::double precision[],
   allowed integer,
-  lane_id integer,
   reductions integer not null default 0,
+  lane_id integer,
   constraint target_pkey PRIMARY KEY (id),
   constraint target_handler_id_key_key UNIQUE (handler_id, key),
   constraint target_lane UNIQUE (id, lane_id),
@@ -699,8 +699,8 @@ create table work_item (
 alter table batch add constraint batch_target_id_fkey FOREIGN KEY (target_id) REFERENCES target(id);
 alter table cancellation add constraint cancellation_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table chunk add constraint chunk_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES execution(id);
-alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES submission(batch_id) ON DELETE CASCADE;
-alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES submission(batch_id) ON DELETE CASCADE;
+alter table dependency add constraint dependency_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES lane_batch(batch_id) ON DELETE CASCADE;
+alter table dependency add constraint dependency_needs_fkey FOREIGN KEY (needs) REFERENCES lane_batch(batch_id) ON DELETE CASCADE;
 alter table dispatch add constraint dispatch_leader_id_fkey FOREIGN KEY (leader_id) REFERENCES leader(id);
 alter table fanout add constraint fanout_initiator_id_fkey FOREIGN KEY (initiator_id) REFERENCES initiator(id);
 alter table fanout_add add constraint fanout_add_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
@@ -708,6 +708,10 @@ alter table fault add constraint fault_handler_id_fkey FOREIGN KEY (handler_id) 
 alter table lane add constraint lane_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table lane add constraint lane_partition_fkey FOREIGN KEY (partition) REFERENCES partition(resource);
 alter table lane add constraint lane_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
+alter table lane_batch add constraint lane_batch_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES batch(id) ON DELETE CASCADE;
+alter table lane_batch add constraint lane_batch_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
+alter table lane_batch add constraint lane_batch_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
+alter table lane_batch add constraint lane_batch_target_id_lane_id_fkey FOREIGN KEY (target_id, lane_id) REFERENCES target(id, lane_id);
 alter table lane_state add constraint lane_state_blocked_by_fkey FOREIGN KEY (blocked_by) REFERENCES handler(id);
 alter table lane_state add constraint lane_state_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
 alter table leader add constraint leader_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
@@ -715,10 +719,6 @@ alter table notification add constraint notification_initiator_id_fkey FOREIGN K
 alter table partition add constraint partition_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table partition add constraint partition_resource_fkey FOREIGN KEY (resource) REFERENCES lease(resource);
 alter table segment add constraint segment_fanout_id_fkey FOREIGN KEY (fanout_id) REFERENCES fanout(id);
-alter table submission add constraint submission_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES batch(id) ON DELETE CASCADE;
-alter table submission add constraint submission_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
-alter table submission add constraint submission_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
-alter table submission add constraint submission_target_id_lane_id_fkey FOREIGN KEY (target_id, lane_id) REFERENCES target(id, lane_id);
 alter table submitter add constraint submitter_queuer_id_fkey FOREIGN KEY (queuer_id) REFERENCES queuer(id);
 alter table target add constraint target_handler_id_fkey FOREIGN KEY (handler_id) REFERENCES handler(id);
 alter table target add constraint target_lane_id_fkey FOREIGN KEY (lane_id) REFERENCES lane(id);
@@ -752,6 +752,10 @@ CREATE UNIQUE INDEX fault_stack ON fault USING btree (handler_id, md5(stack));
 CREATE INDEX idempotency_key_created ON idempotency_key USING btree (created_at);
 CREATE INDEX initiator_used ON initiator USING btree (used_at);
 CREATE INDEX lane_partition ON lane USING btree (partition) WHERE partition IS NOT NULL;
+CREATE INDEX lane_batch_granted ON lane_batch USING btree (submitter) WHERE status = 3;
+CREATE INDEX lane_batch_lane ON lane_batch USING btree (lane_id, batch_id);
+CREATE UNIQUE INDEX lane_batch_open ON lane_batch USING btree (lane_id, seq) WHERE status < 10;
+CREATE INDEX lane_batch_taken ON lane_batch USING btree (handler_id) WHERE status >= 2 AND status <= 5;
 CREATE UNIQUE INDEX lane_queue_seq ON lane_queue USING btree (seq);
 CREATE INDEX lane_blocked ON lane_state USING btree (blocked_by, queuer_id, served, lane_id) WHERE blocked_by IS NOT NULL;
 CREATE INDEX lane_due ON lane_state USING btree (queuer_id, due_at) WHERE due_at IS NOT NULL AND NOT ready;
@@ -766,10 +770,6 @@ CREATE UNIQUE INDEX notification_fanout ON notification USING btree (fanout_id) 
 CREATE INDEX notification_initiator ON notification USING btree (initiator_id);
 CREATE INDEX outcome_at ON outcome USING btree (at);
 CREATE INDEX outcome_target ON outcome USING btree (target_id, state, seq);
-CREATE INDEX submission_granted ON submission USING btree (submitter) WHERE status = 3;
-CREATE INDEX submission_lane ON submission USING btree (lane_id, batch_id);
-CREATE UNIQUE INDEX submission_open ON submission USING btree (lane_id, seq) WHERE status < 10;
-CREATE INDEX submission_taken ON submission USING btree (handler_id) WHERE status >= 2 AND status <= 5;
 CREATE INDEX submitter_queuer ON submitter USING btree (queuer_id);
 CREATE INDEX target_busy ON target USING btree (leader_id) WHERE busy;
 CREATE INDEX target_due ON target USING btree (leader_id, due_at) WHERE due_at IS NOT NULL AND NOT paused AND NOT busy;
@@ -788,7 +788,7 @@ create view task_state as
     COALESCE(o.state,
         CASE
             WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
-               FROM submission s
+               FROM lane_batch s
               WHERE s.batch_id = b.id))
             WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
             ELSE b.state
@@ -823,7 +823,7 @@ UNION ALL
  SELECT b.target_id,
         CASE
             WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
-               FROM submission s
+               FROM lane_batch s
               WHERE s.batch_id = b.id))
             WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
             ELSE b.state
@@ -834,7 +834,7 @@ UNION ALL
   GROUP BY b.target_id, (
         CASE
             WHEN b.state = 1 AND b.leader_id = 0 THEN lane_task_state(( SELECT s.status
-               FROM submission s
+               FROM lane_batch s
               WHERE s.batch_id = b.id))
             WHEN b.state = 1 AND b.attempt > 0 THEN 2::smallint
             ELSE b.state

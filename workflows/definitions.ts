@@ -187,7 +187,7 @@ export interface MonitorInput {
 export interface LeaderStatus {
   epoch: number;
   turn: number;
-  submissions: number;
+  dispatches: number;
   batches: number;
   tasks: number;
   waitingMs: number | null;

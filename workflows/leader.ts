@@ -15,7 +15,7 @@ import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Backlog } from './planning/grouping/leaderDetails';
 import { leaderDetails } from './planning/grouping/leaderDetails';
 import type { Turn } from './turnLoop';
-import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
+import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 /**
  * Claims are a few statements; a lock is waited for 10 s at most. Retried without end: nothing else
@@ -86,7 +86,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     const { taskQueue } = workflowInfo();
     const { serving } = dispatch;
     const { submitBatches } = proxyActivities<Activities>({
-      startToCloseTimeout: submissionLimitMs(dispatch.callTimeoutMs),
+      startToCloseTimeout: dispatchLimitMs(dispatch.callTimeoutMs),
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), heartbeatTimeout: HEARTBEAT }
         : {
@@ -127,7 +127,7 @@ class LeaderRun extends TurnLoop<TurnAnswer> {
     return {
       epoch: this.last?.epoch ?? 0,
       turn: this.turn,
-      submissions: this.live.size,
+      dispatches: this.live.size,
       batches: this.batches,
       tasks: this.tasks,
       waitingMs: this.waitingMs,

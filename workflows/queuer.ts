@@ -16,7 +16,7 @@ import type { QueuerStatus } from './definitions';
 import { upgradedWhileWaiting } from './looking';
 import { handlerTaskQueue, nodeTaskQueue } from './naming';
 import type { Turn } from './turnLoop';
-import { MOST_EVENTS, submissionLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
+import { MOST_EVENTS, dispatchLimitMs, TurnLoop, TURNS_PER_RUN } from './turnLoop';
 
 setWorkflowOptions(upgradedWhileWaiting, queuer);
 
@@ -77,7 +77,7 @@ class QueuerRun extends TurnLoop<GrantAnswer> {
       ...(serving === undefined
         ? { taskQueue: handlerTaskQueue(taskQueue, handler), scheduleToStartTimeout: START_LIMIT }
         : { taskQueue: nodeTaskQueue(taskQueue, serving.node), scheduleToStartTimeout: serving.leaseMs }),
-      startToCloseTimeout: submissionLimitMs(callTimeoutMs),
+      startToCloseTimeout: dispatchLimitMs(callTimeoutMs),
       heartbeatTimeout: HEARTBEAT,
       retry: { maximumAttempts: 1 }, // what it left is recovered by the next turn
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -19,7 +19,7 @@ const BESIDE_CALLS_MS = 5 * 60_000;
  * Returns the longest that a dispatch may take: calls that are in flight at its soft deadline may
  * still take the handler's limit.
  */
-export const submissionLimitMs = (callTimeoutMs = 3_600_000): number => callTimeoutMs + BESIDE_CALLS_MS;
+export const dispatchLimitMs = (callTimeoutMs = 3_600_000): number => callTimeoutMs + BESIDE_CALLS_MS;
 
 /** Input of every turn: which run takes it, and which activities the run knows of. */
 export type Turn = Omit<TurnInput, 'leaderId' | 'handler' | 'name' | 'installation'>;

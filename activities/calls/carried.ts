@@ -39,7 +39,7 @@ export const assertOwn = (carried: readonly CarriedBatch[], handler: string): vo
   if (other !== undefined)
     throw ApplicationFailure.create({
       type: 'OtherHandler',
-      message: `Cannot send batch ${other.id}: it is of handler ${other.handler}, and this submission is of ${handler}.`,
+      message: `Cannot send batch ${other.id}: it is of handler ${other.handler}, and this dispatch is of ${handler}.`,
       nonRetryable: true,
     });
 };

@@ -23,7 +23,7 @@ export const concludePair = async (
   const error = await lockRefused(client, pair.id);
   if (mine.kind === 'halt') {
     await reopenRefused(client, pair.id);
-    const moved = await lane.moveSubmission(client, pair.id, STATUSES.unsubmitted);
+    const moved = await lane.moveLaneBatch(client, pair.id, STATUSES.unsubmitted);
     return { lanes: moved === null ? [] : [moved.laneId], notices: false };
   }
   const members = await readMembers(client, [pair.id]);
@@ -33,7 +33,7 @@ export const concludePair = async (
     members.map(({ seq, attempts }) => ({ seq, state: TASK_STATES.failed, attempts: attempts + 1, error })),
   );
   await settle.finishBatch(client, pair.id, BATCH_STATES.failed, true, members.length, error);
-  const moved = await lane.moveSubmission(client, pair.id, STATUSES.invalid);
+  const moved = await lane.moveLaneBatch(client, pair.id, STATUSES.invalid);
   const others = await lane.readyDependents(client, pair.id);
   const theirs: Call = { ...call, batch: { ...call.batch, id: pair.id, n: 1 }, attempt: pair.attempt, members };
   const notices = noticesOf(theirs, [], [{ index: 0, to: 'failed', error }], 'failed', error);

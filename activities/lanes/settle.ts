@@ -6,7 +6,7 @@ import { inTransaction } from '../../postgres/pool';
 import { withRetries } from '../../postgres/errors';
 import { insertChild } from '../../postgres/calls/settle';
 import type { MemberEnd } from '../../workflows/planning/calls/plans';
-import type { SubmissionStatus } from '../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../workflows/planning/lanes/statuses';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { BATCH_STATES, FLUSH_REASONS } from '../../workflows/planning/states';
 import type { Call } from '../calls/call';
@@ -23,7 +23,7 @@ const STATUS_OF = {
   retry: 'delayed',
   unknown: 'unknown',
   parked: 'parked',
-} as const satisfies Record<Part['as'], SubmissionStatus>;
+} as const satisfies Record<Part['as'], LaneBatchStatus>;
 
 /**
  * Makes a batch of members that are tried again, so that they keep their place, in place of tasks
@@ -54,7 +54,7 @@ export const settleInLane = async (
 ): Promise<number[]> => {
   const { id } = call.batch;
   const { status, inMs } = nextStatus(call, settlement);
-  const moved = await lane.moveSubmission(client, id, STATUSES[status], inMs, {
+  const moved = await lane.moveLaneBatch(client, id, STATUSES[status], inMs, {
     overdue: call.overdue === true ? 1 : 0,
   });
   if (moved === null) return []; // settled twice: the guard of the batch row let only a true answer through
@@ -73,7 +73,7 @@ export const settleInLane = async (
   else if (status === 'invalid' && moved.onInvalid === 1)
     await lane.haltLane(client, laneId, id, `invalid: ${errorOf(settlement)}`);
   const others = STATUSES[status] >= 10 ? await lane.readyDependents(client, id) : [];
-  if (movedOn(call, settlement)) await lane.deleteSubmission(client, id);
+  if (movedOn(call, settlement)) await lane.deleteLaneBatch(client, id);
   return [laneId, ...others];
 };
 
@@ -84,11 +84,11 @@ const movedOn = (call: Call, settlement: Decision): boolean =>
     settlement.ends.length === call.members.length &&
     settlement.ends.every((end) => end.to === 'retry' || end.to === 'unknown'));
 
-const nextStatus = (call: Call, settlement: Decision): { status: SubmissionStatus; inMs: number | null } => {
-  const at = (status: SubmissionStatus, inMs: number | null = null) => ({ status, inMs });
+const nextStatus = (call: Call, settlement: Decision): { status: LaneBatchStatus; inMs: number | null } => {
+  const at = (status: LaneBatchStatus, inMs: number | null = null) => ({ status, inMs });
   // An earlier call may have been applied: what is not certain stays unknown, so that nothing
   // overtakes it.
-  const again = (inMs: number | null, status: SubmissionStatus): ReturnType<typeof at> =>
+  const again = (inMs: number | null, status: LaneBatchStatus): ReturnType<typeof at> =>
     at(call.batch.unsure ? 'unknown' : status, inMs);
   switch (settlement.kind) {
     case 'accept':
@@ -137,7 +137,7 @@ export const lookAgainInLane = (pool: Pool, call: Call, look: LookAgain): Promis
       if (!(await lane.postponeInLane(client, { id, attempt: call.attempt, inMs, error }))) return null;
       if (call.stack != null) await noteFault(client, id, call.attempt, call.stack);
       const counted = { lookUps: look.counts ? 1 : 0, overdue: call.overdue === true ? 1 : 0 };
-      const moved = await lane.moveSubmission(client, id, STATUSES.unknown, inMs, counted);
+      const moved = await lane.moveLaneBatch(client, id, STATUSES.unknown, inMs, counted);
       return moved === null ? [] : [moved.laneId];
     }),
   );

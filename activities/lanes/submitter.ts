@@ -42,7 +42,7 @@ const UNMARKED: Unsent = { attempt: null };
  * the next one in turn. It ends when nothing more may go, at the soft deadline, or when it was
  * taken for dead.
  */
-export class LaneSubmission {
+export class SubmitterRun {
   private readonly running = new Set<Promise<void>>();
   private readonly startedAt = performance.now();
   private slots: number;

@@ -1,7 +1,7 @@
 import * as store from '../../postgres/lanes/cancelBatch';
 import { withRetries } from '../../postgres/errors';
 import { lockLaneStates } from '../../postgres/lanes/lane';
-import { moveSubmission } from '../../postgres/lanes/settle';
+import { moveLaneBatch } from '../../postgres/lanes/settle';
 import { inTransaction } from '../../postgres/pool';
 import { insertNotices } from '../../postgres/calls/records';
 import type { CancellationState } from '../../workflows/planning/calls/cancellation';
@@ -100,7 +100,7 @@ const tryCancel = (client: ClientContext, batch: number, laneId: number): Promis
     if (found === null || found.status === STATUSES.cancelled) return null; // as the next look finds it
     refuse(batch, found);
     const members = await store.cancelMembers(tx, batch);
-    await moveSubmission(tx, batch, STATUSES.cancelled);
+    await moveLaneBatch(tx, batch, STATUSES.cancelled);
     const notices = noticesOfEnds(members, { state: 'cancelled' });
     if (notices.length > 0) await insertNotices(tx, notices);
     return { members, dependents: await store.findDependentLanes(tx, batch) };

@@ -2,12 +2,12 @@ import type { Handler } from '../../handlers/types';
 import { withRetries } from '../../postgres/errors';
 import * as store from '../../postgres/lanes/control';
 import { lockLanes } from '../../postgres/lanes/lane';
-import { moveSubmission, readyDependents } from '../../postgres/lanes/settle';
+import { moveLaneBatch, readyDependents } from '../../postgres/lanes/settle';
 import type { Client as Transaction, Pool } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { endParkedBatch, readParkedMembers } from '../../postgres/operations/resolve';
 import { insertNotices } from '../../postgres/calls/records';
-import { insertSubmission } from '../../postgres/lanes/laneBatch';
+import { insertLaneBatch } from '../../postgres/lanes/laneBatch';
 import { DEPTH_MAX, SLOTS_MAX, WEIGHT_MAX } from '../../workflows/planning/lanes/limits';
 import { STATUSES, statusName } from '../../workflows/planning/lanes/statuses';
 import { STRATEGIES } from '../../workflows/planning/lanes/types';
@@ -110,7 +110,7 @@ export const fixHead = async (
       if (as === 'applied') await endParked(tx, halted.haltedBy, true);
       else {
         await store.reopenParked(tx, halted.haltedBy);
-        await moveSubmission(tx, halted.haltedBy, STATUSES.unsubmitted);
+        await moveLaneBatch(tx, halted.haltedBy, STATUSES.unsubmitted);
       }
       return endHalt(tx, halted, halted.haltedBy);
     });
@@ -136,7 +136,7 @@ export const fixHead = async (
       throw new InvalidArgumentError('items', 'items of the target of the batch in whose place they go', batch.target);
     await lockLanes(tx, [halted.laneId]);
     const initiatorIds = await submitter.initiatorIds(batch.tasks);
-    const { batchId } = await insertSubmission(tx, {
+    const { batchId } = await insertLaneBatch(tx, {
       ...bound!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, i) => ({
         id,
@@ -196,7 +196,7 @@ const endParked = async (tx: Transaction, batchId: number, applied: boolean): Pr
   const error = applied ? null : 'skipped by an operator: it may have been applied';
   const members = await readParkedMembers(tx, batchId);
   await endParkedBatch(tx, batchId, applied ? BATCH_STATES.succeeded : BATCH_STATES.failed, error);
-  await moveSubmission(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
+  await moveLaneBatch(tx, batchId, applied ? STATUSES.committed : STATUSES.skipped);
   const notices = noticesOfEnds(members, {
     state: applied ? 'succeeded' : 'failed',
     ...(error === null ? {} : { error }),

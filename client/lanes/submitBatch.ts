@@ -96,7 +96,7 @@ const storeAll = async (
   const pairs: { batchId: number; needs: number }[] = [];
   for (const [i, batch] of batches.entries()) {
     const of = initiators.get(batch)!;
-    const { batchId } = await store.insertSubmission(db, {
+    const { batchId } = await store.insertLaneBatch(db, {
       ...bound[i]!,
       tasks: batch.tasks.map(({ id, payload, bytes, weight }, at) => ({
         id,

@@ -46,7 +46,7 @@ export const lane = async (
   const limit = checkWhole('batches', options.batches ?? 20, 0, 1_000);
   const row = await requireLane(pool, service);
   const [planned] = await withOpen(pool, [row], limit);
-  const batches = await store.readOpenSubmissions(pool, row.id, limit);
+  const batches = await store.readOpenLaneBatches(pool, row.id, limit);
   const [queuer] = await store.readQueuers(pool);
   const served = await servedHandlers(pool, NODE_LIVE_MS);
   return {
@@ -58,7 +58,7 @@ export const lane = async (
 /** Returns null also for a batch that was split: its parts are in the lane. */
 export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatchView | null> => {
   checkWhole('batch', batchId, 1, Number.MAX_SAFE_INTEGER);
-  const batch = await store.readSubmission(pool, batchId);
+  const batch = await store.readLaneBatch(pool, batchId);
   if (batch === null) return null;
   const row = await requireLane(pool, batch.service);
   // All before it, so that what it waits for is among them.
@@ -139,7 +139,7 @@ const viewOf = (row: store.LaneRowView, planned: Lane, allGranted: number): Lane
 });
 
 const batchViewOf = (
-  batch: store.SubmissionRow,
+  batch: store.LaneBatchRow,
   row: store.LaneRowView,
   planned: Lane,
   queuer: store.QueuerRowView,
@@ -188,7 +188,7 @@ const batchViewOf = (
 };
 
 /** Returns the tighter one of the limits that back pressure left its target and its handler. */
-const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.SubmissionRow): Reduced | null => {
+const reducedOf = ({ targetAllowed, handlerAllowed, target, handler }: store.LaneBatchRow): Reduced | null => {
   if (targetAllowed !== null && targetAllowed <= (handlerAllowed ?? Infinity))
     return { calls: targetAllowed, of: `target "${target}"` };
   return handlerAllowed === null ? null : { calls: handlerAllowed, of: `handler "${handler}"` };

@@ -2,7 +2,7 @@ import type { CancellationRow } from '../../postgres/accepted/cancellation';
 import type { ExplainRow } from '../../postgres/operations/explain';
 import { readExplainFacts } from '../../postgres/operations/explain';
 import { findQueuedInLane } from '../../postgres/lanes/queue';
-import { findSubmissionOf } from '../../postgres/lanes/view';
+import { findLaneBatchOf } from '../../postgres/lanes/view';
 import { hasOverdueNotice } from '../../postgres/sweeper/overdueWork';
 import { readServedOf } from '../../postgres/nodes/partitionView';
 import { readUnanswered } from '../../postgres/sweeper/unanswered';
@@ -48,7 +48,7 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
     !isOver && facts.batch?.reference != null && pollInMs < -STANDING_MS ? 'monitor' : null,
     isOver && (await hasOverdueNotice(client.pool, told.id)) ? 'notifier' : null,
     waitsFor === 'lane' || (facts.batch?.dispatched === true && facts.batch.attemptEndsInMs === null)
-      ? 'submission'
+      ? 'dispatch'
       : null,
   ];
   if (kinds.every((kind) => kind === null)) return '';
@@ -58,7 +58,7 @@ const standingBeside = async (client: ClientContext, told: Explanation): Promise
     .filter(({ kind }) => kinds.includes(kind))
     .map(async (one) => {
       const run = await describeRun(() => client.temporal(), one.workflowId);
-      return one.kind === 'submission' ? uncalledText(one, run) : overdueText(one, run);
+      return one.kind === 'dispatch' ? uncalledText(one, run) : overdueText(one, run);
     });
   return (await Promise.all(texts)).join('');
 };
@@ -83,7 +83,7 @@ const explainWaiting = async (client: ClientContext, id: string): Promise<Explan
       text: `In the queue of lane ${service}, in no batch yet: ${ahead} tasks and ${batches} batches go before it.${await standingQueuer(client)}`,
     };
   }
-  const batchId = await findSubmissionOf(client.pool, id);
+  const batchId = await findLaneBatchOf(client.pool, id);
   const inLane = batchId === null || explained.waitsFor === null ? null : await batchStatus(client.pool, batchId);
   // In a lane its batch waits, and for other things than a target's.
   return inLane === null

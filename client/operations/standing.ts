@@ -30,7 +30,7 @@ const overdueOf = (prefix: string, { kind, name, ms, runId, handlers, givenBy }:
     notifier: () => notifierWorkflowId(prefix),
     balancer: () => balancerWorkflowId(prefix),
     execution: () => executionWorkflowId(prefix, name),
-    submission: () =>
+    dispatch: () =>
       givenBy!.leader === null
         ? queuerWorkflowId(prefix, givenBy!.id)
         : leaderWorkflowId(prefix, handlers[0]!, givenBy!.leader, givenBy!.id),
@@ -64,5 +64,5 @@ export const readStanding = async (
  */
 const concerns = ({ kind, name, handlers }: OverdueWork, handler: string): boolean => {
   if (kind === 'monitor') return name === handler;
-  return kind === 'balancer' || kind === 'submission' ? handlers.includes(handler) : true;
+  return kind === 'balancer' || kind === 'dispatch' ? handlers.includes(handler) : true;
 };

@@ -12,7 +12,7 @@ export function lookAround({ temporal, downstream }: Stack, keep: boolean): stri
   return [
     `Web UI      ${temporal.uiUrl}`,
     `            ${leaders}: each leads a quarter of the countries. A run's summary and details tell its state;`,
-    '            its history has one submission activity for many calls, and no task.',
+    '            its history has one dispatch for many calls, and no task.',
     `downstream  ${downstream.url}/stats`,
     'muster      in another terminal, in this folder: npx muster status, npx muster task city-2988507, npx muster verify',
     'Ctrl-C ends everything.',

@@ -128,7 +128,7 @@ const allEnded = async (client: Client, batches: number, startedAt: number): Pro
   };
   for (let told = 0; ;) {
     const { rows } = await client.pool.query<{ status: number; n: number }>(
-      'select status, count(*)::int as n from submission group by 1 order by 1',
+      'select status, count(*)::int as n from lane_batch group by 1 order by 1',
     );
     const open = batches - rows.filter(({ status }) => status >= 10).reduce((sum, { n }) => sum + n, 0);
     if (open === 0) return Object.fromEntries(rows.map(({ status, n }) => [NAMES[status] ?? String(status), n]));

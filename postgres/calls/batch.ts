@@ -97,7 +97,7 @@ export const readAccepted = async (
     name: 'read-accepted',
     text: `
 select c.*, b.reference, b.leader_id as "leaderId", b.poll_until <= clock() as overdue,
-  (select s.overdue from submission s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED}
+  (select s.overdue from lane_batch s where s.batch_id = c.id) as "deadlinesPassed" from (${CARRIED}
     where h.name = $1 and b.reference is not null and b.state = 1 /* open */
   and b.poll_at <= clock() order by b.poll_at limit $2) c join batch b on b.id = c.id order by b.poll_at`,
     values: [handler, limit],

@@ -22,7 +22,7 @@ old as (
   delete from fault f using of_handler h where f.handler_id = h.id and not exists (select from known)
     and f.at < clock() - interval '30 days')
 update batch set fault_id = coalesce((select id from known), (select id from made)),
-  fault_attempt = $2::smallint where id = $1 and attempt = $2`,
+  fault_attempt = $2::int where id = $1 and attempt = $2`,
     values: [batchId, attempt, stack],
   });
 };

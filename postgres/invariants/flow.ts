@@ -114,7 +114,7 @@ order by t.id limit 20`,
   },
   {
     // An idle leader has adopted what its dead dispatches left; a silent one is woken to do it.
-    name: 'a carried batch has a submission that lives',
+    name: 'a carried batch has a dispatch that lives',
     passing: true,
     ...ofTable(
       'leader',

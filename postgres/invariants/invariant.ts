@@ -60,7 +60,7 @@ const SAMPLED = {
   target: { column: 'id', type: 'bigint' },
   leader: { column: 'id', type: 'bigint' },
   lane: { column: 'id', type: 'bigint' },
-  submission: { column: 'batch_id', type: 'bigint' },
+  lane_batch: { column: 'batch_id', type: 'bigint' },
   dependency: { column: 'batch_id', type: 'bigint' },
   fanout: { column: 'id', type: 'bigint', weight: 'greatest(1, segments)' },
   execution: { column: 'id', type: 'uuid', weight: 'greatest(1, items)' },

@@ -19,7 +19,7 @@ where s.lane_id is null or s.queuer_id <> l.queuer_id order by 2 limit 20`,
   {
     name: 'a batch stands in the lane that its target feeds',
     ...ofTable(
-      'submission',
+      'lane_batch',
       `
 select s.batch_id as batch, l.service, t.key as target from looked s join batch b on b.id = s.batch_id
   join target t on t.id = b.target_id join lane l on l.id = s.lane_id
@@ -30,7 +30,7 @@ where s.target_id <> b.target_id or t.lane_id is distinct from s.lane_id or t.ha
   {
     name: 'the members of a batch in a lane stand in the order of the lane',
     ...ofTable(
-      'submission',
+      'lane_batch',
       `
 select s.batch_id as batch, l.service, b.members[1:20] as members from looked s join lane l on l.id = s.lane_id
   join batch b on b.id = s.batch_id
@@ -43,14 +43,14 @@ where b.members <> array(select u.seq from unnest(b.members) u (seq) order by u.
       'batch',
       `
 select b.id as batch, b.state from looked b where b.leader_id = 0 and b.state in (1 /* open */, 3 /* unknown */)
-  and not exists (select from submission s where s.batch_id = b.id and s.status < 10 /* open */) order by b.id
+  and not exists (select from lane_batch s where s.batch_id = b.id and s.status < 10 /* open */) order by b.id
     limit 20`,
     ),
   },
   {
     name: 'the status in the lane agrees with the batch',
     ...ofTable(
-      'submission',
+      'lane_batch',
       `
 select s.batch_id as batch, s.status, b.state from looked s join batch b on b.id = s.batch_id
 where case when s.status = 6 /* parked */ then b.state <> 3 /* unknown */
@@ -69,7 +69,7 @@ order by s.batch_id limit 20`,
       'lane',
       `
 select l.service, s.pending, coalesce(o.n, 0)::int as found from looked l join lane_state s on s.lane_id = l.id
-  left join (select lane_id, count(*) as n from submission where status in (3 /* submitted */, 4 /* pending */,
+  left join (select lane_id, count(*) as n from lane_batch where status in (3 /* submitted */, 4 /* pending */,
     5 /* valid */) group by 1) o on o.lane_id = l.id
 where s.pending <> coalesce(o.n, 0) order by l.service limit 20`,
     ),
@@ -77,18 +77,18 @@ where s.pending <> coalesce(o.n, 0) order by l.service limit 20`,
   {
     name: 'a serial lane has one batch in flight, its first',
     text: `
-select l.service, f.batch_id as batch, o.batch_id as before from submission f
+select l.service, f.batch_id as batch, o.batch_id as before from lane_batch f
   join lane l on l.id = f.lane_id cross join lateral (
-  select o.batch_id from submission o where o.lane_id = l.id and o.status < 10 /* open */
+  select o.batch_id from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */
     and o.status <> 7 /* refused */ and o.seq < f.seq order by o.seq limit 1) o
 where f.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */) and ${STRICT} order by f.batch_id limit 20`,
   },
   {
     name: 'batches that conflict are not in flight together',
     text: `
-select l.service, a.batch_id as batch, b.batch_id as other from lane l join submission a on a.lane_id = l.id
+select l.service, a.batch_id as batch, b.batch_id as other from lane l join lane_batch a on a.lane_id = l.id
   and a.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
-  join submission b on b.lane_id = l.id and b.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
+  join lane_batch b on b.lane_id = l.id and b.status in (3 /* submitted */, 4 /* pending */, 5 /* valid */)
     and b.seq > a.seq
 where l.approach = 2 and l.kind = 1 and (a.writes && (b.reads || b.writes) or b.writes && a.reads
   or cardinality(a.reads || a.writes) = 0 or cardinality(b.reads || b.writes) = 0)
@@ -100,7 +100,7 @@ order by a.batch_id limit 20`,
       'dependency',
       `
 select d.batch_id as batch, s.status, d.needs, n.status as "statusOfNeeded" from looked d
-  join submission s on s.batch_id = d.batch_id join submission n on n.batch_id = d.needs
+  join lane_batch s on s.batch_id = d.batch_id join lane_batch n on n.batch_id = d.needs
 where n.status <> 10 /* committed */ and s.status not in (0 /* unsubmitted */, 12 /* skipped */,
   13 /* failed-dependency */, 14 /* cancelled */) order by d.batch_id, d.needs limit 20`,
     ),
@@ -109,14 +109,14 @@ where n.status <> 10 /* committed */ and s.status not in (0 /* unsubmitted */, 1
     name: 'a lane is halted by one of its batches',
     text: `
 select l.service, s.halted_by as batch from lane_state s join lane l on l.id = s.lane_id
-  join submission o on o.batch_id = s.halted_by
+  join lane_batch o on o.batch_id = s.halted_by
 where o.lane_id <> l.id or o.status not in (6 /* parked */, 11 /* invalid */, 12 /* skipped */,
   13 /* failed-dependency */) order by l.service limit 20`,
   },
   {
     name: 'a parked batch halts its lane',
     ...ofTable(
-      'submission',
+      'lane_batch',
       `
 select l.service, o.batch_id as batch from looked o join lane l on l.id = o.lane_id
   join lane_state s on s.lane_id = l.id
@@ -141,14 +141,14 @@ where g.lane_id is distinct from q.lane_id or g.id <> q.target_id order by q.seq
       'lane',
       `
 select l.service, h.batch_id as batch from looked l join lane_state s on s.lane_id = l.id cross join lateral (
-  select * from submission o where o.lane_id = l.id and o.status < 10 /* open */
+  select * from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */
     and o.status <> 7 /* refused */ order by o.seq limit 1) h
 where h.status in (0 /* unsubmitted */, 1 /* delayed */, 2 /* unknown */) and not s.ready and s.paused_at is null
   and s.halted_by is null
   and (s.due_at is null or s.due_at > greatest(clock(), h.not_before, s.hold_until) + ${GRACE} + interval '1 hour')
-  and not exists (select from dependency d join submission n on n.batch_id = d.needs
+  and not exists (select from dependency d join lane_batch n on n.batch_id = d.needs
     and n.status < 10 /* open */ where d.batch_id = h.batch_id)
-  and not exists (select from submission o where o.lane_id = l.id and o.status in (3 /* submitted */,
+  and not exists (select from lane_batch o where o.lane_id = l.id and o.status in (3 /* submitted */,
     4 /* pending */, 5 /* valid */)) and ${ATTENDED}
 order by l.service limit 20`,
     ),
@@ -176,7 +176,7 @@ select q.id as queuer, q.woken_at as "wokenAt", q.holder as run from queuer q wh
     passing: true,
     text: `
 select l.service, s.batch_id as batch, b.attempt, b.attempt_by as node, b.attempt_until as deadline
-from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+from lane_batch s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
 where s.status = 3 /* submitted */ and b.dispatch is not null and b.attempt_until < clock() - ${OVERDUE}
   and ${ATTENDED} order by s.batch_id limit 20`,
   },
@@ -184,7 +184,7 @@ where s.status = 3 /* submitted */ and b.dispatch is not null and b.attempt_unti
     name: 'a granted batch has a submitter that lives',
     passing: true,
     text: `
-select s.batch_id as batch, s.submitter from submission s where s.status = 3 /* submitted */
+select s.batch_id as batch, s.submitter from lane_batch s where s.status = 3 /* submitted */
   and not exists (select from submitter m where m.no = s.submitter and m.expires_at > clock() - ${SILENT})
     and ${ATTENDED} order by s.batch_id limit 20`,
   },

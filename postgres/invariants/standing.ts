@@ -33,7 +33,7 @@ export const standing: readonly Invariant[] = [
     text: `select x.handler, x.batch from (${STANDING_GRANTS}) x order by x.batch limit 20`,
   },
   {
-    name: 'a batch that a submission carries is called',
+    name: 'a batch that a dispatch carries is called',
     passing: true,
     text: `select x.handler, x.leader, x.batch from (${STANDING_CARRIED}) x order by x.batch limit 20`,
   },

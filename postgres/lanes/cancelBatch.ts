@@ -21,7 +21,7 @@ export const readBatchInLane = async (db: Queryable, batchId: number): Promise<B
     name: 'read-batch-in-lane',
     text: `
 select s.lane_id as "laneId", l.service, s.status, b.attempt_until is not null as calling, b.unsure
-from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id where s.batch_id = $1`,
+from lane_batch s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id where s.batch_id = $1`,
     values: [batchId],
   });
   return rows[0] ?? null;
@@ -83,7 +83,7 @@ export const findDependentLanes = async (db: Queryable, batchId: number): Promis
   const { rows } = await db.query<{ laneId: number }>({
     name: 'find-dependent-lanes',
     text: `
-select distinct s.lane_id as "laneId" from dependency d join submission s on s.batch_id = d.batch_id
+select distinct s.lane_id as "laneId" from dependency d join lane_batch s on s.batch_id = d.batch_id
   where d.needs = $1 and s.status < 10 /* open */`,
     values: [batchId],
   });
@@ -107,7 +107,7 @@ export const findBatchesOfTasks = async (db: Queryable, ids: readonly string[]):
     text: `
 select b.id as "batchId", l.service, b.n - b.n_left as n, array_agg(k.id order by k.seq) as ids
 from task k join member m on m.seq = k.seq join batch b on b.id = m.batch_id
-  left join submission s on s.batch_id = b.id left join lane l on l.id = s.lane_id
+  left join lane_batch s on s.batch_id = b.id left join lane l on l.id = s.lane_id
 where k.id = any($1::text[]) and (s.status < 10 /* open */ or s.batch_id is null and b.state = 1 /* open */
   and b.reference is not null) group by b.id, l.service order by 1`,
     values: [ids],

@@ -100,7 +100,7 @@ select from batch b where b.id = (select s.halted_by from lane_state s join lane
     text: `
 select l.id as "laneId", s.halted_by as "haltedBy", s.halt_reason as reason, n.status, n.seq,
   n.target_id as "targetId", h.name as handler, n.reads, n.writes
-from lane l join lane_state s on s.lane_id = l.id left join submission n on n.batch_id = s.halted_by
+from lane l join lane_state s on s.lane_id = l.id left join lane_batch n on n.batch_id = s.halted_by
   left join handler h on h.id = n.handler_id
 where l.service = $1 for no key update of s`,
     values,
@@ -144,7 +144,7 @@ export const laneOfParked = async (
   const { rows } = await db.query<{ service: string }>({
     name: 'lane-of-parked',
     text: `
-select l.service from submission s join lane l on l.id = s.lane_id where s.status < 10 /* open */ and s.batch_id in (
+select l.service from lane_batch s join lane l on l.id = s.lane_id where s.status < 10 /* open */ and s.batch_id in (
   select m.batch_id from task k join member m on m.seq = k.seq where k.id = any($1::text[])
     union all select $2::bigint) limit 1`,
     values: [ids ?? [], batchId],

@@ -112,7 +112,7 @@ order by s.served, s.lane_id limit $2`,
 const BY_SEQUENCE = {
   name: 'find-ready-lanes-by-sequence',
   text: `
-select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from submission o
+select s.lane_id as id from lane_state s cross join lateral (select min(o.seq) as seq from lane_batch o
   where o.lane_id = s.lane_id and o.status < 10 /* open */) h
 where s.queuer_id = $1 and s.ready and s.paused_at is null and s.halted_by is null order by h.seq, s.lane_id limit $2`,
 };
@@ -168,12 +168,12 @@ select s.lane_id as "laneId", s.batch_id as id, s.seq, s.status, s.resolving, s.
   extract(epoch from clock() - s.changed_at)::float8 * 1000 as "ageMs",
   extract(epoch from greatest(s.not_before, h.hold_until, t.hold_until) - clock())::float8 * 1000 as "notBeforeInMs",
     h.paused_at is not null or t.paused as paused,
-  array(select d.needs from dependency d join submission o on o.batch_id = d.needs and o.status < 10 /* open */
+  array(select d.needs from dependency d join lane_batch o on o.batch_id = d.needs and o.status < 10 /* open */
     where d.batch_id = s.batch_id) as "waitsFor",
-  (select d.needs from dependency d join submission o on o.batch_id = d.needs
+  (select d.needs from dependency d join lane_batch o on o.batch_id = d.needs
     and o.status > 10 /* ended without a commit */ where d.batch_id = s.batch_id limit 1) as "failedOn"
 from unnest($1::int[], $2::int[]) w (lane_id, n) cross join lateral (
-  select * from submission s where s.lane_id = w.lane_id and s.status < 10 /* open */
+  select * from lane_batch s where s.lane_id = w.lane_id and s.status < 10 /* open */
     and s.status <> 7 /* refused */ order by s.seq limit w.n) s
 join batch b on b.id = s.batch_id join handler h on h.id = s.handler_id join target t on t.id = s.target_id
   order by s.lane_id, s.seq`,
@@ -196,7 +196,7 @@ export const grantBatches = async (
 with g as materialized (select * from unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::float8[]) g (id, was,
   submitter, start_ms)),
 given as (
-  update submission s set status = 3 /* submitted */, resolving = g.was = 2, submitter = g.submitter,
+  update lane_batch s set status = 3 /* submitted */, resolving = g.was = 2, submitter = g.submitter,
     not_before = null, granted_at = clock(), changed_at = clock() from g where s.batch_id = any($1::bigint[])
     and s.batch_id = g.id and s.status = g.was returning s.batch_id),
 carried as (update batch b set dispatch = g.submitter, retry_at = case
@@ -283,7 +283,7 @@ select exists (select from lane_state s where s.queuer_id = $1 and s.ready and s
   and s.halted_by is null)
   or exists (select from lane_state s where s.queuer_id = $1 and not s.ready and s.due_at <= clock()
     and s.paused_at is null and s.halted_by is null) as ready,
-  exists (select from submission o where o.status = 3 /* submitted */) or exists (select from batch b
+  exists (select from lane_batch o where o.status = 3 /* submitted */) or exists (select from batch b
     where b.reference is not null and b.state = 1 /* open */ and b.poll_at is not null) as soon`,
     values: [queuerId],
   });

@@ -176,7 +176,7 @@ export const markServedLanes = async (db: Queryable, partitions: readonly string
     text: `
 update lane_state s set ready = true from (
   select s.lane_id from lane_state s join lane l on l.id = s.lane_id where l.partition = any($1::text[])
-    and (s.due_at is not null or exists (select from submission o where o.lane_id = s.lane_id
+    and (s.due_at is not null or exists (select from lane_batch o where o.lane_id = s.lane_id
       and o.status < 10 /* open */)) order by s.lane_id for no key update of s) l
 where s.lane_id = l.lane_id returning s.queuer_id as "queuerId"`,
     values: [partitions],

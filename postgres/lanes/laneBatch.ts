@@ -3,7 +3,7 @@ import type { Queryable } from '../pool';
 
 /** Statements that put batches into a lane. They run in one transaction, after `lockLanes`. */
 
-export interface NewSubmission {
+export interface NewLaneBatch {
   laneId: number;
   targetId: number;
   handlerId: number;
@@ -16,7 +16,7 @@ export interface NewSubmission {
   seq?: number;
 }
 
-export interface InsertedSubmission {
+export interface InsertedLaneBatch {
   /** Null: some of its task ids exist already, and nothing of it was stored. */
   batchId: number | null;
   seq: number;
@@ -26,9 +26,9 @@ export interface InsertedSubmission {
  * Draws the sequence and stores tasks, batch, members and place in the lane: one statement, so that
  * a task is in one place at any instant.
  */
-export const insertSubmission = async (db: Queryable, s: NewSubmission): Promise<InsertedSubmission> => {
-  const { rows } = await db.query<InsertedSubmission>({
-    name: 'insert-submission',
+export const insertLaneBatch = async (db: Queryable, s: NewLaneBatch): Promise<InsertedLaneBatch> => {
+  const { rows } = await db.query<InsertedLaneBatch>({
+    name: 'insert-lane-batch',
     text: `
 with call as materialized (select nextval('submit_seq') * ${SEQ_STRIDE} as base, nextval('batch_id_seq') as id),
 new as (
@@ -48,7 +48,7 @@ formed as (
     (select sum(coalesce(weight, 1)) from new), clock() from complete c returning id, weight),
 joined as (insert into member (seq, batch_id, attempts) select n.seq, f.id, 0 from new n, formed f),
 placed as (
-  insert into submission (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
+  insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
   select f.id, $8, $6, $9, coalesce($12::bigint, call.base), clock(), least(10000, greatest(1,
     round(f.weight)))::int, $10, $11 from formed f, call)
 select (select id from formed) as "batchId", call.base as seq from call`,
@@ -84,7 +84,7 @@ export const lockDependedOn = async (db: Queryable, batchIds: readonly number[])
   const { rows } = await db.query<DependedOn>({
     name: 'lock-depended-on',
     text: `
-select s.batch_id as "batchId", s.status, l.service from submission s join lane l on l.id = s.lane_id
+select s.batch_id as "batchId", s.status, l.service from lane_batch s join lane l on l.id = s.lane_id
 where s.batch_id = any($1::bigint[]) order by s.batch_id for share of s`,
     values: [batchIds],
   });

@@ -21,7 +21,7 @@ from (select lane_id from lane_state where lane_id = any(
       union (
       select b.lane_id, b.served from (select h.id, least(h.per_handler, h.allowed) as calls from handler h
         where exists (select from lane_state where blocked_by = h.id) offset 0) h
-      cross join lateral (select count(*) filter (where status = 3 /* submitted */) as calls from submission
+      cross join lateral (select count(*) filter (where status = 3 /* submitted */) as calls from lane_batch
         where handler_id = h.id and status between 2 and 5) u
       cross join lateral (
         select lane_id, served from lane_state where blocked_by = h.id and queuer_id = $1 and not ready

@@ -105,7 +105,7 @@ from unnest($1::int[]) w (lane_id) cross join lateral (select q.target_id, q.seq
 join target t on t.id = f.target_id join handler h on h.id = t.handler_id cross join lateral (
   select count(*) filter (where s.status < 3 /* not sent */)::int as unsent, count(*)::int as open,
     min(s.seq) filter (where s.seq > f.seq) as boundary
-  from submission s where s.lane_id = w.lane_id and s.status < 10 /* open */) o`,
+  from lane_batch s where s.lane_id = w.lane_id and s.status < 10 /* open */) o`,
     values: [laneIds],
   });
   return rows;
@@ -167,7 +167,7 @@ formed as (
 joined as (insert into member (seq, batch_id, attempts) select t.seq, f.id, t.attempts from taken t,
   formed f returning seq),
 placed as (
-  insert into submission (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
+  insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, changed_at, weight, reads, writes)
   select f.id, $1, $2, $3, $8, clock(), least(10000, greatest(1, round($7::float8)))::int,
     array(select distinct k from taken t cross join lateral unnest(t.reads) k where not u.undeclared order by k),
     array(select distinct k from taken t cross join lateral unnest(t.writes) k where not u.undeclared order by k)
@@ -202,7 +202,7 @@ select coalesce(sum(w.n), 0)::int as n from (select distinct lane_id from target
   and lane_id is not null) l cross join lateral (
   select count(*) as n from lane_queue q join target t on t.id = q.target_id where q.lane_id = l.lane_id
     and t.handler_id = $1
-  union all select coalesce(sum(b.n), 0) from submission s join batch b on b.id = s.batch_id
+  union all select coalesce(sum(b.n), 0) from lane_batch s join batch b on b.id = s.batch_id
     where s.lane_id = l.lane_id and s.status < 3 /* not sent */ and s.handler_id = $1) w`,
     values: [handlerId],
   });
@@ -222,7 +222,7 @@ export const countQueuedInLanesOfTargets = async (
     text: `
 select t.id as "targetId", (
   (select count(*) from lane_queue q where q.lane_id = t.lane_id and q.target_id = t.id)
-  + (select coalesce(sum(b.n), 0) from submission s join batch b on b.id = s.batch_id where s.lane_id = t.lane_id
+  + (select coalesce(sum(b.n), 0) from lane_batch s join batch b on b.id = s.batch_id where s.lane_id = t.lane_id
     and s.status < 3 /* not sent */ and s.target_id = t.id))::int as n
 from target t where t.id = any($1::int[])`,
     values: [targetIds],
@@ -239,7 +239,7 @@ export const findQueuedInLane = async (
     name: 'find-queued-in-lane',
     text: `
 select l.service, (select count(*)::int from lane_queue a where a.lane_id = q.lane_id and a.seq < q.seq) as ahead,
-  (select count(*)::int from submission s where s.lane_id = q.lane_id and s.status < 10 /* open */
+  (select count(*)::int from lane_batch s where s.lane_id = q.lane_id and s.status < 10 /* open */
     and s.seq < q.seq) as batches
 from task k join lane_queue q on q.seq = k.seq join lane l on l.id = q.lane_id where k.id = $1`,
     values: [taskId],
@@ -258,7 +258,7 @@ export const markForgottenLanes = async (db: Queryable, limit: number): Promise<
 update lane_state s set ready = true from (
   select lane_id from lane_state s where not s.ready and s.due_at is null and s.pending = 0
     and s.paused_at is null and s.halted_by is null
-    and (exists (select from submission o where o.lane_id = s.lane_id and o.status < 3 /* not sent */) or
+    and (exists (select from lane_batch o where o.lane_id = s.lane_id and o.status < 3 /* not sent */) or
       exists (select from lane_queue q where q.lane_id = s.lane_id))
   order by lane_id limit $1 for no key update skip locked) f where s.lane_id = f.lane_id`,
     values: [limit],

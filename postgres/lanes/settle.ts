@@ -22,7 +22,7 @@ export interface Troubles {
  * any more. `inMs`: not before then. Look-ups are counted while the outcome stays unknown; passed
  * deadlines as long as the batch is open.
  */
-export const moveSubmission = async (
+export const moveLaneBatch = async (
   db: Queryable,
   batchId: number,
   status: number,
@@ -30,12 +30,12 @@ export const moveSubmission = async (
   { lookUps = 0, overdue = 0 }: Troubles = {},
 ): Promise<Moved | null> => {
   const { rows } = await db.query<Moved>({
-    name: 'move-submission',
+    name: 'move-lane-batch',
     text: `
-with was as materialized (select batch_id, lane_id, status from submission where batch_id = $1
+with was as materialized (select batch_id, lane_id, status from lane_batch where batch_id = $1
   and status < 10 /* open */ for no key update),
 moved as (
-  update submission s set status = $2::smallint, resolving = false,
+  update lane_batch s set status = $2::smallint, resolving = false,
     not_before = clock() + $3::float8 * interval '1 ms', changed_at = clock(),
     look_ups = case when $2::smallint = 2 then s.look_ups + $4::int else 0 end, overdue = s.overdue + $5::int
       from was w where s.batch_id = w.batch_id)
@@ -55,7 +55,7 @@ returning l.lane_id as "laneId", w.status as was, n.on_invalid as "onInvalid"`,
 export const markResolving = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
     name: 'mark-resolving',
-    text: 'update submission set resolving = true where batch_id = $1 and status = 3 /* submitted */',
+    text: 'update lane_batch set resolving = true where batch_id = $1 and status = 3 /* submitted */',
     values: [batchId],
   });
 };
@@ -70,7 +70,7 @@ export const readLookUps = async (
 ): Promise<{ lookUps: number; error: string | null }> => {
   const { rows } = await db.query<{ lookUps: number; error: string | null }>({
     name: 'read-look-ups',
-    text: 'select s.look_ups as "lookUps", b.error from submission s join batch b on b.id = s.batch_id where s.batch_id = $1',
+    text: 'select s.look_ups as "lookUps", b.error from lane_batch s join batch b on b.id = s.batch_id where s.batch_id = $1',
     values: [batchId],
   });
   return rows[0] ?? { lookUps: 0, error: null };
@@ -138,7 +138,7 @@ export const readyDependents = async (db: Queryable, batchId: number): Promise<n
     text: `
 update lane_state l set ready = true
 from (select lane_id from lane_state where lane_id in (
-  select s.lane_id from dependency d join submission s on s.batch_id = d.batch_id where d.needs = $1
+  select s.lane_id from dependency d join lane_batch s on s.batch_id = d.batch_id where d.needs = $1
     and s.status < 10 /* open */) order by lane_id for no key update) x
 where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
     values: [batchId],
@@ -158,19 +158,19 @@ export const insertPart = async (
   await db.query({
     name: 'insert-part',
     text: `
-insert into submission (batch_id, lane_id, target_id, handler_id, seq, status, not_before, changed_at, weight, reads,
+insert into lane_batch (batch_id, lane_id, target_id, handler_id, seq, status, not_before, changed_at, weight, reads,
   writes)
 select c.id, s.lane_id, s.target_id, s.handler_id, s.seq + array_position(p.members, c.members[1]) - 1, $3::smallint,
   clock() + $4::float8 * interval '1 ms', clock(),
   least(10000, greatest(1, round(c.weight)))::int, s.reads, s.writes
-from submission s join batch p on p.id = s.batch_id join batch c on c.id = $1 where s.batch_id = $2`,
+from lane_batch s join batch p on p.id = s.batch_id join batch c on c.id = $1 where s.batch_id = $2`,
     values: [part.batchId, part.parentId, part.status, part.inMs],
   });
   await db.query({
     name: 'depend-on-part',
     text: `
 insert into dependency (batch_id, needs) select d.batch_id, $1 from dependency d
-  join submission s on s.batch_id = d.batch_id where d.needs = $2 and s.status < 10 /* open */
+  join lane_batch s on s.batch_id = d.batch_id where d.needs = $2 and s.status < 10 /* open */
 union all select $1, d.needs from dependency d where d.batch_id = $2 on conflict do nothing`,
     values: [part.batchId, part.parentId],
   });
@@ -180,11 +180,11 @@ union all select $1, d.needs from dependency d where d.batch_id = $2 on conflict
  * Removes a batch whose members were all split off. Insert the parts first, so that dependents wait
  * for them.
  */
-export const deleteSubmission = async (db: Queryable, batchId: number): Promise<void> => {
+export const deleteLaneBatch = async (db: Queryable, batchId: number): Promise<void> => {
   await db.query({
-    name: 'delete-submission',
+    name: 'delete-lane-batch',
     text: `
-with gone as (delete from submission where batch_id = $1 returning lane_id, status)
+with gone as (delete from lane_batch where batch_id = $1 returning lane_id, status)
 update lane_state l set ready = true, pending = l.pending - (g.status in (3 /* submitted */, 4 /* pending */,
   5 /* valid */))::int from gone g where l.lane_id = g.lane_id`,
     values: [batchId],
@@ -201,7 +201,7 @@ export const failDependents = async (client: Client, batchId: number, on: number
     name: 'fail-dependent',
     text: `
 with over as (
-  update submission set status = 13 /* failed-dependency */, changed_at = clock() where batch_id = $1
+  update lane_batch set status = 13 /* failed-dependency */, changed_at = clock() where batch_id = $1
     and status = 0 /* unsubmitted */ returning batch_id),
 failed as (
   update batch b set state = 5 /* failed */, dispatch = null, retry_at = null, error = $2, finished_at = clock()

@@ -26,10 +26,10 @@ with done as (
     3 /* unknown */) returning b.id, b.attempt),
 ${WRITTEN_DOWN},
 was as materialized (
-  select s.batch_id, s.lane_id, s.status from submission s where s.batch_id = any(array(select id from done))
+  select s.batch_id, s.lane_id, s.status from lane_batch s where s.batch_id = any(array(select id from done))
     and s.status < 10 /* open */ for no key update),
 moved as (
-  update submission s set status = 10 /* committed */, not_before = null, changed_at = clock() from was w
+  update lane_batch s set status = 10 /* committed */, not_before = null, changed_at = clock() from was w
     where s.batch_id = any($4::bigint[]) and s.batch_id = w.batch_id),
 locked as materialized (
   select lane_id from lane_state where lane_id = any(array(select lane_id from was)) order by lane_id
@@ -58,7 +58,7 @@ export const readyAllDependents = async (client: Client, batchIds: readonly numb
     text: `
 update lane_state l set ready = true
 from (select lane_id from lane_state where lane_id = any(array(
-  select s.lane_id from dependency d join submission s on s.batch_id = d.batch_id
+  select s.lane_id from dependency d join lane_batch s on s.batch_id = d.batch_id
     where d.needs = any($1::bigint[]) and s.status < 10 /* open */)) order by lane_id for no key update) x
 where l.lane_id = x.lane_id returning l.lane_id as "laneId"`,
     values: [batchIds],
@@ -91,10 +91,10 @@ with done as (
   where b.id = any($2::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
     and (b.attempt_until is not null or b.reference is not null) returning b.id),
 was as materialized (
-  select s.batch_id, s.lane_id, s.status from submission s where s.batch_id = any(array(select id from done))
+  select s.batch_id, s.lane_id, s.status from lane_batch s where s.batch_id = any(array(select id from done))
     and s.status < 10 /* open */ for no key update),
 moved as (
-  update submission s set status = 4 /* pending */, not_before = null, look_ups = 0, changed_at = clock()
+  update lane_batch s set status = 4 /* pending */, not_before = null, look_ups = 0, changed_at = clock()
     from was w where s.batch_id = any($2::bigint[]) and s.batch_id = w.batch_id),
 counted as (
   select w.lane_id, count(*) filter (where w.status not in (3 /* submitted */, 4 /* pending */,

@@ -13,7 +13,7 @@ import type { Client, Queryable } from '../pool';
 export const readGranted = async (db: Queryable, no: number): Promise<CarriedBatch[]> => {
   const { rows } = await db.query<CarriedBatch>({
     name: 'read-granted',
-    text: `${CARRIED} join submission s on s.batch_id = b.id where s.submitter = $1
+    text: `${CARRIED} join lane_batch s on s.batch_id = b.id where s.submitter = $1
       and s.status = 3 /* submitted */ and b.dispatch = $1 and b.state = 1 /* open */ order by s.granted_at, b.id`,
     values: [no],
   });
@@ -61,7 +61,7 @@ update batch b set attempt = b.attempt + 1, attempt_by = $5,
   attempt_until = clock() + g.timeout_ms * interval '1 ms', started_at = coalesce(b.started_at, clock()),
   retry_at = null
 from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[]) g (id, attempt, submitter, timeout_ms),
-  submission s, lane_state l, submitter m, queuer q, target t, handler h
+  lane_batch s, lane_state l, submitter m, queuer q, target t, handler h
 where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
   and b.dispatch = g.submitter and b.attempt_until is null
   and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
@@ -93,7 +93,7 @@ update batch b set attempt = b.attempt + 1, attempt_by = $5,
   retry_at = null
 from unnest($1::bigint[], $2::int[], $3::bigint[], $4::float8[], $6::text[]) g (id, attempt, submitter, timeout_ms,
   partition),
-  held f, submission s, lane n, lane_state l, submitter m, queuer q, target t, handler h
+  held f, lane_batch s, lane n, lane_state l, submitter m, queuer q, target t, handler h
 where b.id = any($1::bigint[]) and b.id = g.id and b.attempt = g.attempt and b.state + 0 = 1
   and b.dispatch = g.submitter and b.attempt_until is null
   and s.batch_id = g.id and s.status = 3 /* submitted */ and s.submitter = g.submitter and l.lane_id = s.lane_id
@@ -124,11 +124,11 @@ export const returnGranted = async (
     text: `
 with back as (
   update batch b set dispatch = null, attempt_until = case when b.attempt = $3 then null else b.attempt_until end
-  from submission g
+  from lane_batch g
   where b.id = $1 and g.batch_id = b.id and g.submitter = $2 and g.status = 3 /* submitted */
     and b.state = 1 /* open */ and b.dispatch = $2 returning b.id, b.attempt_until, b.unsure),
 moved as (
-  update submission s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end,
+  update lane_batch s set status = case when b.attempt_until is not null or b.unsure then 2 else 0 end,
     not_before = b.attempt_until, changed_at = clock()
   from back b where s.batch_id = b.id and s.status = 3 /* submitted */ returning s.lane_id)
 update lane_state l set ready = true, pending = l.pending - 1 from moved m where l.lane_id = m.lane_id

@@ -23,12 +23,12 @@ select l.id, l.service, substr(l.partition, 11) as partition, l.kind, l.approach
   extract(epoch from s.hold_until - clock())::float8 * 1000 as "holdInMs", s.paused_at is not null as paused,
     s.pause_reason as "pauseReason",
   s.halted_by as "haltedBy", s.halt_reason as "haltReason", s.granted, s.blocked_by is not null as held,
-  (select least(t.allowed, h.allowed) from submission o join target t on t.id = o.target_id
+  (select least(t.allowed, h.allowed) from lane_batch o join target t on t.id = o.target_id
     join handler h on h.id = o.handler_id
     where o.lane_id = l.id and o.status < 10 /* open */ order by o.seq limit 1) as "callsAllowed",
-  (select count(*)::int from submission o where o.lane_id = l.id and o.status < 10 /* open */) as depth,
+  (select count(*)::int from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */) as depth,
   (select count(*)::int from lane_queue q where q.lane_id = l.id) as queued,
-  extract(epoch from clock() - least((select k.created_at from submission o join batch k on k.id = o.batch_id
+  extract(epoch from clock() - least((select k.created_at from lane_batch o join batch k on k.id = o.batch_id
     where o.lane_id = l.id and o.status < 10 /* open */ order by o.seq limit 1),
     (select q.ready_at from lane_queue q where q.lane_id = l.id order by q.seq limit 1)))::float8 * 1000 as "oldestMs"
 from lane l join lane_state s on s.lane_id = l.id`;
@@ -41,7 +41,7 @@ export const readLanes = async (
   const { rows } = await db.query<LaneRowView>({
     name: 'read-lanes',
     text: `${LANE} where ($1::text is null or l.service > $1) and (not $3::bool or exists (select
-      from submission o where o.lane_id = l.id and o.status < 10 /* open */)
+      from lane_batch o where o.lane_id = l.id and o.status < 10 /* open */)
   or exists (select from lane_queue q where q.lane_id = l.id)) order by l.service limit $2`,
     values: [page.after, page.limit, page.waiting],
   });
@@ -66,7 +66,7 @@ export const sumGranted = async (db: Queryable): Promise<number> => {
   return rows[0]!.n;
 };
 
-export interface SubmissionRow {
+export interface LaneBatchRow {
   batchId: number;
   service: string;
   handler: string;
@@ -94,35 +94,35 @@ export interface SubmissionRow {
   handlerAllowed: number | null;
 }
 
-const SUBMISSION = `
+const LANE_BATCH = `
 select s.batch_id as "batchId", l.service, h.name as handler, t.key as target, s.status, s.seq,
   b.attempt as attempts, b.n, b.error, s.reads, s.writes, b.reference, t.allowed as "targetAllowed",
   h.allowed as "handlerAllowed",
   extract(epoch from b.poll_at - clock())::float8 * 1000 as "pollInMs", extract(epoch
     from b.poll_until - clock())::float8 * 1000 as "pollEndsInMs",
-  case when s.status < 10 /* open */ then (select count(*)::int from submission o where o.lane_id = s.lane_id
+  case when s.status < 10 /* open */ then (select count(*)::int from lane_batch o where o.lane_id = s.lane_id
     and o.status < 10 /* open */ and o.seq <= s.seq) end as place,
   array(select d.needs from dependency d where d.batch_id = s.batch_id order by 1) as needs,
   array(select p.id from batch p where p.parent_id = s.batch_id order by 1) as parts,
   s.not_before as "notBefore", b.created_at as "createdAt", s.changed_at as "changedAt", extract(epoch
     from clock() - s.changed_at)::float8 * 1000 as "ageMs"
-from submission s join batch b on b.id = s.batch_id join lane l on l.id = s.lane_id
+from lane_batch s join batch b on b.id = s.batch_id join lane l on l.id = s.lane_id
   join target t on t.id = s.target_id join handler h on h.id = s.handler_id`;
 
-export const readSubmission = async (db: Queryable, batchId: number): Promise<SubmissionRow | null> => {
-  const { rows } = await db.query<SubmissionRow>({
-    name: 'read-submission',
-    text: `${SUBMISSION} where s.batch_id = $1`,
+export const readLaneBatch = async (db: Queryable, batchId: number): Promise<LaneBatchRow | null> => {
+  const { rows } = await db.query<LaneBatchRow>({
+    name: 'read-lane-batch',
+    text: `${LANE_BATCH} where s.batch_id = $1`,
     values: [batchId],
   });
   return rows[0] ?? null;
 };
 
 /** Returns the first open batches of a lane. */
-export const readOpenSubmissions = async (db: Queryable, laneId: number, limit: number): Promise<SubmissionRow[]> => {
-  const { rows } = await db.query<SubmissionRow>({
-    name: 'read-open-submissions',
-    text: `${SUBMISSION} where s.lane_id = $1 and s.status < 10 /* open */ order by s.seq limit $2`,
+export const readOpenLaneBatches = async (db: Queryable, laneId: number, limit: number): Promise<LaneBatchRow[]> => {
+  const { rows } = await db.query<LaneBatchRow>({
+    name: 'read-open-lane-batches',
+    text: `${LANE_BATCH} where s.lane_id = $1 and s.status < 10 /* open */ order by s.seq limit $2`,
     values: [laneId, limit],
   });
   return rows;
@@ -168,11 +168,11 @@ from queuer q left join lane_state s on s.queuer_id = q.id group by q.id order b
 };
 
 /** Returns the lane batch that a task is in, if any; for `explain`. */
-export const findSubmissionOf = async (db: Queryable, taskId: string): Promise<number | null> => {
+export const findLaneBatchOf = async (db: Queryable, taskId: string): Promise<number | null> => {
   const { rows } = await db.query<{ id: number }>({
-    name: 'find-submission-of',
+    name: 'find-lane-batch-of',
     text: `
-select s.batch_id as id from task k join member m on m.seq = k.seq join submission s on s.batch_id = m.batch_id
+select s.batch_id as id from task k join member m on m.seq = k.seq join lane_batch s on s.batch_id = m.batch_id
   where k.id = $1`,
     values: [taskId],
   });

@@ -193,10 +193,13 @@ const appliedMigrations = async (client: pg.Client, schema: string): Promise<str
 
 /**
  * Returns applied migrations that this program does not know and that are compatible with it;
- * throws on others.
+ * throws on others, and on tables that began with another migration.
  */
 const refuseNewer = (done: readonly string[]): string[] => {
   const known = knownMigrations();
+  const [first] = known;
+  if (done.length > 0 && first !== undefined && !done.includes(first))
+    throw new SchemaDiffersError(new Error(`its first migration is ${done[0]}, not ${first}`));
   const { compatible, breaking } = unknownMigrations(done, known);
   if (breaking.length > 0) throw new SchemaNewerError(breaking.at(-1)!, known.at(-1) ?? 'nothing');
   return compatible;

@@ -126,8 +126,8 @@ export const readLaneGauges = async (client: Client): Promise<LaneGauges> => {
 select count(*)::float8 as lanes, count(*) filter (where s.ready and s.paused_at is null
   and s.halted_by is null)::float8 as ready, count(s.halted_by)::float8 as halted,
   count(s.paused_at)::float8 as paused, coalesce(sum(s.pending), 0)::float8 as "inFlight",
-    (select count(*)::float8 from submission where status < 10 /* open */) as open,
-  coalesce((select extract(epoch from clock() - min(b.created_at)) from submission o
+    (select count(*)::float8 from lane_batch where status < 10 /* open */) as open,
+  coalesce((select extract(epoch from clock() - min(b.created_at)) from lane_batch o
     join batch b on b.id = o.batch_id where o.status < 10 /* open */), 0)::float8 as "oldestSeconds",
   (select sum(slots)::float8 from queuer) as slots, coalesce((select sum(slots) from submitter), 0)::float8 as taken,
     (select sum(grants)::float8 from queuer) as grants

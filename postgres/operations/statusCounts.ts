@@ -139,7 +139,7 @@ const countBatches = async (
     text: `
 select t.handler_id as "handlerId", b.state, sum(b.n)::float8 as n from (
   select b.target_id, case when b.state = 1 /* open */ and b.leader_id = 0 then lane_task_state((select s.status
-    from submission s where s.batch_id = b.id))
+    from lane_batch s where s.batch_id = b.id))
     when b.state = 1 /* open */ and b.attempt > 0 then 2::smallint else b.state end as state, sum(b.n - b.n_left) as n
   from ${pagesOf('batch b', reading)} where ${part} group by 1, 2) b
 join target t on t.id = b.target_id where $1::int is null or t.handler_id = $1 group by 1, 2`,

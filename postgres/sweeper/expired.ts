@@ -79,7 +79,7 @@ with found as materialized (
         and m.batch_id = b.id where m.seq is null))
     and not exists (select from batch c where c.parent_id = b.id)
     -- batches that depend on it must still find its outcome; an operator must still decide on what halts a lane
-    and (b.leader_id <> 0 or not exists (select from dependency d join submission s on s.batch_id = d.batch_id
+    and (b.leader_id <> 0 or not exists (select from dependency d join lane_batch s on s.batch_id = d.batch_id
       and s.status < 10 /* open */ where d.needs = b.id)
       and not exists (select from lane_state l where l.halted_by = b.id))
     and not exists (select from notification n where n.batch_id = b.id and n.done_at is null)

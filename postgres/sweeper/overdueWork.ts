@@ -1,6 +1,6 @@
 import type { Queryable } from '../pool';
 import { LATE, LIVE } from './attended';
-import { STANDING_SUBMISSIONS } from './uncalled';
+import { STANDING_DISPATCHES } from './uncalled';
 
 /**
  * Due work whose workflow does not move: since when something is overdue without any sign of the
@@ -8,7 +8,7 @@ import { STANDING_SUBMISSIONS } from './uncalled';
  * fault. One statement per kind, shared by `verify`, which names the rows.
  */
 export interface OverdueWork {
-  kind: 'monitor' | 'notifier' | 'balancer' | 'execution' | 'submission';
+  kind: 'monitor' | 'notifier' | 'balancer' | 'execution' | 'dispatch';
   /**
    * The handler, the id of the execution, or of the oldest batch that a dispatch has not called;
    * empty: an installation has only one.
@@ -93,8 +93,8 @@ select x.kind, x.name, x.handlers, x."givenBy", x."runId",
   select 'monitor' as kind, handler as name, array[]::text[] as handlers, null::jsonb as "givenBy",
     since, null::text as "runId" from (${STANDING_MONITORS}) m
   union all select 'notifier', '', '{}', null, since, null from (${STANDING_NOTIFIER}) n
-  union all select 'submission', batch::text, array[handler], jsonb_build_object('id', owner, 'leader', leader),
-    since, run from (${STANDING_SUBMISSIONS}) s
+  union all select 'dispatch', batch::text, array[handler], jsonb_build_object('id', owner, 'leader', leader),
+    since, run from (${STANDING_DISPATCHES}) s
   union all select 'balancer', '', array_agg(distinct handler), null, min(since),
     (select k.holder from lease k where k.resource = 'assignor') from (${STANDING_PARTITIONS}) p having count(*) > 0
   union all (select 'execution', execution::text, '{}', null, since, run from (${STANDING_EXECUTIONS}) e
@@ -118,12 +118,12 @@ export const readOverdueGauges = async (db: Queryable): Promise<OverdueGauge[]> 
     text: `
 select k.kind, coalesce(x.n, 0)::float8 as n, coalesce(extract(epoch from clock() - x.since) * 1000,
   0)::float8 as "oldestMs"
-from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'submission']) k (kind) left join (
+from unnest(array['monitor', 'notifier', 'balancer', 'execution', 'dispatch']) k (kind) left join (
   select 'monitor' as kind, count(*) as n, min(since) as since from (${STANDING_MONITORS}) m
   union all select 'notifier', count(*), min(since) from (${STANDING_NOTIFIER}) n
   union all select 'balancer', least(1, count(*)), min(since) from (${STANDING_PARTITIONS}) p
   union all select 'execution', count(*), min(since) from (${STANDING_EXECUTIONS}) e
-  union all select 'submission', count(*), min(since) from (${STANDING_SUBMISSIONS}) s) x on x.kind = k.kind`,
+  union all select 'dispatch', count(*), min(since) from (${STANDING_DISPATCHES}) s) x on x.kind = k.kind`,
   });
   return rows;
 };

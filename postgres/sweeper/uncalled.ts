@@ -13,7 +13,7 @@ const SERVED = `exists (select from node n where ${LIVE} and h.name = any(n.hand
 export const STANDING_GRANTS = `
 select h.name as handler, b.id as batch, m.queuer_id as owner, null::text as leader,
   greatest(s.granted_at, b.retry_at) as since
-from submission s join batch b on b.id = s.batch_id
+from lane_batch s join batch b on b.id = s.batch_id
   join handler h on h.id = s.handler_id
   join lane_state m on m.lane_id = s.lane_id
 where s.status = 3 /* submitted */ and b.state = 1 /* open */ and b.dispatch is not null and b.attempt_until is null
@@ -31,7 +31,7 @@ where b.attempt_until is null and b.reference is null and not b.refused
 const STANDING_CALLS = `${STANDING_GRANTS} union all ${STANDING_CARRIED}`;
 
 /** One row per handler and leader or queuer that gave them out: its oldest. */
-export const STANDING_SUBMISSIONS = `
+export const STANDING_DISPATCHES = `
 select distinct on (c.handler, c.leader, c.owner) c.handler, c.batch, c.owner, c.leader, c.since,
   case when c.leader is null then (select q.holder from queuer q where q.id = c.owner)
     else (select l.holder from leader l where l.id = c.owner) end as run

@@ -100,7 +100,7 @@ const AFTER = [
     where b.id = m.batch_id and b.state = 4 and b.n = 50 and m.seq = b.members[1] and b.id % 2 = 0 and t.id = b.target_id and h.id = t.handler_id returning m.seq, b.id, b.target_id),
   less as (update batch set n_left = 1 from gone where batch.id = gone.id)
   insert into outcome (seq, target_id, state, attempts, batch_id, error, at) select seq, target_id, 5, 1, id, 'refused', clock() from gone`,
-  `insert into submission (batch_id, lane_id, target_id, seq, status, handler_id, changed_at, weight, reads, writes)
+  `insert into lane_batch (batch_id, lane_id, target_id, seq, status, handler_id, changed_at, weight, reads, writes)
   select b.id, t.lane_id, t.id, b.members[1], 10, t.handler_id, clock(), 1, '{}', '{}' from batch b join target t on t.id = b.target_id where b.leader_id = 0`,
   `insert into result_page (batch_id, attempt, no, first, last, results) select id, 1, 0, 0, 0, '[[0, "x"]]' from batch where state = 4 and n > 1`,
   `select setval('submit_seq', (select max(seq) / 16384 from task))`,

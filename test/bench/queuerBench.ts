@@ -16,7 +16,7 @@ export class Bench {
   async begin(slots: number, strategy: StrategyName): Promise<void> {
     const { pool } = this.client;
     await pool.query(
-      'truncate dependency, submission, lane_queue, member, result_page, outcome, batch, task, submitter',
+      'truncate dependency, lane_batch, lane_queue, member, result_page, outcome, batch, task, submitter',
     );
     await pool.query(
       `update lane_state set ready = false, due_at = null, pending = 0, deficit = 0, served = 0, granted = 0, weight = 1, saturated = false`,
@@ -56,7 +56,7 @@ export class Bench {
     const batches = (granted.batches.get(this.no) ?? []).map(({ id }) => id);
     if (batches.length === 0) return [];
     const { rows } = await pool.query<{ id: number; service: string }>(
-      'select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.batch_id = any($1::bigint[])',
+      'select s.batch_id as id, l.service from lane_batch s join lane l on l.id = s.lane_id where s.batch_id = any($1::bigint[])',
       [batches],
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
@@ -66,7 +66,7 @@ export class Bench {
   /** As settlements write it. */
   async commit(batches: readonly { id: number }[]): Promise<void> {
     await this.client.pool.query(
-      `with s as (update submission set status = 10, changed_at = clock() where batch_id = any($1::bigint[]) returning lane_id, batch_id),
+      `with s as (update lane_batch set status = 10, changed_at = clock() where batch_id = any($1::bigint[]) returning lane_id, batch_id),
        b as (update batch set state = 4, dispatch = null, finished_at = clock() where id = any($1::bigint[]))
        update lane_state l set ready = true, pending = l.pending - n.n from (select lane_id, count(*)::int as n from s group by 1) n where l.lane_id = n.lane_id`,
       [batches.map(({ id }) => id)],

@@ -84,7 +84,7 @@ export class FlowBench {
 const allEnded = async (pool: pg.Pool): Promise<void> => {
   for (;;) {
     const { rows } = await pool.query<{ open: boolean }>(
-      'select exists (select from submission where status < 10) as open',
+      'select exists (select from lane_batch where status < 10) as open',
     );
     if (!rows[0]!.open) return;
     await new Promise((resolve) => setTimeout(resolve, 20));

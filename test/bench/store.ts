@@ -21,7 +21,7 @@ export const watchMuster = (connection: pg.Client): WatchedStore => ({
   terminal: `select (select coalesce(sum(n - n_left), 0) from batch where state in (4, 5, 6)) + (select count(*) from outcome) as n`,
   quiet: 'select from leader where state <> 0 limit 1',
   empty:
-    'truncate submission, dependency, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification',
+    'truncate lane_batch, dependency, task, queue, delayed, batch, dispatch, member, result_page, outcome, busy_key, notification',
   arrivals:
     'select k.id, t.key as target, extract(epoch from k.created_at)::float8 * 1000 as at from task k join target t on t.id = k.target_id',
 });

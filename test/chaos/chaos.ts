@@ -46,7 +46,7 @@ const flags = processFlags(
 /**
  * Above what a stopped process, a lost task and a mark's deadline may cost together, and a minute
  * on top: a stopped worker that wakes may take the turn of a run that has ended meanwhile, and
- * publish that it waits (60 s) for a submission; its lease ends that. And in all.
+ * publish that it waits (60 s) for a dispatch; its lease ends that. And in all.
  */
 const STILL_MS = 90_000;
 const DRAIN_MS = 300_000;

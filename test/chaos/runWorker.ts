@@ -14,7 +14,7 @@ import { tapPool } from './tap';
 import { post, settings } from './workerPost';
 
 const LEASE_MS = 5_000;
-/** Submissions end soon: there are many of them in a run. */
+/** Dispatches end soon: there are many of them in a run. */
 export const SOFT_DEADLINE_MS = 5_000;
 
 type ChaosWorkerOptions = Pick<NodeOptions, 'softDeadlineMs' | 'nodes'>;

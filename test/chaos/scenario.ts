@@ -48,15 +48,15 @@ export const LANES = (lanes: number, partitions: number): Scenario => ({
   submitter: 'queuer/submitter.js',
   downstream: 'queuer/downstream.js',
   settings: { lanes, partitions } satisfies LaneSettings,
-  liveSql: 'select count(*)::int as n from submission where status in (3, 4, 5)',
+  liveSql: 'select count(*)::int as n from lane_batch where status in (3, 4, 5)',
   waitingSql:
-    'select count(*)::int as n from submission s join lane l on l.id = s.lane_id where l.queuer_id = $1 and s.status < 10',
+    'select count(*)::int as n from lane_batch s join lane l on l.id = s.lane_id where l.queuer_id = $1 and s.status < 10',
   openSql: `
-select ((select count(*) from submission where status < 10) + (select count(*) from batch where state = 1) + (select count(*) from submitter)
+select ((select count(*) from lane_batch where status < 10) + (select count(*) from batch where state = 1) + (select count(*) from submitter)
   + (select count(*) from queuer where state <> 0))::int as n`,
   leftSql: `
 select json_build_object('queuer', q)::text as row from queuer q where q.state <> 0
-union all select json_build_object('submission', s)::text from (select * from submission where status < 10 order by batch_id limit 20) s
+union all select json_build_object('laneBatch', s)::text from (select * from lane_batch where status < 10 order by batch_id limit 20) s
 union all select json_build_object('submitter', s)::text from (select * from submitter limit 20) s
 union all select json_build_object('now', clock())::text`,
 });

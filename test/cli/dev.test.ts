@@ -103,4 +103,4 @@ test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stop
   again.child.kill('SIGTERM');
   expect(await again.exit).toBe(0);
   expect(processesOf()).toEqual([]);
-}, 180_000);
+});

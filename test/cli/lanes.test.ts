@@ -92,9 +92,9 @@ test('a halted lane: skip and fix', async () => {
   await world.database.pool.query(`update batch set state = 5, error = 'no', finished_at = clock() where id = $1`, [
     first,
   ]);
-  await world.database.pool.query(`update submission set status = 11 where batch_id = $1`, [first]);
+  await world.database.pool.query(`update lane_batch set status = 11 where batch_id = $1`, [first]);
   await world.database.pool.query(
-    `update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no' where lane_id = (select lane_id from submission where batch_id = $1)`,
+    `update lane_state set halted_by = $1, halted_at = clock(), halt_reason = 'invalid: no' where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
     [first],
   );
   expect((await world.run('lane po-1')).stdout).toMatch(/halted.*invalid: no/);

@@ -9,7 +9,7 @@ import { CONFIG, createWorld } from './world';
 let world: World;
 beforeAll(async () => {
   world = await createWorld();
-}, 60_000);
+});
 afterAll(() => world.close());
 
 test('nothing there yet: what to do is said', async () => {
@@ -96,7 +96,7 @@ test('B5: nodes, partitions, explain; drain and move, and their undoing', async 
   expect((await world.run('node drain green --json')).json()).toEqual({ nodes: [id], drained: true });
   expect((await world.run('nodes')).stdout).toMatch(/green .*drained/);
   expect((await world.run(`node drain ${id} --undo`)).stdout).toMatch(/\(1 process\) may have partitions again/);
-}, 90_000);
+});
 
 test.each([
   ['node drain nobody', 1, /expected the id or the name of a node .*green.*got "nobody"/],

@@ -87,4 +87,4 @@ test('its API starts leaders with the codec, its worker reads them, and the vers
   }
   dev.child.kill('SIGINT');
   expect(await dev.exit).toBe(0);
-}, 180_000);
+});

@@ -54,7 +54,7 @@ beforeAll(async () => {
   await standing((list) => list.length === 4 && list.every(({ holder }) => holder === red.id));
   blue = await fleet.join(handlers, { name: 'blue' });
   await standing((list) => list.filter(({ holder }) => holder === blue.id).length === 2);
-}, 60_000);
+});
 afterAll(async () => {
   letGo();
   await fleet.stop();
@@ -159,7 +159,7 @@ test('B5 B11: who really processes and who won the claim are two facts', async (
     pinnedTo: null,
   });
   expect((await standing((list) => list[busy!.no]!.pinnedTo === null)).length).toBe(4);
-}, 60_000);
+});
 
 test('B10: a drained node gives up what it has, and gets its share back after an undo', async () => {
   expect(await fleet.client.drainNode('blue')).toEqual({ nodes: [blue.id], drained: true });
@@ -178,7 +178,7 @@ test('B10: a drained node gives up what it has, and gets its share back after an
   expect(await fleet.client.drainNode('gone', { undo: true })).toEqual({ nodes: [], drained: false });
   await expect(fleet.client.drainNode('gone', { undo: true })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await standing((list) => list.filter(({ holder }) => holder === blue.id).length === 2);
-}, 60_000);
+});
 
 test('a drain and a move while Temporal is away fail nothing: the sweeper tells the balancer later', async () => {
   const failures: Error[] = [];
@@ -202,7 +202,7 @@ test('a drain and a move while Temporal is away fail nothing: the sweeper tells 
   } finally {
     await apart.close();
   }
-}, 60_000);
+});
 
 const INVALID = { code: 'INVALID_ARGUMENT' };
 test.each([

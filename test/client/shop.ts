@@ -62,7 +62,7 @@ export interface CutOptions {
   /** `[place, value]` of the members that have one. */
   results?: [number, unknown][];
   /**
-   * The submission that carries it; an open batch is carried by submission 1 of a leader that is at
+   * The dispatch that carries it; an open batch is carried by dispatch 1 of a leader that is at
    * work, unless null is given.
    */
   dispatch?: number | null;
@@ -107,7 +107,7 @@ select id from b`,
   return batch.id;
 };
 
-/** A leader at work, with this submission. */
+/** A leader at work, with this dispatch. */
 const employ = async (pool: Pool, batchId: number, dispatch: number): Promise<void> => {
   await pool.query({
     text: `

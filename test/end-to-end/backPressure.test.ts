@@ -47,7 +47,7 @@ beforeAll(async () => {
   for (const gauge of Object.values(gauges)) await gauge.start();
   muster = await startMuster([
     handlerOf('target', { concurrency: { perTarget: CALLS, perHandler: CALLS } }),
-    // Several leaders, so several submissions share what is left.
+    // Several leaders, so several dispatches share what is left.
     handlerOf('handler', { leaders: 3, concurrency: { perTarget: 8, perHandler: CALLS } }),
     handlerOf('lane', {
       lane: { approach: 'parallel' },
@@ -56,7 +56,7 @@ beforeAll(async () => {
     }),
   ]);
   await muster.client.setQueuer({ slots: CALLS });
-}, 60_000);
+});
 afterAll(async () => {
   await muster.stop();
   for (const gauge of Object.values(gauges)) await gauge.stop();

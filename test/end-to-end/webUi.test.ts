@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => muster.stop());
 
-test('the Web UI tells the story: a person finds a handler’s leaders, what they wait for, and their submissions', async () => {
+test('the Web UI tells the story: a person finds a handler’s leaders, what they wait for, and their dispatches', async () => {
   await muster.client.submit('shown', { id: 'one', payload: { to: 'a' } });
   const temporal = await muster.client.temporal();
   const found = await eventually(async () => {
@@ -56,7 +56,7 @@ test('the Web UI tells the story: a person finds a handler’s leaders, what the
     expect.stringMatching(/^\*\*shown\*\*, set `[0-3]`, as of \d{4}-\d\d-\d\dT[\d:.]+Z$/),
     expect.stringMatching(/^- epoch 1, turn \d+; idle$/),
     '- waiting: nothing',
-    '- in flight: 0 submissions',
+    '- in flight: 0 dispatches',
     '- this run: 1 batch, 10 tasks; last flush reason: size',
   ]);
 });

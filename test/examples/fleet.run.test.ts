@@ -28,7 +28,7 @@ test('B16 B11 B2: killed, stopped and woken, blocked, drained: the fewest moves,
   expect(result.scenes).toEqual({ 'join and leave': 1, drain: 1, block: 1, kill: 1, pause: 1 });
   expect(result.submitted).toBeGreaterThan(500);
   expect(result.moves).toBe(result.fewest);
-}, 180_000);
+});
 
 test.each([
   ['one joins', { a: 8, b: 8 }, ['a', 'b', 'c'], 16, 5],

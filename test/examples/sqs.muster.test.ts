@@ -6,7 +6,7 @@ import type { TestMuster } from '../helpers/muster';
 import { Examples, getJson, sampleTasks } from './helpers';
 import { present, startWith, taskEnds, untilEnded } from './throughMuster';
 
-/** SQS through the whole of Muster: client, store, leader, submission, moto. */
+/** SQS through the whole of Muster: client, store, leader, dispatch, moto. */
 const examples = new Examples();
 const region = 'us-east-1';
 let server: ExampleProcess;

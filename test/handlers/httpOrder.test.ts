@@ -112,7 +112,7 @@ describe('through Muster', () => {
     ]);
     expect(await client.lane('po-7')).toMatchObject({ state: 'empty', granted: 3, approach: 'serial' });
     const { rows } = await muster.database.pool.query<{ writes: string[] }>(
-      'select writes from submission order by seq',
+      'select writes from lane_batch order by seq',
     );
     expect(rows.map(({ writes }) => writes)).toEqual([['k-0', 'k-1'], ['k-2'], ['k-3']]);
   });

@@ -127,7 +127,7 @@ test('runs whose workflow tasks fail for a signal are begun anew by the sweeper;
   const stuck = (): unknown[] => warnings.filter(({ msg }) => /was stuck/.test(msg)).map(({ type }) => type);
   await eventually(() => stuck().length >= 4, { what: () => `four runs begun anew, not ${JSON.stringify(warnings)}` });
   expect(stuck().sort()).toEqual(['leader', 'monitor', 'notifier', 'queuer']);
-  // A submission hears that its run is gone with a heartbeat, every 8 s: its call goes on, and
+  // A dispatch hears that its run is gone with a heartbeat, every 8 s: its call goes on, and
   // holds its slot.
   const until = performance.now() + 20_000;
   await eventually(() => performance.now() > until || interrupted.length > 0, { what: 'more than two heartbeats' });
@@ -216,12 +216,12 @@ test('a run of what the store does not have, or has nothing to do for, ends by i
   await Promise.all(ends);
 });
 
-test('a submission refuses batches of another handler', async () => {
+test('a dispatch refuses batches of another handler', async () => {
   const bench = await openBench([other, plain]);
   try {
     await bench.client.submit('other', { id: 'o', payload: { to: 'x' } });
     const answer = await bench.turn({ runId: 'run', runStartedAtMs: 1 }, 1);
-    const deps = await bench.submission(answer, plain);
+    const deps = await bench.dispatch(answer, plain);
     const run = new MockActivityEnvironment().run(() => submitBatches(deps, deps.input));
     await expect(run).rejects.toThrow(/Cannot send batch 1: it is of handler other/);
     expect(calls).toEqual([]);

@@ -7,7 +7,7 @@ import type { Client as PoolClient, Pool } from '../../postgres/pool';
  *   which a leader looks to the next. What is measured is then exact to the millisecond, however
  *   slow the machine is.
  * - `flowing`: it is `env.currentTimeMs()`: time also passes while activities run, as it must where
- *   a submission waits by itself (paces, in-place repeats). What is measured is late by the work
+ *   a dispatch waits by itself (paces, in-place repeats). What is measured is late by the work
  *   done, never early.
  */
 export type ClockMode = 'stepped' | 'flowing';

@@ -30,7 +30,7 @@ export interface Skipping {
    * happened. Never concurrently.
    */
   skipTo(ms: number): Promise<void>;
-  /** Until no workflow task, activity or submission is under way. */
+  /** Until no workflow task, activity or dispatch is under way. */
   settle(): Promise<void>;
   /** Events of the current (or last) run of a leader. */
   history(handler: string, name: string): Promise<HistoryEvent[]>;
@@ -199,7 +199,7 @@ export class SkippingMuster implements Omit<Skipping, 'stop'> {
   private async areLanesQuiet(): Promise<boolean> {
     const { rows } = await this.database.pool.query<{ busy: boolean; used: boolean; handlers: string[] }>(
       `select exists (select from submitter) as busy, exists (select from queuer where epoch > 0 or state <> 0) as used,
-         array(select distinct h.name from submission s join handler h on h.id = s.handler_id) as handlers`,
+         array(select distinct h.name from lane_batch s join handler h on h.id = s.handler_id) as handlers`,
     );
     const { busy, used, handlers } = rows[0]!;
     if (busy) return false;

@@ -23,7 +23,7 @@ afterEach(() => expectWhole(muster.client));
 const callsOf = (service: string, from = downstream) => from.seen.filter((call) => call.service === service);
 const statusOf = async (batch: number): Promise<number | undefined> => {
   const { rows } = await muster.database.pool.query<{ status: number }>(
-    'select status from submission where batch_id = $1',
+    'select status from lane_batch where batch_id = $1',
     [batch],
   );
   return rows[0]?.status;

@@ -44,7 +44,7 @@ beforeAll(async () => {
     unlimited.handler({ name: 'unlimited' }),
     others.handler({ name: 'others' }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify({ full: true });

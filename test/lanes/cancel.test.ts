@@ -33,7 +33,7 @@ beforeAll(async () => {
     halting.handler({ name: 'halting', lane: { onInvalid: 'halt' } }),
     racing.handler({ name: 'racing', lane: { approach: 'parallel' }, linger: { lingerMs: 1 } }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify({ full: true });
@@ -53,7 +53,7 @@ const reaches = (batch: number, status: string): Promise<unknown> =>
 /** Statuses of batches that have all ended; null: not yet. */
 const endsOf = async (batches: readonly number[]): Promise<Map<number, number> | null> => {
   const { rows } = await muster.database.pool.query<{ id: number; status: number }>(
-    'select batch_id as id, status from submission where batch_id = any($1::bigint[])',
+    'select batch_id as id, status from lane_batch where batch_id = any($1::bigint[])',
     [batches],
   );
   return rows.every(({ status }) => status >= 10) ? new Map(rows.map(({ id, status }) => [id, status])) : null;
@@ -208,4 +208,4 @@ test('G9 C29: cancels that race grants and marks: every batch is cancelled or ap
   // Both sides won often, or this was no race.
   expect(cancelled).toBeGreaterThan(30);
   expect(refused).toBeGreaterThan(30);
-}, 90_000);
+});

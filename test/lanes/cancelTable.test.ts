@@ -1,11 +1,11 @@
 import { grantBatches, lockQueuer } from '../../postgres/lanes/grant';
 import { insertSubmitter, markGranted } from '../../postgres/lanes/submitter';
-import { moveSubmission } from '../../postgres/lanes/settle';
+import { moveLaneBatch } from '../../postgres/lanes/settle';
 import { inTransaction } from '../../postgres/pool';
 import type { Client } from '../../client';
 import { createClient } from '../../client';
 import { whyNotCancelled } from '../../workflows/planning/lanes/cancel';
-import type { SubmissionStatus } from '../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../workflows/planning/lanes/statuses';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import { mayBecome } from '../planning/queuer/model/transitions';
 import type { TestDatabase } from '../helpers/database';
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 /** As the product leaves the batch's own row in each status; `extra`: what stands beside it. */
-const EXTRA: Partial<Record<SubmissionStatus, string>> = {
+const EXTRA: Partial<Record<LaneBatchStatus, string>> = {
   submitted: 'dispatch = 1',
   pending: `reference = 'r'`,
   valid: `reference = 'r'`,
@@ -48,13 +48,13 @@ const EXTRA: Partial<Record<SubmissionStatus, string>> = {
   'failed-dependency': 'state = 5, finished_at = clock()',
 };
 const CALLING = `attempt = 1, dispatch = 1, attempt_until = clock() + interval '1 min'`;
-const inStatus = async (status: SubmissionStatus, extra = EXTRA[status]): Promise<{ batch: number; id: string }> => {
+const inStatus = async (status: LaneBatchStatus, extra = EXTRA[status]): Promise<{ batch: number; id: string }> => {
   const [item] = items(`${status}`);
   const { batch } = await client.submitBatch('edits', status, [item!]);
-  await moveSubmission(database.pool, batch, STATUSES[status]);
+  await moveLaneBatch(database.pool, batch, STATUSES[status]);
   if (extra !== undefined) await database.pool.query(`update batch set ${extra} where id = ${batch}`);
   if (status === 'submitted')
-    await database.pool.query(`update submission set submitter = 1 where batch_id = ${batch}`);
+    await database.pool.query(`update lane_batch set submitter = 1 where batch_id = ${batch}`);
   return { batch, id: item!.id };
 };
 
@@ -80,7 +80,7 @@ test.each([
   const pendingOf = async (): Promise<{ pending: number; n: number }> =>
     (
       await database.pool.query<{ pending: number; n: number }>(
-        `select s.pending, (select count(*)::int from submission o where o.lane_id = l.id and o.status in (3, 4, 5)) as n
+        `select s.pending, (select count(*)::int from lane_batch o where o.lane_id = l.id and o.status in (3, 4, 5)) as n
          from lane_state s join lane l on l.id = s.lane_id where l.service = $1`,
         [status],
       )
@@ -104,7 +104,7 @@ test.each([
 });
 
 test('G9: the table names every status, and agrees with the transitions', () => {
-  for (const status of Object.keys(STATUSES) as SubmissionStatus[]) {
+  for (const status of Object.keys(STATUSES) as LaneBatchStatus[]) {
     const may = whyNotCancelled({ status, calling: false, unsure: false }) === null;
     // What the downstream has ends cancelled only once that says so.
     const byDownstream = status === 'pending' || status === 'valid' || status === 'unknown';
@@ -138,7 +138,7 @@ const grant = async (service: string): Promise<{ batch: number; no: number; id: 
     await lockQueuer(tx, 0);
     const submitter = await insertSubmitter(tx, 0, 0, 1, 60_000);
     await tx.query(
-      'update lane_state set pending = pending + 1, ready = false where lane_id = (select lane_id from submission where batch_id = $1)',
+      'update lane_state set pending = pending + 1, ready = false where lane_id = (select lane_id from lane_batch where batch_id = $1)',
       [batch],
     );
     await grantBatches(tx, [{ id: batch, from: 0, submitter, startInMs: 0 }]);
@@ -202,14 +202,14 @@ test('G9: a grant that holds the lane is waited for, and what it granted and nob
   const tx = await database.pool.connect();
   await tx.query('begin');
   await tx.query(
-    'select from lane_state where lane_id = (select lane_id from submission where batch_id = $1) for no key update',
+    'select from lane_state where lane_id = (select lane_id from lane_batch where batch_id = $1) for no key update',
     [batch],
   );
   const cancelling = client.cancelBatch(batch);
   await somebodyWaits();
   const no = await insertSubmitter(tx, 0, 0, 1, 60_000);
   await tx.query(
-    'update lane_state set pending = pending + 1 where lane_id = (select lane_id from submission where batch_id = $1)',
+    'update lane_state set pending = pending + 1 where lane_id = (select lane_id from lane_batch where batch_id = $1)',
     [batch],
   );
   await grantBatches(tx, [{ id: batch, from: 0, submitter: no, startInMs: 0 }]);

@@ -128,7 +128,7 @@ test('the monitor asks about the oldest last check first', async () => {
   }
 });
 
-test('stop: the submission that runs finishes, none starts', async () => {
+test('stop: the dispatch that runs finishes, none starts', async () => {
   const other = new Downstream();
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (open = resolve));

@@ -2,7 +2,7 @@ import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { randomUUID } from 'node:crypto';
 import { grantLanes } from '../../activities/lanes/grant';
 import type { Client, StrategyName } from '../../client';
-import { moveSubmission } from '../../postgres/lanes/settle';
+import { moveLaneBatch } from '../../postgres/lanes/settle';
 import { STATUSES } from '../../workflows/planning/lanes/statuses';
 import type { TestDatabase } from '../helpers/database';
 import { Downstream, items } from './downstream';
@@ -53,11 +53,11 @@ class Queuer {
       turn,
     );
     const { rows } = await database.pool.query<{ id: number; service: string }>(
-      `select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.status = 3 order by s.granted_at, s.batch_id`,
+      `select s.batch_id as id, l.service from lane_batch s join lane l on l.id = s.lane_id where s.status = 3 order by s.granted_at, s.batch_id`,
     );
     for (const { id } of rows) {
       await database.pool.query('update batch set dispatch = null where id = $1', [id]);
-      await moveSubmission(database.pool, id, STATUSES.pending);
+      await moveLaneBatch(database.pool, id, STATUSES.pending);
     }
     await database.pool.query('delete from submitter');
     return rows.map(({ service }) => service);

@@ -35,12 +35,12 @@ test('C27: batches of a lane are numbered in the order of their commits, whateve
   await slow.query('commit');
   slow.release();
   const { rows } = await database.pool.query<{ id: number }>(
-    `select s.batch_id as id from submission s join lane l on l.id = s.lane_id where l.service = 'po-9' order by s.seq`,
+    `select s.batch_id as id from lane_batch s join lane l on l.id = s.lane_id where l.service = 'po-9' order by s.seq`,
   );
   void other;
   expect([(await second).batch].map((id) => id > first.batch)).toEqual([true]);
   const after = await database.pool.query<{ id: number }>(
-    `select s.batch_id as id from submission s join lane l on l.id = s.lane_id where l.service = 'po-9' order by s.seq`,
+    `select s.batch_id as id from lane_batch s join lane l on l.id = s.lane_id where l.service = 'po-9' order by s.seq`,
   );
   expect(after.rows.map(({ id }) => id)).toEqual([first.batch, (await second).batch]);
   expect(rows.length).toBeLessThanOrEqual(2);
@@ -71,7 +71,7 @@ test('C4: a target feeds one service, for good', async () => {
   await expect(client.submitBatch('named', 'po-15', items('t'))).rejects.toThrow(/service of t/);
   await expect(
     database.pool.query(
-      `update submission set lane_id = (select id from lane where service = 'po-9') where lane_id = (select id from lane where service = 'po-13')`,
+      `update lane_batch set lane_id = (select id from lane where service = 'po-9') where lane_id = (select id from lane where service = 'po-13')`,
     ),
   ).rejects.toThrow(/foreign key/);
 });
@@ -130,7 +130,7 @@ test('C18: a circle of dependencies is refused with its path, also one through t
 
 test('C18: a dependency on an invalid batch is refused', async () => {
   const { batch } = await client.submitBatch('edits', 'inv', items('inv'));
-  await database.pool.query('update submission set status = 11 where batch_id = $1', [batch]);
+  await database.pool.query('update lane_batch set status = 11 where batch_id = $1', [batch]);
   await expect(client.submitBatch('edits', 'po-2', items('po-2'), { dependsOn: [batch] })).rejects.toThrow(
     /invalid and never will be/,
   );

@@ -42,7 +42,7 @@ describe('C7: single tasks of a handler that keeps order', () => {
     expect(await other.submit('edits', task!)).toMatchObject({ accepted: 1 });
     expect([await count('queue'), await count('lane_queue')]).toEqual([0, 1]);
     const { rows } = await database.pool.query<{ behind: boolean }>(
-      'select q.seq > s.seq as behind from lane_queue q join submission s on s.lane_id = q.lane_id where s.batch_id = $1',
+      'select q.seq > s.seq as behind from lane_queue q join lane_batch s on s.lane_id = q.lane_id where s.batch_id = $1',
       [batch],
     );
     expect(rows).toEqual([{ behind: true }]);
@@ -110,7 +110,7 @@ describe('C7: rules of a lane', () => {
   test('a changed approach, kind or halt is refused while something is in flight, and taken when nothing is', async () => {
     const { batch } = await ruled({ approach: 'parallel' }).submitBatch('ruled', 'rules-1', items('rules-1'));
     await database.pool.query(
-      `update lane_state set pending = 1 where lane_id = (select lane_id from submission where batch_id = $1)`,
+      `update lane_state set pending = 1 where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
       [batch],
     );
     for (const lane of [
@@ -133,7 +133,7 @@ describe('C7: rules of a lane', () => {
   test('another pending limit is taken at once', async () => {
     const { batch } = await ruled({}).submitBatch('ruled', 'rules-2', items('rules-2'));
     await database.pool.query(
-      `update lane_state set pending = 1 where lane_id = (select lane_id from submission where batch_id = $1)`,
+      `update lane_state set pending = 1 where lane_id = (select lane_id from lane_batch where batch_id = $1)`,
       [batch],
     );
     await ruled({ pendingLimit: 7 }).submitBatch('ruled', 'rules-2', items('rules-2'));

@@ -4,11 +4,11 @@ import { grantLanes } from '../../activities/lanes/grant';
 import { lookAtLanes } from '../../activities/lanes/look';
 import type { Client } from '../../client';
 import { lockQueuer } from '../../postgres/lanes/grant';
-import { haltLane, moveSubmission } from '../../postgres/lanes/settle';
+import { haltLane, moveLaneBatch } from '../../postgres/lanes/settle';
 import type { Client as Transaction } from '../../postgres/pool';
 import { inTransaction } from '../../postgres/pool';
 import { wakeExpiredQueuers, wakeQueuers } from '../../postgres/lanes/queuer';
-import type { SubmissionStatus } from '../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../workflows/planning/lanes/statuses';
 import { isEnded, STATUSES } from '../../workflows/planning/lanes/statuses';
 import { DELAY_MS } from '../../workflows/planning/lanes/tries';
 import { type TaskState, taskStateName } from '../../workflows/planning/states';
@@ -83,20 +83,20 @@ describe('the first table of the spec, in the store', () => {
     // Registered in the order in which the spec sorts them: so they are served in one round.
     const lanes = ['abcd-1234', 'ayay-1212', 'efgh-5678'];
     for (const service of lanes) batches[service] = (await client.submitBatch('edits', service, items(service))).batch;
-    await database.pool.query('delete from submission; update batch set state = 4, finished_at = clock()');
+    await database.pool.query('delete from lane_batch; update batch set state = 4, finished_at = clock()');
     for (const [name, service] of order)
       batches[name] = (await client.submitBatch('edits', service, items(service))).batch;
     await database.pool.query('update lane_state set ready = true, served = 0');
   });
   const to =
-    (status: SubmissionStatus, notBeforeMs: number | null = null) =>
+    (status: LaneBatchStatus, notBeforeMs: number | null = null) =>
     (tx: Transaction): Promise<unknown> =>
-      moveSubmission(tx, batches['b0']!, STATUSES[status], notBeforeMs);
+      moveLaneBatch(tx, batches['b0']!, STATUSES[status], notBeforeMs);
   const gone = (tx: Transaction): Promise<unknown> =>
-    tx.query('delete from submission where batch_id = $1', [batches['b0']]);
+    tx.query('delete from lane_batch where batch_id = $1', [batches['b0']]);
   const halted = async (tx: Transaction): Promise<void> => {
     await tx.query('update lane set on_invalid = 1');
-    const moved = await moveSubmission(tx, batches['b0']!, STATUSES.invalid);
+    const moved = await moveLaneBatch(tx, batches['b0']!, STATUSES.invalid);
     await haltLane(tx, moved!.laneId, batches['b0']!, 'invalid: no');
   };
   const delayed =
@@ -140,10 +140,10 @@ const TASK_STATE_OF = {
   skipped: 'failed',
   'failed-dependency': 'failed',
   cancelled: 'cancelled',
-} as const satisfies Record<SubmissionStatus, TaskState>;
+} as const satisfies Record<LaneBatchStatus, TaskState>;
 
 describe('H9: the state of a task, by the status of its batch', () => {
-  const statuses = Object.keys(STATUSES) as SubmissionStatus[];
+  const statuses = Object.keys(STATUSES) as LaneBatchStatus[];
   /** As a settlement leaves the batch row of an ended one, or of a parked one. */
   const STATE_OF = { parked: 3, committed: 4, invalid: 5, skipped: 5, 'failed-dependency': 5 } as const;
   test.each(statuses)('%s', async (status) => {
@@ -152,8 +152,8 @@ describe('H9: the state of a task, by the status of its batch', () => {
     if (status === 'cancelled') await client.cancelBatch(batch);
     else
       await inTransaction(database.pool, async (tx) => {
-        await moveSubmission(tx, batch, STATUSES[status]);
-        const state = (STATE_OF as Partial<Record<SubmissionStatus, number>>)[status] ?? 1;
+        await moveLaneBatch(tx, batch, STATUSES[status]);
+        const state = (STATE_OF as Partial<Record<LaneBatchStatus, number>>)[status] ?? 1;
         await tx.query(
           `update batch set state = $2::int, attempt = 1, started_at = clock(), finished_at = case when $2::int > 3 then clock() end where id = $1`,
           [batch, state],
@@ -233,7 +233,7 @@ describe('races of a grant', () => {
     await database.pool.query('update batch set state = 3, attempt = 1, started_at = clock() where id = $1', [
       one!.batch,
     ]);
-    await database.pool.query('update submission set status = 6 where batch_id = $1', [one!.batch]);
+    await database.pool.query('update lane_batch set status = 6 where batch_id = $1', [one!.batch]);
     const runId = randomUUID();
     const turn = { queuerId: 0, runId, runStartedAtMs: 2, turn: 1, live: [], mayClaim: true };
     await grantLanes(

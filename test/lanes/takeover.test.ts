@@ -76,7 +76,7 @@ test('C29 C28: what it had marked is unknown, is first in its lane, and waits un
   expect([await statusOf(batch), await statusOf(later), next.submitters]).toEqual(['unknown', 'unsubmitted', []]);
   expect(next).toMatchObject({ next: 'waiting' });
   expect(next.dueInMs).toBeGreaterThan(500);
-  await database.pool.query(`update submission set not_before = clock() where batch_id = $1`, [batch]);
+  await database.pool.query(`update lane_batch set not_before = clock() where batch_id = $1`, [batch]);
   await database.pool.query(`update lane_state set due_at = clock()`);
   const after = await run.take([]);
   expect(
@@ -114,14 +114,14 @@ test('C29: a submitter whose lease has passed is recovered by another one, while
   const { submitters } = await new Run(1).take();
   const [dead, other] = submitters.map(({ no }) => no) as [number, number];
   const { rows } = await database.pool.query<{ id: number }>(
-    'select batch_id as id from submission where submitter = $1',
+    'select batch_id as id from lane_batch where submitter = $1',
     [dead],
   );
   const held = rows[0]!.id;
   await database.pool.query(`update submitter set expires_at = clock() - interval '1 s' where no = $1`, [dead]);
   expect(await wakeQueuers(database.pool, [0], 1_000)).toEqual([{ queuerId: 0 }]); // nothing is ready, and yet there is something to do
   const ended = held === sent ? waiting : sent;
-  await database.pool.query(`update submission set status = 10 where batch_id = $1`, [ended]);
+  await database.pool.query(`update lane_batch set status = 10 where batch_id = $1`, [ended]);
   await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [
     ended,
   ]);
@@ -166,7 +166,7 @@ const nextRound = async (slots: number, strategy: 'one-round' | 'per-service' | 
   const granted: { id: number; service: string }[] = [];
   for (const { no } of submitters) {
     const { rows } = await database.pool.query<{ id: number; service: string }>(
-      'select s.batch_id as id, l.service from submission s join lane l on l.id = s.lane_id where s.submitter = $1',
+      'select s.batch_id as id, l.service from lane_batch s join lane l on l.id = s.lane_id where s.submitter = $1',
       [no],
     );
     granted.push(...rows);
@@ -188,11 +188,11 @@ test('C24: a service that comes late does not wait for more than one turn of the
   const step = async (): Promise<void> => {
     const { submitters } = await run.take();
     const { rows } = await database.pool.query<{ service: string; id: number }>(
-      'select l.service, s.batch_id as id from submission s join lane l on l.id = s.lane_id where s.submitter = $1',
+      'select l.service, s.batch_id as id from lane_batch s join lane l on l.id = s.lane_id where s.submitter = $1',
       [submitters[0]!.no],
     );
     served.push(rows[0]!.service);
-    await database.pool.query(`update submission set status = 10 where batch_id = $1`, [rows[0]!.id]);
+    await database.pool.query(`update lane_batch set status = 10 where batch_id = $1`, [rows[0]!.id]);
     await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [
       rows[0]!.id,
     ]);

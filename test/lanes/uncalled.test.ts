@@ -71,7 +71,7 @@ test('C29: a mark that was refused gives its batch back, while the other slots o
   await expectWhole(client);
 });
 
-test('a submission ends where the store takes longer for a sign of life than it waits for the next', async () => {
+test('a dispatch ends where the store takes longer for a sign of life than it waits for the next', async () => {
   const { client, database } = muster;
   let letGo: () => void = () => undefined;
   const gone = new Promise<void>((resolve) => (letGo = resolve));
@@ -86,5 +86,5 @@ create function on_sign() returns trigger language plpgsql as $$ begin perform p
 create trigger on_sign before update of expires_at on submitter for each row execute function on_sign()`);
   letGo();
   const left = async (): Promise<number | null> => (await database.pool.query('select from submitter')).rowCount;
-  await eventually(async () => (await left()) === 0, { timeoutMs: 20_000, what: 'the end of the submission' });
+  await eventually(async () => (await left()) === 0, { timeoutMs: 20_000, what: 'the end of the dispatch' });
 });

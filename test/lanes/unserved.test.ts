@@ -96,7 +96,7 @@ test('no process has the handler: two looks in 12 s at most; the one that joins 
   await withoutLook();
   await own.startNode();
   await Promise.all(['a', 'b', 'c'].map((service) => seenWithin(service, SOON_MS)));
-}, 90_000);
+});
 
 test('a lane whose next batches are of two handlers without a node goes on with either one’s node', async () => {
   await withoutTheirNode(0);
@@ -109,7 +109,7 @@ test('a lane whose next batches are of two handlers without a node goes on with 
     timeoutMs: SOON_MS,
     what: 'a call of the handler that has a node',
   });
-}, 60_000);
+});
 
 test('a node that could not tell when it joined: the sweeper does', async () => {
   await withoutTheirNode(500);
@@ -132,7 +132,7 @@ test('a node that could not tell when it joined: the sweeper does', async () => 
     session.release();
   }
   await seenWithin('d', SOON_MS);
-}, 60_000);
+});
 
 test('no node can hold the partition: hardly a turn; one that can gets it, and the lane goes', async () => {
   await own.startNode({ nodes: { ...FAST, attributes: { zone: 'us' } }, sweepEveryMs: 500 });
@@ -145,7 +145,7 @@ test('no node can hold the partition: hardly a turn; one that can gets it, and t
   await withoutLook();
   await own.startNode({ nodes: { ...FAST, attributes: { zone: 'eu' } } });
   await seenWithin('z', SOON_MS);
-}, 90_000);
+});
 
 test('any number of such lanes is looked at in one moment, and marked only where handler and partition are served', async () => {
   const shop = await openLaneStore([edits, zoned]);
@@ -184,7 +184,7 @@ test('any number of such lanes is looked at in one moment, and marked only where
   } finally {
     await shop.stop();
   }
-}, 60_000);
+});
 
 test('a leader that found no holder is woken where there is one, and no other that is blocked', async () => {
   const shop = await openLaneStore([placed]);

@@ -33,26 +33,26 @@ test('a store with batches in lanes is whole', async () => {
 
 const lane = (service: string): string => `(select id from lane where service = '${service}')`;
 const inFlight = (batch: () => number): string[] => [
-  `update submission set status = 3, submitter = 1 where batch_id = ${batch()}`,
+  `update lane_batch set status = 3, submitter = 1 where batch_id = ${batch()}`,
   `update batch set dispatch = 1 where id = ${batch()}`,
-  `update lane_state set pending = pending + 1 where lane_id = (select lane_id from submission where batch_id = ${batch()})`,
+  `update lane_state set pending = pending + 1 where lane_id = (select lane_id from lane_batch where batch_id = ${batch()})`,
 ];
 const PLANTS: Record<string, () => string[]> = {
   'a lane has its state': () => [`delete from lane_state where lane_id = ${lane('po-2')}`],
   'a batch stands in the lane that its target feeds': () => [
-    `update batch set target_id = (select target_id from submission where batch_id = ${other}) where id = ${first}`,
+    `update batch set target_id = (select target_id from lane_batch where batch_id = ${other}) where id = ${first}`,
   ],
   'the members of a batch in a lane stand in the order of the lane': () => [
     `update batch set members = array[members[2], members[1]] where id = ${second}`,
   ],
-  'an open batch of a lane has a place in it': () => [`delete from submission where batch_id = ${second}`],
-  'the status in the lane agrees with the batch': () => [`update submission set status = 10 where batch_id = ${first}`],
+  'an open batch of a lane has a place in it': () => [`delete from lane_batch where batch_id = ${second}`],
+  'the status in the lane agrees with the batch': () => [`update lane_batch set status = 10 where batch_id = ${first}`],
   'a lane counts what is in flight': () => [`update lane_state set pending = 3 where lane_id = ${lane('po-1')}`],
   'a serial lane has one batch in flight, its first': () => inFlight(() => second),
   'batches that conflict are not in flight together': () => [
     `update lane set approach = 2`,
-    `update submission set writes = '{a}' where batch_id = ${first}`,
-    `update submission set reads = '{a,b}' where batch_id = ${second}`,
+    `update lane_batch set writes = '{a}' where batch_id = ${first}`,
+    `update lane_batch set reads = '{a,b}' where batch_id = ${second}`,
     ...inFlight(() => first),
     ...inFlight(() => second),
   ],
@@ -62,7 +62,7 @@ const PLANTS: Record<string, () => string[]> = {
   ],
   'a parked batch halts its lane': () => [
     `update batch set state = 3 where id = ${first}`,
-    `update submission set status = 6 where batch_id = ${first}`,
+    `update lane_batch set status = 6 where batch_id = ${first}`,
   ],
   'a task waits in the lane that its target feeds': () => [
     `insert into lane_queue (lane_id, seq, target_id, ready_at, bytes) select ${lane('po-2')}, k.seq, k.target_id, clock(), 1

@@ -76,7 +76,7 @@ const byStatus = (mover: Mover, { status }: Answers): string | null => {
   const kinds =
     mover.kind !== 'call'
       ? [STANDING_KIND[mover.kind]]
-      : [mover.lane ? 'queuer' : 'leader', 'submission', ...(mover.placed ? ['balancer'] : [])];
+      : [mover.lane ? 'queuer' : 'leader', 'dispatch', ...(mover.placed ? ['balancer'] : [])];
   const found = one.standing.find(({ kind }) => kinds.includes(kind));
   return found === undefined ? null : JSON.stringify(found);
 };
@@ -105,7 +105,7 @@ const isTurnOf = ({ handler, kind, lane, placed }: Mover, error: string): boolea
   if (/^Postgres gave no answer/.test(error)) return true;
   if (kind === 'ask') return /monitor/.test(error) && error.includes(`"${handler}"`);
   if (kind === 'callback') return /notifier/.test(error);
-  if (lane) return /queuer/.test(error) && (!/submission/.test(error) || error.includes(`of handler "${handler}"`));
+  if (lane) return /queuer/.test(error) && (!/dispatch/.test(error) || error.includes(`of handler "${handler}"`));
   return (placed && /balancer/.test(error)) || (/leader/.test(error) && error.includes(`of handler "${handler}"`));
 };
 

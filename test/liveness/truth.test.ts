@@ -178,19 +178,19 @@ test.each<[string, Partial<Answers>, string[]]>([
   ],
   [
     'verify: a batch that is not called',
-    check('a batch that a submission carries is called', { handler: 'plain' }),
+    check('a batch that a dispatch carries is called', { handler: 'plain' }),
     ['plain'],
   ],
   ['verify: a granted one', check('a batch that a submitter was granted is called', { handler: 'lane' }), ['lane']],
-  ['status: a submission', stateOf('lane', { standing: [{ kind: 'submission' }] }), ['lane']],
+  ['status: a dispatch', stateOf('lane', { standing: [{ kind: 'dispatch' }] }), ['lane']],
   [
-    'healthz: a submission of a queuer',
-    part('turns', 'submission of batch 7 of queuer 0 of handler "lane" has had overdue work for 61 s'),
+    'healthz: a dispatch of a queuer',
+    part('turns', 'dispatch of batch 7 of queuer 0 of handler "lane" has had overdue work for 61 s'),
     ['lane'],
   ],
   [
-    'healthz: a submission of a leader',
-    part('turns', 'submission of batch 7 of leader "0" of handler "plain" has had overdue work for 61 s'),
+    'healthz: a dispatch of a leader',
+    part('turns', 'dispatch of batch 7 of leader "0" of handler "plain" has had overdue work for 61 s'),
     ['plain'],
   ],
   [

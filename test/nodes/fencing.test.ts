@@ -224,10 +224,10 @@ describe('a process and what it holds', () => {
     expect(await releasePartitions(pool(), 'b', [{ id: P, epoch }], null)).toEqual([]);
   });
 
-  test('a submission prepares nothing once its lease is over, and its calls are given up', async () => {
+  test('a dispatch prepares nothing once its lease is over, and its calls are given up', async () => {
     const epoch = await give('bench');
     const answer = await take();
-    const deps = await bench.submission(answer, orders);
+    const deps = await bench.dispatch(answer, orders);
     const a = open('bench');
     const use = await a.use(P, epoch, () => undefined);
     const [one] = await pool()

@@ -15,7 +15,7 @@ const orders = defineHandler<{ shop: string }>({
 let fleet: Fleet;
 beforeAll(async () => {
   fleet = await startFleet([orders]);
-}, 60_000);
+});
 afterAll(() => fleet.stop());
 
 test('B14: a new node has its share within one lease, with the fewest moves, also where that takes many rounds', async () => {
@@ -33,4 +33,4 @@ test('B14: a new node has its share within one lease, with the fewest moves, als
   );
   expect(rows[0]!.moves).toBe(20);
   expect(rows[0]!.ms).toBeLessThan(LEASE_MS);
-}, 120_000);
+});

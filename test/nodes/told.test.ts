@@ -95,7 +95,7 @@ test('the leader of a partition is told by the balancer that gives the partition
   await soon('a call', () => sent.includes('grouped'));
   await own.client.waitFor('grouped');
   await expectWhole(own.client);
-}, 120_000);
+});
 
 test('the lanes of a partition are told by the balancer that gives the partition out', async () => {
   await drainedNode();
@@ -106,7 +106,7 @@ test('the lanes of a partition are told by the balancer that gives the partition
   await soon('a call', () => downstream.seen.length > 0);
   await own.client.waitFor(one!.id);
   await expectWhole(own.client);
-}, 120_000);
+});
 
 test('where the balancer died before it told the leader, the next node that joins tells it', async () => {
   await drainedNode();
@@ -127,4 +127,4 @@ test('where the balancer died before it told the leader, the next node that join
   await own.startNode({ handlers: [other] });
   await soon('a call', () => sent.includes('untold'));
   await own.client.waitFor('untold');
-}, 120_000);
+});

@@ -22,7 +22,7 @@ test('G12 Build 4: what the Web UI shows of a leader: targets, queued, in flight
     '**orders**, set `3`, as of 2026-01-02T03:04:05.000Z',
     '- epoch 2, turn 7; looks again at 2026-01-02T03:04:06.500Z',
     '- waiting: 1,234 tasks of 3 targets',
-    '- in flight: 1 submission (last: 1 batch, 500 tasks)',
+    '- in flight: 1 dispatch (last: 1 batch, 500 tasks)',
     '- this run: 12 batches, 3,400 tasks; last flush reason: linger',
   ]);
 });
@@ -45,7 +45,7 @@ test.each<[string, Partial<LeaderFacts>, string]>([
     { next: 'working', dueAtMs: null, heldBy: 'pause of the handler' },
     '- epoch 2, turn 7; working, held by pause of the handler',
   ],
-  ['nothing in flight any more', { live: 0 }, '- in flight: 0 submissions'],
+  ['nothing in flight any more', { live: 0 }, '- in flight: 0 dispatches'],
   [
     'nothing sent',
     { lastReason: null, batches: 0, tasks: 0 },

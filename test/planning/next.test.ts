@@ -14,7 +14,7 @@ describe('what a leader does after a turn', () => {
   const cases: [string, Parameters<typeof decideNext>, object][] = [
     ['nothing due, nothing in flight: idle', [leader, nothing, null, 0, true], { state: 'idle' }],
     [
-      'nothing due, a submission in flight: waits without a timer to pay for',
+      'nothing due, a dispatch in flight: waits without a timer to pay for',
       [leader, nothing, null, 1, true],
       { state: 'waiting', timer: false, blocked: false },
     ],

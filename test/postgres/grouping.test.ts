@@ -55,9 +55,9 @@ const submit = (handler: string, ...tasks: [id: string, to: string][]): Promise<
     tasks.map(([id, to]) => ({ id, payload: { to } })),
   );
 const rows = async <R extends object>(text: string): Promise<R[]> => (await bench.database.pool.query<R>(text)).rows;
-/** One submission as its activity would run it: mark, call, settle each. */
+/** One dispatch as its activity would run it: mark, call, settle each. */
 const carry = async (answer: TurnAnswer): Promise<void> => {
-  const deps = await bench.submission(answer, orders);
+  const deps = await bench.dispatch(answer, orders);
   for (const one of await prepare(deps, await readDispatch(deps.pool, 1, deps.input.no))) {
     const { call, outcome } = await makeCall(deps, one);
     await settle(call, outcome);

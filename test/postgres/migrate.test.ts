@@ -1,15 +1,27 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { checkSchema, migrate, migrateDown, plannedDown, plannedMigrations } from '../../postgres/migrating/migrate';
 import { knownMigrations } from '../../postgres/migrating/files';
 import { parseMigrationName, unknownMigrations } from '../../postgres/migrating/name';
+import { EXPAND, makeBuild } from '../cli/builds';
 import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { dumpSchema } from './schemaDump';
 
 const COMMITTED = readFileSync(path.join(__dirname, '..', '..', 'postgres', 'schema.sql'), 'utf8');
+
+/** A release with migrations more, made up: its own functions, which read its own files. */
+const later = makeBuild({
+  '900001_made_up': EXPAND,
+  '900002_index': '-- Up Migration\ncreate index made_up_task on made_up (task);\n',
+});
+const release = require(path.join(later.folder, 'dist', 'postgres', 'migrating', 'migrate.js')) as {
+  migrate: typeof migrate;
+  plannedMigrations: typeof plannedMigrations;
+};
+afterAll(() => rmSync(later.folder, { recursive: true, force: true }));
 
 let database: TestDatabase;
 let db: pg.Client;
@@ -94,15 +106,15 @@ test.each(['muster', 'other_name'])(
 );
 
 test('of tables that are a few migrations behind, the plan has the rest', async () => {
-  const [first, second, ...rest] = await plannedMigrations(database.url, 'muster');
+  const [first, ...rest] = await release.plannedMigrations(database.url, 'muster');
+  expect(rest.map(({ name }) => name)).toEqual(['900001_made_up', '900002_index']);
   await db.query(first!.sql);
-  await db.query(second!.sql);
-  expect(await plannedMigrations(database.url, 'muster')).toEqual(rest);
-  expect(await migrate(database.url)).toEqual(rest.map(({ name }) => name));
+  expect(await release.plannedMigrations(database.url, 'muster')).toEqual(rest);
+  expect(await release.migrate(database.url)).toEqual(rest.map(({ name }) => name));
 });
 
 test('a migration that waits for a long transaction does not hold up what comes after it', async () => {
-  const plan = await plannedMigrations(database.url, 'muster');
+  const plan = await release.plannedMigrations(database.url, 'muster');
   const changesHandler = plan.findIndex(({ sql }) => /alter table handler/.test(sql));
   expect(changesHandler).toBeGreaterThan(0);
   for (const { sql } of plan.slice(0, changesHandler)) await db.query(sql);
@@ -111,7 +123,7 @@ test('a migration that waits for a long transaction does not hold up what comes 
   try {
     await db.query('begin');
     await db.query('select from muster.handler');
-    const migrating = migrate(database.url);
+    const migrating = release.migrate(database.url);
     await eventually(
       async () => {
         const { rows } = await other.query(
@@ -129,12 +141,26 @@ test('a migration that waits for a long transaction does not hold up what comes 
   }
 });
 
+test('tables that began with another migration are refused, with a remedy, and nothing is changed', async () => {
+  await migrate(database.url);
+  await db.query(`update muster.migration set name = '000001_grouping'`);
+  const refused =
+    /^The database schema differs from this program's: its first migration is 000001_grouping, not 000001_muster\. .*use another schema/;
+  for (const tried of [
+    () => migrate(database.url),
+    () => plannedMigrations(database.url, 'muster'),
+    () => checkSchema(database.pool),
+  ])
+    await expect(tried()).rejects.toThrow(refused);
+  expect((await db.query('select name from muster.migration')).rows).toEqual([{ name: '000001_grouping' }]);
+});
+
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   const before = await database.pool.query({ text: 'select name from migration' });
   for (const [to, reason] of [
-    ['000001', /^Cannot undo: \d{6}_\w+ has no "Down Migration": .*Nothing was undone\.$/],
-    ['999999', /^Cannot undo: expected a migration that was applied \(000001_grouping, .*\), got 999999\. Nothing/],
+    [undefined, /^Cannot undo: 000001_muster has no "Down Migration": .*Nothing was undone\.$/],
+    ['999999', /^Cannot undo: expected a migration that was applied \(000001_muster\), got 999999\. Nothing/],
   ] as const) {
     await expect(migrateDown(database.url, 'muster', to)).rejects.toThrow(reason);
     await expect(plannedDown(database.url, 'muster', to)).rejects.toThrow(reason);

@@ -55,7 +55,7 @@ describe('a changed workflow fails the replay', () => {
       'async takeTurn(turn) {',
       'async takeTurn(turn) { await this.wait(5);',
     ],
-    ['no submission is started', 'size-flush.leader.0.json', 'if (answer.dispatch !== null)', 'if (false)'],
+    ['no dispatch is started', 'size-flush.leader.0.json', 'if (answer.dispatch !== null)', 'if (false)'],
     [
       'no continue-as-new',
       files.find(

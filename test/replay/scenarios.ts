@@ -168,7 +168,7 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    // The submission has published the leader idle, and before it can say so the next task rings.
+    // The dispatch has published the leader idle, and before it can say so the next task rings.
     name: 'step-down-race',
     handler: { linger: { lingerMs: 0 } },
     run: async (muster) => {

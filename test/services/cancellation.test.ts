@@ -67,7 +67,7 @@ beforeAll(async () => {
     define('mute', { cancel: undefined }),
     define('lane', { service: (target) => target }),
   ]);
-}, 60_000);
+});
 afterAll(() => muster.stop());
 afterEach(async () => {
   const { checks } = await muster.client.verify();

@@ -38,4 +38,4 @@ test('partitions by state, moves, and how many this process holds', async () => 
     await server.stop();
     await muster.stop();
   }
-}, 60_000);
+});

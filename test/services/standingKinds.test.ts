@@ -20,7 +20,7 @@ import type { TestNode } from '../helpers/anotherNode';
 import { anotherNode } from '../helpers/anotherNode';
 
 /**
- * Runs of a monitor, the notifier, the balancer, an execution and submissions that nobody works on
+ * Runs of a monitor, the notifier, the balancer, an execution and dispatches that nobody works on
  * any more, with due work in the store: each is named by verify, status, explain (or the execution
  * itself), /healthz and a gauge, and no more once a worker is back.
  */
@@ -86,7 +86,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** A turn of a leader and one of a queuer, whose submissions no worker ever starts. */
+/** A turn of a leader and one of a queuer, whose dispatches no worker ever starts. */
 const giveOut = async (): Promise<void> => {
   const { client, database } = muster;
   const { pool } = database;
@@ -143,12 +143,12 @@ const AGE: Record<string, (ms: number) => Promise<unknown>> = {
     await query(`update execution set resume_at = clock()`);
     await dueExecutions(muster.database.pool, 10, 60_000);
   },
-  'submission of a leader': async (ms) => {
+  'dispatch of a leader': async (ms) => {
     await query(`update dispatch set started_at = clock() - ${ms} * interval '1 ms'`);
     await query(`update batch set created_at = clock() - ${ms} * interval '1 ms' where dispatch is not null`);
   },
-  'submission of a queuer': (ms) =>
-    query(`update submission set granted_at = clock() - ${ms} * interval '1 ms' where status = 3`),
+  'dispatch of a queuer': (ms) =>
+    query(`update lane_batch set granted_at = clock() - ${ms} * interval '1 ms' where status = 3`),
 };
 const looked = (): Promise<unknown> =>
   query(`update lease set expires_at = clock() - interval '1 hour' where resource like 'look/%'`);
@@ -158,8 +158,8 @@ const KINDS = [
   ['notifier', 'told', 'a notifier with overdue notifications looks', 'over', '/notifier'],
   ['balancer', 'spread', 'a partition that a node can hold is given to one in time', 'homeless', '/balancer'],
   ['execution', 'told', 'a woken execution takes a turn', null, '/execution/'],
-  ['submission of a leader', 'told', 'a batch that a submission carries is called', 'carried', '/leader/told/'],
-  ['submission of a queuer', 'laned', 'a batch that a submitter was granted is called', 'granted', '/queuer/0'],
+  ['dispatch of a leader', 'told', 'a batch that a dispatch carries is called', 'carried', '/leader/told/'],
+  ['dispatch of a queuer', 'laned', 'a batch that a submitter was granted is called', 'granted', '/queuer/0'],
 ] as const;
 const kindOf = (what: string): string => what.split(' ')[0]!;
 
@@ -179,7 +179,7 @@ test.each(KINDS)(
     const found = (await standing(handler, kind))!;
     expect(found.workflowId).toMatch(new RegExp(`^${muster.prefix}${workflow}`));
     expect(found.ms).toBeGreaterThan(STANDING_MS);
-    if (kind === 'submission') expect(await standing('accepted', kind)).toBeUndefined(); // another handler's
+    if (kind === 'dispatch') expect(await standing('accepted', kind)).toBeUndefined(); // another handler's
     expect(await broken()).toContain(invariant);
     await eventually(async () => (await gauge('muster_standing', kind)) === 1, { everyMs: 300 });
     expect(await gauge('muster_oldest_standing_seconds', kind)).toBeGreaterThan(STANDING_MS / 1_000);

@@ -124,7 +124,7 @@ test('an open batch that waits in the store under a target without a due time is
     );
     return rows.length > 0 && rows;
   });
-  // As if its submission had died and its leader's turn had taken the batch back, without a ring;
+  // As if its dispatch had died and its leader's turn had taken the batch back, without a ring;
   // the call's mark has passed.
   await query(
     `update batch set dispatch = null, attempt_until = null, attempt = 0 where target_id = $1 and state = 1`,

@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { defineHandler, HaltError } from '../../handlers';
 import type { Handler, HandlerOptions } from '../../handlers';
+import { noteFault } from '../../postgres/calls/fault';
 import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
@@ -64,7 +65,7 @@ beforeAll(async () => {
     ],
     { log },
   );
-}, 60_000);
+});
 afterAll(() => muster.stop());
 
 const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
@@ -96,6 +97,14 @@ test('parked: its stack with the batch and in explain, and in the log once for m
   ]);
   const { rows } = await muster.database.pool.query('select count(*)::int as stacks from fault');
   expect(rows).toEqual([{ stacks: 1 }]);
+});
+
+test('the stack of a batch is kept at any number of attempts: each reading of an accepted one takes one', async () => {
+  const { pool } = muster.database;
+  const batch = (await muster.client.getTask('parked-3'))!.batch!;
+  await pool.query('update batch set attempt = 32768 where id = $1', [batch]);
+  await noteFault(pool, batch, 32_768, 'at poll (handler.ts:1:1)');
+  expect(await muster.client.batch(batch)).toMatchObject({ stack: 'at poll (handler.ts:1:1)' });
 });
 
 test('sent again later: shown meanwhile, gone once it has succeeded', async () => {

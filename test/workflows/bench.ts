@@ -27,7 +27,7 @@ export interface Run {
 }
 
 /**
- * The store without Temporal: wakes are only counted, turns and submissions are taken by the test,
+ * The store without Temporal: wakes are only counted, turns and dispatches are taken by the test,
  * in the order that it wants to see.
  */
 export interface Bench {
@@ -40,8 +40,8 @@ export interface Bench {
     turn: number,
     options?: { live?: number[]; mayClaim?: boolean; leaderId?: number },
   ): Promise<TurnAnswer>;
-  /** What a submission closes over, for its parts. */
-  submission(answer: TurnAnswer, handler: Handler): Promise<CallerDeps>;
+  /** What a dispatch closes over, for its parts. */
+  dispatch(answer: TurnAnswer, handler: Handler): Promise<CallerDeps>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
   const wake = (): Promise<void> => Promise.resolve();
   const served = new Map(handlers.map((handler) => [handler.name, handler]));
   const base = { pool: database.pool, temporal, handlers: served, node: 'bench', prefix: 'bench', log };
-  // All submissions are those of one process.
+  // All dispatches are those of one process.
   const shared = createShared(base);
   return {
     database,
@@ -73,7 +73,7 @@ export const openBench = async (handlers: readonly Handler[]): Promise<Bench> =>
         { pool: database.pool, leaseMs: LEASE_MS, nodes: DEFAULT_NODE_SETTINGS, wake },
         { ...run, leaderId, turn, live, mayClaim },
       ),
-    submission: async (answer, handler) => ({
+    dispatch: async (answer, handler) => ({
       ...base,
       ...shared,
       handlers: new Map([[handler.name, handler]]),

@@ -49,12 +49,12 @@ const stateOf = async ({ leaderId }: Led): Promise<{ state: number; blocked: boo
     )
   ).rows[0]!;
 
-test('A18: a turn that forgets the slots of a dead submission, and has no use for them, offers them to the leader that waits', async () => {
+test('A18: a turn that forgets the slots of a dead dispatch, and has no use for them, offers them to the leader that waits', async () => {
   const [one, other] = await submitToBoth();
   expect((await bench.turn(first, 1, one)).dispatch).toMatchObject({ slots: 1 });
   expect(await bench.turn(second, 1, other)).toMatchObject({ dispatch: null, next: 'waiting' });
   expect(await stateOf(other)).toEqual({ state: 2, blocked: true });
-  // Its submission died, and nothing of it may go now.
+  // Its dispatch died, and nothing of it may go now.
   for (const target of await targetsOf(one)) await bench.client.pause('orders', { target });
   await bench.turn(first, 2, { ...one, live: [] });
   expect(await stateOf(other)).toEqual({ state: 1, blocked: false });

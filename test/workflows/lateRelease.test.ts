@@ -25,11 +25,11 @@ const answer = (change: Partial<TurnAnswer>): TurnAnswer => ({
   ...change,
 });
 
-test('A14: a submission that stepped down for its leader before a late wake took a turn does not end the run', async () => {
+test('A14: a dispatch that stepped down for its leader before a late wake took a turn does not end the run', async () => {
   let end: ((answer: DispatchAnswer) => void) | null = null;
   const prefix = `late-${randomUUID()}`;
   const activities = {
-    // Turn 1 claims; turn 2, of a wake for nothing, publishes that it waits for the submission,
+    // Turn 1 claims; turn 2, of a wake for nothing, publishes that it waits for the dispatch,
     // after that one's release; turn 3 finds nothing.
     claimBatches: (input: TurnInput): Promise<TurnAnswer> => {
       turns.push(input);
@@ -51,7 +51,7 @@ test('A14: a submission that stepped down for its leader before a late wake took
         await eventually(() => turns.length === 1, { what: 'the first turn' });
         await run.signal('look');
         await eventually(() => turns.length === 2, { what: 'the turn of the late wake' });
-        await eventually(() => end !== null, { what: 'the submission' });
+        await eventually(() => end !== null, { what: 'the dispatch' });
         end!({ batches: 1, tasks: 1, handedBack: 0, released: true });
         await run.result();
       }),

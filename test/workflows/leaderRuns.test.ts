@@ -63,7 +63,7 @@ const submit = (handler: string, ...ids: string[]): Promise<unknown> =>
     ids.map((id) => ({ id, payload: { to: 'se' } })),
   );
 
-test('G12: a lone batch with its linger costs 4 actions: start, timer, look, submission', async () => {
+test('G12: a lone batch with its linger costs 4 actions: start, timer, look, dispatch', async () => {
   await muster.startNode();
   const submitted = Date.now();
   await submit('lone', 'l-0', 'l-1');
@@ -96,7 +96,7 @@ test('A12: two wakes before the run has begun are two: what filled up meanwhile 
   expect(calls.map(({ ids }) => ids)).toEqual([['p-0', 'p-1']]);
 });
 
-test('A19: a submission that ends while a turn is held up is not waited for', async () => {
+test('A19: a dispatch that ends while a turn is held up is not waited for', async () => {
   await muster.startNode();
   let open = (): void => undefined;
   gate = new Promise((resolve) => (open = resolve));
@@ -109,7 +109,7 @@ test('A19: a submission that ends while a turn is held up is not waited for', as
   await eventually(() => muster.failing.times > 0, { what: 'a claim that fails' });
   open();
   await eventually(async () => countOf(await muster.historyOf('slow'), 'activityTaskCompletedEventAttributes') === 1, {
-    what: 'the end of the submission, beside the turn',
+    what: 'the end of the dispatch, beside the turn',
   });
   // A heartbeat of its workflow task tells the run of it.
   const heartbeats = countOf(await muster.historyOf('slow'), 'workflowTaskCompletedEventAttributes');

@@ -6,7 +6,7 @@ import { allOk, scripted } from './scripted';
 import type { Scripted } from './scripted';
 
 /**
- * Rates in real time: the last second before a paced start is waited for by the submission itself.
+ * Rates in real time: the last second before a paced start is waited for by the dispatch itself.
  * (Not on the time-skipping server: a timer that fires while the workflow task that cancels it is
  * under way breaks a run of that server for good, `invalid history builder state for action`.)
  */
@@ -72,7 +72,7 @@ const callsOf = async ({ handler, calls }: Scripted, n: number): Promise<Scripte
   return calls;
 };
 
-const EARLY_MS = 20; // the submission waits by another clock than the database's
+const EARLY_MS = 20; // the dispatch waits by another clock than the database's
 /**
  * Call number n begins `slotMs * n` after the submit at the earliest. It is late by what a turn and
  * a call take on this machine, never by a whole slot after the plan that the first call shows.
@@ -116,7 +116,7 @@ test('G1: a rate by weight', async () => {
   expectSlots(weights, await callsOf(weights, 3), 5_000);
 });
 
-test('A16: short repeats stay in the submission: one activity, two refusals, three calls', async () => {
+test('A16: short repeats stay in the dispatch: one activity, two refusals, three calls', async () => {
   await callsOf(short, 3);
   const { rows } = await muster.database.pool.query<{ id: number; name: string }>(
     `select l.id, l.name from leader l join handler h on h.id = l.handler_id where h.name = 'short'`,

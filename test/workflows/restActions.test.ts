@@ -127,7 +127,7 @@ test('a partition without a node, and a long call with a backlog behind it', asy
   expect(unserved).toBeLessThanOrEqual(14);
   expect(busy).toBeLessThanOrEqual(3);
   letGo();
-}, 180_000);
+});
 
 test('a monitor whose handler no node serves any more', async () => {
   const only = await anotherNode(muster, [later]);
@@ -172,4 +172,4 @@ test('submitTask from a workflow, one call after another', async () => {
   const sum = parts.user + parts.leader + parts.notifier;
   process.stdout.write(`actions of a submitTask: ${sum} ${JSON.stringify(parts)}\n`);
   expect(sum).toBeLessThanOrEqual(11);
-}, 120_000);
+});

@@ -25,7 +25,7 @@ const slow = defineHandler<{ to: string }>({
 let muster: TestMuster;
 beforeAll(async () => {
   muster = await startMuster([slow], { leaseMs: LEASE_MS });
-}, 60_000);
+});
 afterAll(async () => {
   letGo();
   await muster.stop();

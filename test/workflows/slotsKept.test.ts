@@ -119,7 +119,7 @@ describe('slots of the dead', () => {
   const leaseOfFirst = (seconds: number): Promise<unknown> =>
     bench.database.pool.query(`update leader set expires_at = clock() + $1 * interval '1 s' where id = 1`, [seconds]);
 
-  test('H5: a submission holds its slots while it gives signs of life, its leader late or not; 15 s after the last one they are free', async () => {
+  test('H5: a dispatch holds its slots while it gives signs of life, its leader late or not; 15 s after the last one they are free', async () => {
     expect((await bench.turn(first, 1)).dispatch).toMatchObject({ slots: 1 });
     await leaseOfFirst(-60);
     await ofFirst(14);
@@ -132,7 +132,7 @@ describe('slots of the dead', () => {
     expect((await bench.turn(second, 2, { leaderId: 2 })).dispatch).toMatchObject({ slots: 1 });
   });
 
-  test('a submission at work keeps the lease of its leader while that works; not a wake, nor for an earlier leader', async () => {
+  test('a dispatch at work keeps the lease of its leader while that works; not a wake, nor for an earlier leader', async () => {
     const { epoch } = await bench.turn(first, 1);
     const { pool } = bench.database;
     const leftOf = async (state: number, seconds: number, of: number, woken = false): Promise<number> => {
@@ -156,9 +156,9 @@ describe('slots of the dead', () => {
     expect(await leftOf(1, 8, epoch - 1)).toBe(8);
   });
 
-  test('H5: a submission whose activity waited for its worker for longer begins with what is free', async () => {
+  test('H5: a dispatch whose activity waited for its worker for longer begins with what is free', async () => {
     const claimed = await bench.turn(first, 1);
-    const deps = await bench.submission(claimed, orders);
+    const deps = await bench.dispatch(claimed, orders);
     const begins = (): Promise<boolean> => new Allowance(deps, new Schedule(claimed.dispatch!.slots)).begin();
     expect(await begins()).toBe(true);
     await ofFirst(16);

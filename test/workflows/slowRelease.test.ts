@@ -33,27 +33,23 @@ afterAll(() => muster.stop());
 test.each([
   ['its transaction is slow: the ring finds it working, the re-read finds the task', 'before', 'publish-turn'],
   ['its re-read is slow: the ring finds it idle, the signal finds the run', 'before', 'is-due-earlier'],
-] as const)(
-  'A13 A19: a release slowed past the workflow task timeout; %s',
-  async (name, _, statement) => {
-    let armed = true;
-    let reached: () => void = () => undefined;
-    const slow = new Promise<void>((resolve) => (reached = resolve));
-    tapPool(muster.database.pool, {
-      before: async (at) => {
-        if (!armed || at.name !== statement) return;
-        armed = false;
-        reached();
-        await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
-      },
-    });
-    const id = name.slice(4, 10);
-    await muster.client.submit('echo', { id: `${id}-cancelled`, payload: { to: id } });
-    await muster.client.cancel(`${id}-cancelled`); // its leader looks after the linger, finds nothing, and goes idle
-    await slow;
-    await muster.client.submit('echo', { id, payload: { to: id } });
-    await eventually(() => called.includes(id), { timeoutMs: 60_000, what: `${id} to be sent` });
-    expect(called.filter((one) => one === id)).toEqual([id]);
-  },
-  60_000,
-);
+] as const)('A13 A19: a release slowed past the workflow task timeout; %s', async (name, _, statement) => {
+  let armed = true;
+  let reached: () => void = () => undefined;
+  const slow = new Promise<void>((resolve) => (reached = resolve));
+  tapPool(muster.database.pool, {
+    before: async (at) => {
+      if (!armed || at.name !== statement) return;
+      armed = false;
+      reached();
+      await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+    },
+  });
+  const id = name.slice(4, 10);
+  await muster.client.submit('echo', { id: `${id}-cancelled`, payload: { to: id } });
+  await muster.client.cancel(`${id}-cancelled`); // its leader looks after the linger, finds nothing, and goes idle
+  await slow;
+  await muster.client.submit('echo', { id, payload: { to: id } });
+  await eventually(() => called.includes(id), { timeoutMs: 60_000, what: `${id} to be sent` });
+  expect(called.filter((one) => one === id)).toEqual([id]);
+});

@@ -3,7 +3,7 @@ import { eventually } from '../helpers/eventually';
 import type { TestMuster } from '../helpers/muster';
 import { startMuster } from '../helpers/muster';
 
-/** A submission of a leader, while the store takes longer for its sign of life than it waits. */
+/** A dispatch of a leader, while the store takes longer for its sign of life than it waits. */
 
 let letGo: () => void = () => undefined;
 const gone = new Promise<void>((resolve) => (letGo = resolve));
@@ -28,7 +28,7 @@ afterAll(async () => {
   await muster.stop();
 });
 
-test('a submission ends where a sign of life takes longer than the time between two', async () => {
+test('a dispatch ends where a sign of life takes longer than the time between two', async () => {
   const { client, database } = muster;
   await client.submit('slow', { id: 'a', payload: { to: 'a' } });
   await eventually(() => Promise.resolve(inFlight === 1));
@@ -40,5 +40,5 @@ create trigger on_sign before update of seen_at on dispatch for each row execute
   await eventually(async () => (await database.pool.query(signs)).rowCount === 1, { what: 'a slow sign under way' });
   letGo();
   const left = async (): Promise<number | null> => (await database.pool.query('select from dispatch')).rowCount;
-  await eventually(async () => (await left()) === 0, { timeoutMs: 20_000, what: 'the end of the submission' });
+  await eventually(async () => (await left()) === 0, { timeoutMs: 20_000, what: 'the end of the dispatch' });
 });

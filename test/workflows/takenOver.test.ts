@@ -6,7 +6,7 @@ import type { Bench } from './bench';
 import { openBench } from './bench';
 
 /**
- * Two submissions of one process hold the same batch: one was taken over and does not know it yet.
+ * Two dispatches of one process hold the same batch: one was taken over and does not know it yet.
  * Found by chaos (seed 31).
  */
 const orders = defineHandler<{ to: string }>({
@@ -24,18 +24,18 @@ beforeAll(async () => {
 });
 afterAll(() => bench.stop());
 
-test('A14: only the submission that carries a batch may call it, with all of its tasks, also when both prepare it at once', async () => {
+test('A14: only the dispatch that carries a batch may call it, with all of its tasks, also when both prepare it at once', async () => {
   // Another batch first: while it is prepared the other two gather, and would share a statement.
   await bench.client.submit('orders', { id: 'first', payload: { to: 'a' } });
-  const one = await bench.submission(await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 1), orders);
+  const one = await bench.dispatch(await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 1), orders);
   const [first] = await readDispatch(one.pool, 1, one.input.no);
   await bench.client.submit('orders', { id: 'second', payload: { to: 'b' } });
-  const old = await bench.submission(
+  const old = await bench.dispatch(
     await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 2, { live: [one.input.no] }),
     orders,
   );
   const [second] = await readDispatch(old.pool, 1, old.input.no);
-  const next = await bench.submission(
+  const next = await bench.dispatch(
     await bench.turn({ runId: 'one', runStartedAtMs: 1 }, 3, { live: [one.input.no] }),
     orders,
   );
@@ -56,7 +56,7 @@ test('A14: the answers to an older and to a newer attempt of a batch come at onc
     'orders',
     ['c', 'd'].map((to) => ({ id: to, payload: { to } })),
   );
-  const claimed = await bench.submission(await bench.turn({ runId: 'two', runStartedAtMs: 2 }, 1), orders);
+  const claimed = await bench.dispatch(await bench.turn({ runId: 'two', runStartedAtMs: 2 }, 1), orders);
   const carried = (await readDispatch(claimed.pool, 1, claimed.input.no)).slice(-2);
   await bench.database.pool.query('update batch set attempt = 2 where id = any($1)', [carried.map(({ id }) => id)]);
   const [other, both] = carried.map(({ id }) => id);

@@ -59,7 +59,7 @@ const states = async (): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await rows<{ id: string; state: number }>('select id, state from task_state')).map(({ id, state }) => [id, state]),
   );
-/** One submission as its activity would run it: mark, call, settle each. */
+/** One dispatch as its activity would run it: mark, call, settle each. */
 const carry = async (deps: CallerDeps): Promise<void> => {
   const carried = await prepare(deps, await readDispatch(deps.pool, deps.input.leaderId, deps.input.no));
   for (const one of carried) {
@@ -90,7 +90,7 @@ test('A19: both claim in the same moment, many times: one wins each time, no tas
     ]);
     expect(second.deposed).toBe(false);
     if (first.deposed) expect(first.dispatch).toBeNull();
-    // Their submissions never begin: their slots are free after a while.
+    // Their dispatches never begin: their slots are free after a while.
     await bench.database.pool.query(`update dispatch set seen_at = clock() - interval '16 s'`);
   }
   const [{ tasks, members, batches }] = (await rows<{ tasks: number; members: number; batches: number }>(
@@ -109,7 +109,7 @@ test('a repeated turn writes nothing and answers what the first did: its dispatc
   const again = await bench.turn(older, 1);
   expect(again).toMatchObject({ epoch: first.epoch, dispatch: first.dispatch, deposed: false });
   expect(await everything()).toBe(before);
-  await carry(await bench.submission(again, orders));
+  await carry(await bench.dispatch(again, orders));
   expect(calls.flat().sort()).toEqual(['no-1', 'se-1']);
 });
 
@@ -132,7 +132,7 @@ test('a workflow task of several turns that is rerun from its first: it goes on,
   expect(await bench.turn(older, 3)).toMatchObject({ deposed: false, dispatch: third.dispatch });
   expect(await everything()).toBe(before);
   const sent = [third.dispatch!.no];
-  await carry(await bench.submission(third, orders));
+  await carry(await bench.dispatch(third, orders));
   for (let turn = 4; turn < 10; turn++) {
     const answer = await bench.turn(older, turn, { live: sent });
     if (answer.dispatch === null) {
@@ -140,7 +140,7 @@ test('a workflow task of several turns that is rerun from its first: it goes on,
       continue;
     }
     sent.push(answer.dispatch.no);
-    await carry(await bench.submission(answer, orders));
+    await carry(await bench.dispatch(answer, orders));
   }
   expect(await states()).toEqual({
     'se-1': TASK_STATES.succeeded,
@@ -166,22 +166,22 @@ test('a repeated turn looks again for work that came while its first execution d
   expect(again.again).toBe(true);
 });
 
-test('H3: a zombie submission cannot mark after its batches were adopted, and calls nobody', async () => {
+test('H3: a zombie dispatch cannot mark after its batches were adopted, and calls nobody', async () => {
   await submit('se-1', 'no-1');
   const mine = await bench.turn(older, 1);
-  const zombie = await bench.submission(mine, orders);
+  const zombie = await bench.dispatch(mine, orders);
   const carried = await readDispatch(zombie.pool, 1, zombie.input.no);
   const adopted = await bench.turn(newer, 1);
   expect(adopted.dispatch).toMatchObject({ batches: 2 });
   expect(await prepare(zombie, carried)).toEqual([]);
-  await carry(await bench.submission(adopted, orders));
+  await carry(await bench.dispatch(adopted, orders));
   expect(await prepare(zombie, carried)).toEqual([]);
   expect(calls).toHaveLength(2);
 });
 
 test('A19 A14: adoption of a marked call waits for its deadline; its true late answer counts while no newer attempt exists', async () => {
   await submit('se-1');
-  const mine = await bench.submission(await bench.turn(older, 1), orders);
+  const mine = await bench.dispatch(await bench.turn(older, 1), orders);
   const [marked] = await prepare(mine, await readDispatch(mine.pool, 1, mine.input.no));
   const takeover = await bench.turn(newer, 1);
   expect(takeover.dispatch).toBeNull(); // nobody takes the next attempt before attempt_until has passed
@@ -196,7 +196,7 @@ test('A19 A14: adoption of a marked call waits for its deadline; its true late a
 
 test('A14: a late answer is refused once a newer attempt exists, whatever it says', async () => {
   await submit('se-1');
-  const mine = await bench.submission(await bench.turn(older, 1), orders);
+  const mine = await bench.dispatch(await bench.turn(older, 1), orders);
   const [marked] = await prepare(mine, await readDispatch(mine.pool, 1, mine.input.no));
   await bench.turn(newer, 1);
   // Its deadline passes; the outcome is unknown, the newer leader sends again: attempt 2.
@@ -204,7 +204,7 @@ test('A14: a late answer is refused once a newer attempt exists, whatever it say
   await bench.client.ring([1]);
   const again = await bench.turn(newer, 2);
   expect(again.dispatch).toMatchObject({ batches: 1 });
-  const theirs = await bench.submission(again, orders);
+  const theirs = await bench.dispatch(again, orders);
   await bench.database.pool.query(`update batch set attempt_until = null`); // concluded as unknown, to be sent again
   const [second] = await prepare(theirs, await readDispatch(theirs.pool, 1, theirs.input.no));
   expect(second!.attempt).toBe(2);
@@ -230,14 +230,14 @@ test('A14: a late answer is refused once a newer attempt exists, whatever it say
 
 test('A9: what a dead run left open is adopted by the first turn of the next, also where nothing else is due', async () => {
   await submit('se-1');
-  await bench.turn(older, 1); // its submission is never scheduled
+  await bench.turn(older, 1); // its dispatch is never scheduled
   const takeover = await bench.turn(newer, 1);
   expect(takeover).toMatchObject({ epoch: 2, dispatch: { batches: 1, tasks: 1 } });
-  await carry(await bench.submission(takeover, orders));
+  await carry(await bench.dispatch(takeover, orders));
   expect(await states()).toEqual({ 'se-1': TASK_STATES.succeeded });
 });
 
-test('A9: a submission that died is adopted by the next turn of the same run', async () => {
+test('A9: a dispatch that died is adopted by the next turn of the same run', async () => {
   await submit('se-1', 'no-1');
   await bench.turn(older, 1);
   const answer = await bench.turn(older, 2); // its activity failed: no longer live
@@ -266,4 +266,4 @@ test('A18: a process that is stopped inside a claim holds the others up for seco
   goOn();
   expect(await zombie).toMatchObject({ deposed: true, dispatch: null }); // it begins its turn again, on a new session
   await pool.end();
-}, 10_000);
+});

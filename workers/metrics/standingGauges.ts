@@ -30,7 +30,7 @@ export class StandingGauges {
     });
     this.standing = new Gauge({
       name: 'muster_standing',
-      help: 'Monitors, notifiers, balancers, executions and submissions with work due for over 60 s and no sign of them',
+      help: 'Monitors, notifiers, balancers, executions and dispatches with work due for over 60 s and no sign of them',
       labelNames: ['kind'],
       registers,
     });

@@ -49,7 +49,7 @@ export const batchView = z
     counted: count.describe('Those that count against maxAttempts'),
     attemptBy: z.string().nullable().describe('The node of the last call'),
     attemptUntil: time.nullable().describe('Until when no process may take the next attempt; null: concluded'),
-    dispatch: count.nullable().describe('The submission that carries it; null: waits in the store'),
+    dispatch: count.nullable().describe('The dispatch that carries it; null: waits in the store'),
     refusals: count.describe('Calls refused for now in a row'),
     retryAt: time.nullable(),
     reference: z.string().nullable().describe('Accepted downstream under this reference'),
@@ -74,7 +74,7 @@ export const batchView = z
   .meta({ id: 'Batch' });
 export type BatchView = z.infer<typeof batchView>;
 
-export const submissionStatus = namesOf(STATUSES).describe('Of a batch in a lane');
+export const laneBatchStatus = namesOf(STATUSES).describe('Of a batch in a lane');
 
 export const batchInput = z
   .strictObject({

@@ -19,11 +19,11 @@ export type LeaderView = z.infer<typeof leaderView>;
 /** A workflow that was woken, or whose work has been overdue, for long without any progress. */
 const standing = z
   .object({
-    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'submission']),
+    kind: z.enum(['leader', 'queuer', 'monitor', 'notifier', 'balancer', 'execution', 'dispatch']),
     name: z
       .string()
       .describe(
-        'Of a monitor its handler, of an execution its id, of a submission the oldest batch that it has not called',
+        'Of a monitor its handler, of an execution its id, of a dispatch the oldest batch that it has not called',
       ),
     ms: ms.describe('Since it was woken, or its work was due'),
     workflowId: z.string(),

@@ -3,7 +3,7 @@ import { LANE_STATES } from '../planning/lanes/laneState';
 import { BATCH_ITEMS_MAX, DEPTH_MAX, SLOTS_MAX } from '../planning/lanes/limits';
 import { APPROACHES, LANE_KINDS, ON_INVALID, STRATEGIES } from '../planning/lanes/types';
 import { LEADER_STATES } from '../planning/states';
-import { submissionStatus } from './batch';
+import { laneBatchStatus } from './batch';
 import { taskInput } from './task';
 import { batchId, count, ms, namesOf, time } from './words';
 
@@ -36,7 +36,7 @@ export const laneBatchView = z
     service: z.string(),
     handler: z.string(),
     target: z.string(),
-    status: submissionStatus,
+    status: laneBatchStatus,
     place: count.nullable().describe('1 = first; null: it has ended'),
     n: count,
     attempts: count.describe('Calls so far'),

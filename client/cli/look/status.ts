@@ -69,7 +69,7 @@ const remark = ({ paused, holdUntil, served, partitions, identityHolds, estimate
     .join('; ');
 
 const stands = ({ kind, name, ms, workflowId }: HandlerStatus['standing'][number], others: number): string => {
-  const who = kind === name ? `the ${kind}` : `${kind} ${kind === 'submission' ? `of batch ${name}` : name}`;
+  const who = kind === name ? `the ${kind}` : `${kind} ${kind === 'dispatch' ? `of batch ${name}` : name}`;
   const why =
     kind === 'leader' || kind === 'queuer'
       ? `was woken ${duration(ms)} ago and has taken no turn`

@@ -31,7 +31,7 @@ export const migrateCommand = (): Command =>
       command(
         'down',
         'Undo the newest migration, where that is possible.',
-        ['muster migrate down --plan', 'muster migrate down', 'muster migrate down --to 000012'],
+        ['muster migrate down --plan', 'muster migrate down', 'muster migrate down --to 000001'],
         'For the program that knows the migration, once no worker and no client of that version runs. Seldom needed: the\nversion before runs on the tables as they are.',
       )
         .option('--to <migration>', 'undo all migrations after this one')

@@ -206,7 +206,7 @@ export const gather = (
 ): Promise<Omit<Evidence, 'frozen'>> =>
   readStore(databaseUrl, async (db) => {
     const stored = await db.query<{ id: string; service: string; status: number }>(`
-select t.id, l.service, s.status::int as status from submission s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
+select t.id, l.service, s.status::int as status from lane_batch s join lane l on l.id = s.lane_id join batch b on b.id = s.batch_id
 cross join lateral unnest(b.members) u (seq) join task t on t.seq = u.seq`);
     return {
       acked,

@@ -52,7 +52,7 @@ const rampage = async (
   let goal = batches;
   const pace = async (): Promise<void> => {
     const { rows } = await servers.store.query<{ n: number }>(
-      'select count(*)::int as n from submission where status >= 10',
+      'select count(*)::int as n from lane_batch where status >= 10',
     );
     committed = rows[0]!.n;
     harness.pace(0, Math.ceil(Math.min(goal, committed + lanes * AHEAD_A_LANE) / harness.submitters.length));

@@ -1,6 +1,6 @@
 import type { Plant, Run } from './plant';
 
-/** What has to go on does: due times, submissions, keys, notices, and who looks at them. */
+/** What has to go on does: due times, dispatches, keys, notices, and who looks at them. */
 export const flowPlants = (run: Run): Record<string, Plant[]> => ({
   'a ready task makes its target due': [
     {
@@ -54,7 +54,7 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
       row: () => ({ target: 'no' }),
     },
   ],
-  'a carried batch has a submission that lives': [
+  'a carried batch has a dispatch that lives': [
     {
       plant: () => run(`update leader set state = 0, wake_at = null, expires_at = null`),
       row: ({ open }) => ({ batch: open, state: 0 }),
@@ -180,7 +180,7 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
       row: () => ({ execution: '11111111-2222-4333-8444-555555555555' }),
     },
   ],
-  'a batch that a submission carries is called': [
+  'a batch that a dispatch carries is called': [
     {
       plant: async ({ open }) => [
         await run(`update node set handlers = '{items}'`),
@@ -202,7 +202,7 @@ export const flowPlants = (run: Run): Record<string, Plant[]> => ({
           `update target t set lane_id = l.id from lane l, batch b where b.id = ${open} and t.id = b.target_id`,
         ),
         await run(
-          `insert into submission (batch_id, lane_id, target_id, seq, status, handler_id,
+          `insert into lane_batch (batch_id, lane_id, target_id, seq, status, handler_id,
             granted_at, changed_at, weight, reads, writes)
           select b.id, l.id, b.target_id, 1, 3, l.handler_id, clock() - interval '61 s', clock(), 1, '{}', '{}'
           from lane l, batch b where b.id = ${open}`,

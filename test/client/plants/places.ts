@@ -72,10 +72,10 @@ export const placePlants = (run: Run): Record<string, Plant[]> => ({
     },
     {
       plant: async () => [
-        await run('drop index submission_open'),
-        await run('create index submission_open on submission (lane_id, seq)'),
+        await run('drop index lane_batch_open'),
+        await run('create index lane_batch_open on lane_batch (lane_id, seq)'),
       ],
-      row: () => ({ index: 'submission_open', unique: false }),
+      row: () => ({ index: 'lane_batch_open', unique: false }),
     },
   ],
   // RESTART and not `setval`: it is rolled back with the rest.

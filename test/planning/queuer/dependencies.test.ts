@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { conflictOn } from '../../../workflows/planning/lanes/conflicts';
 import { checkDependencies, failureClosure, type NewBatch } from '../../../workflows/planning/lanes/dependencies';
-import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../../workflows/planning/lanes/statuses';
 
 const lane = (service: string, approach: NewBatch['lane']['approach'] = 'unconstrained'): NewBatch['lane'] => ({
   service,
@@ -17,7 +17,7 @@ const batch = (id: string, dependsOn: string[] = [], of: Partial<NewBatch> = {})
   writes: [],
   ...of,
 });
-const stored: Record<string, SubmissionStatus> = { old: 'committed', bad: 'invalid', gone: 'skipped', open: 'pending' };
+const stored: Record<string, LaneBatchStatus> = { old: 'committed', bad: 'invalid', gone: 'skipped', open: 'pending' };
 const check = (...batches: NewBatch[]) => checkDependencies(batches, (id) => stored[id]);
 
 describe('dependencies at submission', () => {

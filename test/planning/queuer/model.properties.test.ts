@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../../workflows/planning/lanes/statuses';
 import { queuerProperty } from './model/property';
 import { REAL } from './model/simulation';
 
@@ -11,7 +11,7 @@ const seed = Number(process.env['QUEUER_SEED'] ?? Date.now() % 2 ** 31);
 const numRuns = Number(process.env['QUEUER_RUNS'] ?? 10_000);
 
 test('C1, C9, G9, C10, C11, C17, C18, C25, C28: whatever happens, order, conflicts and ends hold (10,000 runs of the model)', () => {
-  const entered = new Map<SubmissionStatus, number>();
+  const entered = new Map<LaneBatchStatus, number>();
   let batches = 0;
   const count = queuerProperty(REAL, (simulation) => {
     batches += simulation.batches.length;

@@ -1,5 +1,5 @@
 import { planGrants } from '../../../workflows/planning/lanes/grants';
-import type { SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../../workflows/planning/lanes/statuses';
 import { isEnded } from '../../../workflows/planning/lanes/statuses';
 import type { Lane, QueuedBatch } from '../../../workflows/planning/lanes/types';
 import { buildBatch, buildLane, buildState, idsOf } from './builders';
@@ -21,7 +21,7 @@ const lanesOf = (head: Partial<QueuedBatch> | null, onInvalid: Lane['onInvalid']
 };
 const next = (lanes: Lane[]): number[] => idsOf(planGrants(buildState({ strategy: 'one-round', lanes }), 10));
 
-const rows: [string, { status: SubmissionStatus; notBeforeInMs?: number } | null, Lane['onInvalid'], number[]][] = [
+const rows: [string, { status: LaneBatchStatus; notBeforeInMs?: number } | null, Lane['onInvalid'], number[]][] = [
   ['as above', null, 'continue', [1, 6, 3]],
   ['b0 Pending', { status: 'pending' }, 'continue', [6, 3]],
   ['b0 Unknown', { status: 'unknown' }, 'continue', [0, 6, 3]],

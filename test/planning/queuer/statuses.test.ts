@@ -1,4 +1,4 @@
-import { isEnded, statusName, STATUSES, type SubmissionStatus } from '../../../workflows/planning/lanes/statuses';
+import { isEnded, statusName, STATUSES, type LaneBatchStatus } from '../../../workflows/planning/lanes/statuses';
 import { ALL_STATUSES, checkTransition, mayBecome } from './model/transitions';
 
 test('C20: the numbers of statuses are names again, and no other number is', () => {
@@ -16,7 +16,7 @@ describe("the model's transitions", () => {
     for (const from of ALL_STATUSES.filter(isEnded))
       for (const to of ALL_STATUSES) expect(mayBecome(from, to)).toBe(false);
     expect(() => checkTransition('invalid', 'unsubmitted')).toThrow(
-      'submission status: after invalid expected nothing, it has ended; got unsubmitted',
+      'lane batch status: after invalid expected nothing, it has ended; got unsubmitted',
     );
   });
 
@@ -27,7 +27,7 @@ describe("the model's transitions", () => {
   });
 
   test('C9, C10: every open status leads to an end', () => {
-    const reached = new Set<SubmissionStatus>(ALL_STATUSES.filter(isEnded));
+    const reached = new Set<LaneBatchStatus>(ALL_STATUSES.filter(isEnded));
     for (const _ of ALL_STATUSES)
       for (const from of ALL_STATUSES)
         if (ALL_STATUSES.some((to) => reached.has(to) && mayBecome(from, to))) reached.add(from);
@@ -35,7 +35,7 @@ describe("the model's transitions", () => {
   });
 
   test('C26: only waiting, delayed and unknown ones are granted; only one never granted fails for a dependency', () => {
-    const before = (to: SubmissionStatus) => ALL_STATUSES.filter((from) => mayBecome(from, to));
+    const before = (to: LaneBatchStatus) => ALL_STATUSES.filter((from) => mayBecome(from, to));
     expect(before('submitted')).toEqual(['unsubmitted', 'delayed', 'unknown']);
     expect(before('failed-dependency')).toEqual(['unsubmitted']);
   });

@@ -2,7 +2,7 @@ import type { TurnAnswer } from '../../../workflows/messages';
 import type { Statement } from '../../chaos/tap';
 import type { Variant } from './leaderRun';
 
-export type Party = 'client' | 'leader' | 'submission';
+export type Party = 'client' | 'leader' | 'dispatch';
 
 /** What a test leaves out, or does wrong, on purpose. */
 export interface Breakage {

@@ -45,7 +45,7 @@ const betweenCommitAndWake = async (stage: Stage, during: () => Promise<unknown>
 };
 
 /**
- * The run is terminated, its submission goes on; a new one takes over when the lease has passed.
+ * The run is terminated, its dispatch goes on; a new one takes over when the lease has passed.
  */
 const takeOver = async (stage: Stage, afterMs: number): Promise<void> => {
   stage.world.terminate(1);
@@ -80,21 +80,21 @@ export const fencingScenes: Scene[] = [
     },
   },
   {
-    name: 'a call is marked only by the submission that carries its batch, at the attempt that it expects',
+    name: 'a call is marked only by the dispatch that carries its batch, at the attempt that it expects',
     without: { rewrite: (name, text) => (name === 'mark-attempts' ? text.replace(CARRIED_BY_ME, '') : text) },
     catches: 'together',
     play: async (stage) => {
-      const zombie = stage.world.hold('submission', 'before', 'mark-attempts');
+      const zombie = stage.world.hold('dispatch', 'before', 'mark-attempts');
       await stage.submit('a', 'first');
       await zombie.reached;
       const theirs = callGate(stage);
-      await takeOver(stage, LEASE_MS + 61_000); // it waits for its own submission for up to a minute
+      await takeOver(stage, LEASE_MS + 61_000); // it waits for its own dispatch for up to a minute
       await theirs.called;
-      const marked = stage.world.hold('submission', 'after', 'mark-attempts');
+      const marked = stage.world.hold('dispatch', 'after', 'mark-attempts');
       zombie.open();
       await marked.reached;
       marked.open();
-      const over = stage.world.hold('submission', 'after', 'end-dispatch'); // the zombie's end, whatever it did
+      const over = stage.world.hold('dispatch', 'after', 'end-dispatch'); // the zombie's end, whatever it did
       await over.reached;
       over.open();
       theirs.answer();
@@ -139,7 +139,7 @@ export const fencingScenes: Scene[] = [
       await stage.world.clock.step(3_000);
       await second.called;
       stage.found.splice(0); // both are called now, as they must be: the first one's deadline has passed
-      const late = stage.world.hold('submission', 'after', 'settle-succeeded');
+      const late = stage.world.hold('dispatch', 'after', 'settle-succeeded');
       first.answer();
       await late.reached;
       const { rows } = await stage.world.pool.query<{ state: number }>('select state from batch');

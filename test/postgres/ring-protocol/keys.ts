@@ -13,7 +13,7 @@ const secondMeanwhile = async (
   stage: Stage,
   meanwhile: (held: { reached: Promise<void> }) => Promise<unknown>,
 ): Promise<void> => {
-  const [first, second] = [1, 2].map(() => stage.world.hold('submission', 'before', 'read-dispatch'));
+  const [first, second] = [1, 2].map(() => stage.world.hold('dispatch', 'before', 'read-dispatch'));
   await stage.submit('a', 'first');
   await first!.reached;
   await stage.submit('a', 'second');

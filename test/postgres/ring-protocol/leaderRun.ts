@@ -2,7 +2,7 @@ import type { DispatchAnswer, LeaderInput, TurnAnswer, TurnInput } from '../../.
 import type { Clock } from './clock';
 
 /**
- * What a leader's workflow asks of the world; the product's own claim and submission stand behind
+ * What a leader's workflow asks of the world; the product's own claim and dispatch stand behind
  * it.
  */
 export interface Operations {

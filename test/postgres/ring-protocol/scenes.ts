@@ -168,26 +168,26 @@ export const ringScenes: Scene[] = [
       let died = false;
       return {
         before: (party, { name }) => {
-          if (party !== 'submission' || name !== 'read-dispatch' || died) return Promise.resolve();
+          if (party !== 'dispatch' || name !== 'read-dispatch' || died) return Promise.resolve();
           died = true;
           stage().world.terminate(1); // the process is gone, with its workflow's cache and its activity
-          throw new Death('in the submission');
+          throw new Death('in the dispatch');
         },
       };
     },
     play: (stage) => stage.submit('a', 'first'),
   },
   {
-    name: 'a claim first takes back what a dead submission held',
+    name: 'a claim first takes back what a dead dispatch held',
     without: { skip: { leader: { 'adopt-orphans': [] } } },
     catches: 'stuck',
     fate: () => {
       let died = false;
       return {
         before: (party, { name }) => {
-          if (party !== 'submission' || name !== 'read-dispatch' || died) return Promise.resolve();
+          if (party !== 'dispatch' || name !== 'read-dispatch' || died) return Promise.resolve();
           died = true;
-          throw new Death('in the submission');
+          throw new Death('in the dispatch');
         },
       };
     },
@@ -243,7 +243,7 @@ export const ringScenes: Scene[] = [
     without: { leader: { heedsWakes: false } },
     catches: 'stuck',
     play: async (stage) => {
-      const held = stage.world.hold('submission', 'after', 'release-leader');
+      const held = stage.world.hold('dispatch', 'after', 'release-leader');
       await stage.submit('a', 'first');
       await held.reached;
       await stage.submit('a', 'second');

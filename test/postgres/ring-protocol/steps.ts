@@ -29,7 +29,7 @@ export const inTransaction = async (pool: Pool, work: (tx: Pool) => Promise<unkn
 
 const noRing = { 'lower-due': [], 'wake-leaders': [] };
 export const noClientRing = { skip: { client: noRing } };
-export const noPutBackRing = { skip: { submission: noRing } };
+export const noPutBackRing = { skip: { dispatch: noRing } };
 
 /** Rung by the net: for scenes whose client never rings. */
 export const submitUnrung = async (stage: Stage, to: string, ...ids: string[]): Promise<void> => {

@@ -31,7 +31,7 @@ const KEYS = ['a', 'b', 'c'];
  * The whole protocol at random, from a seed: submits, flushes, cancels, pauses, overrides,
  * redrives, on targets of three handlers (leader sets, a leader a target, and distinct keys), with
  * every answer that a downstream may give, statements delayed, processes that die before R1, before
- * R2, before the wake, before and after every commit of a claim and in submissions, runs that are
+ * R2, before the wake, before and after every commit of a claim and in dispatches, runs that are
  * terminated, turns that come twice or late. After each round the world comes to rest and the
  * checker looks; then the clock moves on. In the end everything is resumed and must end.
  */
@@ -73,7 +73,7 @@ class Stress {
           throw new Death('before the ring');
         }
         if (party === 'leader' && this.dice.chance(0.004, 'death: in a claim')) throw new Death('in the claim');
-        if (party === 'submission' && this.dice.chance(0.004, 'death: submission')) throw new Death('in a submission');
+        if (party === 'dispatch' && this.dice.chance(0.004, 'death: dispatch')) throw new Death('in a dispatch');
       },
       after: (party, { name, transaction }) => {
         if (

@@ -4,7 +4,7 @@ import { TurnCounter } from './turnCounter';
 
 interface Turns {
   leader?: number;
-  /** The turn handed something to a submission. */
+  /** The turn handed something to a dispatch. */
   worked?: boolean;
   /** The instant of the store's clock. */
   at?: number;

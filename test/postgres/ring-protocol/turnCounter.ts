@@ -7,7 +7,7 @@ export class TurnCounter {
   private readonly turns = new Map<number, { at: number; idle: number; all: number }>();
 
   /**
-   * Returns whether the leader spins. `worked`: the turn handed something to a submission, of which
+   * Returns whether the leader spins. `worked`: the turn handed something to a dispatch, of which
    * a backlog takes many at one instant.
    */
   spins(leaderId: number, worked: boolean, nowMs: number): boolean {

@@ -43,7 +43,7 @@ const SILENT = new DefaultLogger('ERROR', () => undefined);
 export class World {
   readonly clients: Pool;
   readonly leaders: Pool;
-  readonly submissions: Pool;
+  readonly dispatches: Pool;
   readonly client: Client;
   readonly runs = new Map<number, LeaderRun>();
   /** Deaths that the net (the sweeper, in the product) has yet to make up for. */
@@ -79,7 +79,7 @@ export class World {
       this.tap(party, createPool({ databaseUrl: url, max: 10, applicationName: party }));
     this.clients = open('client');
     this.leaders = open('leader');
-    this.submissions = open('submission');
+    this.dispatches = open('dispatch');
     const temporal = {
       withDeadline: (_: number, send: () => Promise<unknown>) => send(),
       workflow: { signalWithStart: (type: string, { args }: { args: unknown[] }) => this.signal(type, args) },
@@ -93,7 +93,7 @@ export class World {
     });
     const log = pino({ level: 'silent' });
     const served = new Map(handlers.map((handler) => [handler.name, handler]));
-    const base = { pool: this.submissions, temporal, handlers: served, node: 'simulated', prefix: 'sim', log };
+    const base = { pool: this.dispatches, temporal, handlers: served, node: 'simulated', prefix: 'sim', log };
     this.deps = {
       ...base,
       ...createShared(base),
@@ -102,8 +102,8 @@ export class World {
       softDeadlineMs: 60_000,
       callbacks: { allow: [], secret: null },
       executions: DEFAULT_EXECUTION_SETTINGS,
-      heartbeat: new Heartbeat({ pool: this.submissions, log }),
-      ...noPartitions(this.submissions, 'simulated'),
+      heartbeat: new Heartbeat({ pool: this.dispatches, log }),
+      ...noPartitions(this.dispatches, 'simulated'),
       meters: new ExecutionMeters(),
       acceptTasks: () => Promise.reject(new Error('no workflow submits here')),
       draining: new AbortController().signal,
@@ -126,7 +126,7 @@ export class World {
     this.holds.end();
     for (const run of this.runs.values()) run.terminate();
     await this.rest();
-    await Promise.all([this.clients, this.leaders, this.submissions].map((pool) => pool.end()));
+    await Promise.all([this.clients, this.leaders, this.dispatches].map((pool) => pool.end()));
   }
 
   /** Something is under way until the answer is called. */
@@ -155,7 +155,7 @@ export class World {
   async calling<T>(work: () => Promise<T>): Promise<T> {
     return this.during(() => work().finally(() => this.client['connection'].settled()));
   }
-  /** Resolves when no turn, ring or submission is under way: every leader is asleep or over. */
+  /** Resolves when no turn, ring or dispatch is under way: every leader is asleep or over. */
   async rest(): Promise<void> {
     while (this.active > 0) await new Promise<void>((resolve) => this.atRest.push(resolve));
   }

@@ -45,7 +45,7 @@ export const uncalledText = (
   { ms, name, workflowId }: { ms: number; name: string; workflowId: string },
   run: RunPart | null,
 ): string =>
-  ` The submission stands still: it was given batch ${name} ${span(ms)} ago, and has not begun its call. ${ITS_WORKER} To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
+  ` The dispatch stands still: it was given batch ${name} ${span(ms)} ago, and has not begun its call. ${ITS_WORKER} To have its batches taken back at once, end the run that gave them out, of workflow ${workflowId}${state(run)}: temporal workflow terminate --workflow-id "${workflowId}". Nothing is lost: the next run goes on from the store.`;
 
 const state = (run: RunPart | null): string => {
   if (run === null) return '';

@@ -37,7 +37,7 @@ export const leaderDetails = (facts: LeaderFacts): string => {
     `**${handler}**, set \`${name}\`, as of ${iso(nowMs)}`,
     `- epoch ${epoch}, turn ${turn}; ${looks}${heldBy === null ? '' : `, held by ${heldBy}`}`,
     `- waiting: ${waiting(facts)}`,
-    `- in flight: ${some(live, 'submission')}${dispatch === null || live === 0 ? '' : ` (last: ${some(dispatch.batches, 'batch')}, ${some(dispatch.tasks, 'task')})`}`,
+    `- in flight: ${some(live, 'dispatch')}${dispatch === null || live === 0 ? '' : ` (last: ${some(dispatch.batches, 'batch')}, ${some(dispatch.tasks, 'task')})`}`,
     `- this run: ${some(batches, 'batch')}, ${some(tasks, 'task')}; last flush reason: ${lastReason ?? 'none yet'}`,
   ].join('\n');
 };
@@ -51,6 +51,6 @@ const waiting = ({ next, backlog, nowMs }: LeaderFacts): string => {
 };
 
 const some = (n: number, noun: string, most = Infinity): string =>
-  `${n.toLocaleString('en-US')}${n >= most ? '+' : ''} ${n === 1 ? noun : noun === 'batch' ? 'batches' : `${noun}s`}`;
+  `${n.toLocaleString('en-US')}${n >= most ? '+' : ''} ${n === 1 ? noun : noun.endsWith('ch') ? `${noun}es` : `${noun}s`}`;
 
 const iso = (ms: number): string => new Date(ms).toISOString();

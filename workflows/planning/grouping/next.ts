@@ -54,7 +54,7 @@ export const decideNext = (
 ): Next => {
   const quiet = (heldBy: string | null): Next =>
     live > 0
-      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, wantsSlots: false, heldBy } // the end of a submission brings it back: no timer to pay for
+      ? { state: 'waiting', inMs: IDLE_LOOK_MS, timer: false, blocked: false, again: false, wantsSlots: false, heldBy } // the end of a dispatch brings it back: no timer to pay for
       : { state: 'idle', inMs: 0, timer: false, blocked: false, again: false, wantsSlots: false, heldBy };
   const waiting = (inMs: number, blocked: boolean, heldBy: string | null): Next => ({
     state: 'waiting',

@@ -1,8 +1,8 @@
-import type { SubmissionStatus } from './statuses';
+import type { LaneBatchStatus } from './statuses';
 
 /** What a cancel knows of a lane batch, read under the locks under which it decides. */
 export interface CancelFacts {
-  status: SubmissionStatus;
+  status: LaneBatchStatus;
   /** A call was marked and is not concluded. */
   calling: boolean;
   /** An earlier call of it may have been applied. */

@@ -1,7 +1,7 @@
 import { approachOf } from './approaches';
 import { DEPENDENCIES_MAX } from './limits';
 import { isEnded } from './statuses';
-import type { SubmissionStatus } from './statuses';
+import type { LaneBatchStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
 /** A batch that one call submits, before it is stored. */
@@ -31,7 +31,7 @@ export interface Dependencies {
  */
 export const checkDependencies = (
   batches: readonly NewBatch[],
-  statusOf: (id: string) => SubmissionStatus | undefined,
+  statusOf: (id: string) => LaneBatchStatus | undefined,
 ): Map<string, Dependencies> => {
   const byId = new Map(batches.map((batch) => [batch.id, batch]));
   if (byId.size < batches.length) throw new Error('batches: expected distinct ids in one call');
@@ -52,7 +52,7 @@ export const checkDependencies = (
 const lookUp = (
   { id, dependsOn }: NewBatch,
   byId: ReadonlyMap<string, NewBatch>,
-  statusOf: (id: string) => SubmissionStatus | undefined,
+  statusOf: (id: string) => LaneBatchStatus | undefined,
 ): Dependencies => {
   if (dependsOn.length > DEPENDENCIES_MAX)
     throw new Error(`dependsOn of batch ${id}: expected at most ${DEPENDENCIES_MAX} batches, got ${dependsOn.length}`);

@@ -4,13 +4,13 @@ import { approachOf } from './approaches';
 import { conflictOn } from './conflicts';
 import { verdictOn, type Verdict } from './eligibility';
 import { inWords, keyInWords, placeInWords, batchesInWords } from './laneWords';
-import { isInFlight, type SubmissionStatus } from './statuses';
+import { isInFlight, type LaneBatchStatus } from './statuses';
 import type { Lane, QueuedBatch } from './types';
 
 /** What `explain` knows about a lane batch: rows of one statement. Times are milliseconds. */
 export interface LaneFacts {
   batchId: number;
-  status: SubmissionStatus;
+  status: LaneBatchStatus;
   /** Its place among the open batches of its lane, 1 = first; 0 = it has ended. */
   place: number;
   /** The lane with its first open batches; this one need not be among them. */

@@ -14,7 +14,7 @@
  *                      refused for now or alone (`cancel.ts`); accepted and cancelled on request,
  *                      once the downstream says that nothing was applied (`cancellation.ts`)
  *
- * Below 10 a lane batch is open (`submission_open`), from 10 on it has ended and never changes
+ * Below 10 a lane batch is open (`lane_batch_open`), from 10 on it has ended and never changes
  * again: an invalid one is never sent again. A monitor polls `pending` and `valid` ones; `submitted`
  * is in flight: handed to a submitter, no status yet.
  */
@@ -33,24 +33,24 @@ export const STATUSES = {
   'failed-dependency': 13,
   cancelled: 14,
 } as const;
-export type SubmissionStatus = keyof typeof STATUSES;
+export type LaneBatchStatus = keyof typeof STATUSES;
 
-const names = new Map(Object.entries(STATUSES).map(([name, code]) => [code as number, name as SubmissionStatus]));
+const names = new Map(Object.entries(STATUSES).map(([name, code]) => [code as number, name as LaneBatchStatus]));
 
 /** @throws Error for a number that stands for no status. */
-export const statusName = (code: number): SubmissionStatus => {
+export const statusName = (code: number): LaneBatchStatus => {
   const name = names.get(code);
   if (name === undefined)
-    throw new Error(`submission status: expected one of ${[...names.keys()].join(', ')}, got ${code}`);
+    throw new Error(`lane batch status: expected one of ${[...names.keys()].join(', ')}, got ${code}`);
   return name;
 };
 
 /** Says whether it has ended; nothing waits for it in its lane any more. */
-export const isEnded = (status: SubmissionStatus): boolean => STATUSES[status] >= 10;
+export const isEnded = (status: LaneBatchStatus): boolean => STATUSES[status] >= 10;
 
 /**
  * Says whether it counts towards a lane's pending limit: the downstream has it, or may be getting
  * it now.
  */
-export const isInFlight = (status: SubmissionStatus): boolean =>
+export const isInFlight = (status: LaneBatchStatus): boolean =>
   status === 'submitted' || status === 'pending' || status === 'valid';

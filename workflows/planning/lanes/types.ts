@@ -1,4 +1,4 @@
-import type { SubmissionStatus } from './statuses';
+import type { LaneBatchStatus } from './statuses';
 
 /**
  * What the queuer's planners read and return. All times are milliseconds from now by the database's
@@ -37,7 +37,7 @@ export interface QueuedBatch {
    * of its batch. 0 if it is the only one.
    */
   part: number;
-  status: SubmissionStatus;
+  status: LaneBatchStatus;
   /** Granted to look up its outcome, which was unknown at the grant. */
   resolving?: boolean;
   /** State keys. Both empty: nothing was declared, and the batch conflicts with every other. */
@@ -134,7 +134,7 @@ export interface Grant {
   batchId: number;
   laneId: number;
   service: string;
-  from: SubmissionStatus;
+  from: LaneBatchStatus;
   /**
    * resolve: it may have been sent before; look it up, or send it again if idempotent, else park it
    * (`decideUnknown`).

@@ -1,5 +1,5 @@
 import { planGrants } from '../../../../workflows/planning/lanes/grants';
-import { isEnded, type SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
+import { isEnded, type LaneBatchStatus } from '../../../../workflows/planning/lanes/statuses';
 import type { Lane, QueuedBatch } from '../../../../workflows/planning/lanes/types';
 import { type Planner, REAL, type SimulatedBatch } from './simulation';
 
@@ -15,7 +15,7 @@ const overBatches = (change: (batch: QueuedBatch) => QueuedBatch): Planner => ({
 });
 
 const openExcept =
-  (...gone: SubmissionStatus[]) =>
+  (...gone: LaneBatchStatus[]) =>
   (batches: readonly SimulatedBatch[]): readonly SimulatedBatch[] =>
     batches.filter(({ status }) => !isEnded(status) && !gone.includes(status));
 

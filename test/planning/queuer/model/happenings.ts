@@ -39,7 +39,7 @@ export const refuseNow = (batch: SimulatedBatch): void => {
   batch.lane.accepted.splice(batch.lane.accepted.indexOf(batch), 1);
 };
 
-/** A submission ends: the downstream does something, and the queuer learns of it or not. */
+/** A dispatch ends: the downstream does something, and the queuer learns of it or not. */
 export const answer = (simulation: Simulation, batch: SimulatedBatch, how: Answer): void => {
   if (batch.resolving) return how === 'lost' ? simulation.become(batch, 'unknown') : resolve(simulation, batch);
   // A repeat of what it has: the downstream says what became of it (idempotent).

@@ -1,7 +1,7 @@
 import { windowOf } from '../../../../workflows/planning/lanes/approaches';
 import { planGrants } from '../../../../workflows/planning/lanes/grants';
 import { isEnded, isInFlight } from '../../../../workflows/planning/lanes/statuses';
-import type { SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
+import type { LaneBatchStatus } from '../../../../workflows/planning/lanes/statuses';
 import { newLaneServed } from '../builders';
 import type {
   GrantPlan,
@@ -23,7 +23,7 @@ export interface Planner {
   /** What the store gives to a plan as a lane's open batches. */
   openOf?: (batches: readonly SimulatedBatch[]) => readonly SimulatedBatch[];
   /** How a status is written. */
-  checkTransition?: (from: SubmissionStatus, to: SubmissionStatus) => void;
+  checkTransition?: (from: LaneBatchStatus, to: LaneBatchStatus) => void;
 }
 export const REAL: Planner = { planGrants, decideUnknown, whyNotCancelled };
 
@@ -65,7 +65,7 @@ export class Simulation {
   now = 0;
   round = 0;
   /** How often each status was entered: whether the runs meet what they are about. */
-  readonly entered = new Map<SubmissionStatus, number>();
+  readonly entered = new Map<LaneBatchStatus, number>();
   /** What went wrong, where only the deed shows it. */
   readonly faults: string[] = [];
 
@@ -146,7 +146,7 @@ export class Simulation {
     lane.dueAt = Infinity;
   }
 
-  become(batch: SimulatedBatch, to: SubmissionStatus, notBeforeMs = 0): void {
+  become(batch: SimulatedBatch, to: LaneBatchStatus, notBeforeMs = 0): void {
     (this.planner.checkTransition ?? checkTransition)(batch.status, to);
     const { lane } = batch;
     lane.pending += Number(isInFlight(to)) - Number(isInFlight(batch.status));

@@ -1,11 +1,11 @@
-import { isEnded, STATUSES, type SubmissionStatus } from '../../../../workflows/planning/lanes/statuses';
+import { isEnded, STATUSES, type LaneBatchStatus } from '../../../../workflows/planning/lanes/statuses';
 
 /**
  * An oracle: what may come after each status, everything else is a bug. The product has no such
  * table, each of its statements moves what it has looked at; the model refuses what the table does
  * not allow, and cancelTable.test.ts holds the product's cancel against it.
  */
-const AFTER: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
+const AFTER: Readonly<Record<LaneBatchStatus, readonly LaneBatchStatus[]>> = {
   unsubmitted: ['submitted', 'skipped', 'failed-dependency', 'cancelled'],
   // Its dependencies were committed when it was granted first, and what is committed stays so.
   delayed: ['submitted', 'skipped', 'cancelled'],
@@ -38,13 +38,13 @@ const AFTER: Readonly<Record<SubmissionStatus, readonly SubmissionStatus[]>> = {
   cancelled: [],
 };
 
-export const ALL_STATUSES = Object.keys(STATUSES) as SubmissionStatus[];
+export const ALL_STATUSES = Object.keys(STATUSES) as LaneBatchStatus[];
 
-export const mayBecome = (from: SubmissionStatus, to: SubmissionStatus): boolean => AFTER[from].includes(to);
+export const mayBecome = (from: LaneBatchStatus, to: LaneBatchStatus): boolean => AFTER[from].includes(to);
 
 /** @throws Error naming both and what may follow. */
-export const checkTransition = (from: SubmissionStatus, to: SubmissionStatus): void => {
+export const checkTransition = (from: LaneBatchStatus, to: LaneBatchStatus): void => {
   if (mayBecome(from, to)) return;
   const expected = isEnded(from) ? 'nothing, it has ended' : AFTER[from].join(', ');
-  throw new Error(`submission status: after ${from} expected ${expected}; got ${to}`);
+  throw new Error(`lane batch status: after ${from} expected ${expected}; got ${to}`);
 };
