@@ -1,296 +1,231 @@
 import type { Client as TemporalClient } from '@temporalio/client';
-import type { CompletionTold, CompletionWhat } from '../activities/accepted/completion';
-import type { Handler } from '../handlers/types';
-import { checkSchema } from '../postgres/migrating/migrate';
 import type { Pool } from '../postgres/pool';
-import { createPool } from '../postgres/pool';
-import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
-import type { Explanation } from '../workflows/planning/explain';
-import { DEFAULT_PREFIX } from '../workflows/naming';
-import * as batches from './operations/batch';
-import { Behind } from '../workflows/behind';
-import * as cancels from './operations/cancel';
-import type { CancelledBatch } from './lanes/cancelBatch';
-import { cancelBatch } from './lanes/cancelBatch';
-import * as completions from './operations/complete';
-import type { CheckedTask, TaskInput } from './tasks/checkTasks';
-import { checkTask } from './tasks/checkTasks';
-import { connectTemporal } from './connectTemporal';
-import * as control from './operations/control';
-import type { TaskProblem } from './errors';
-import { InvalidTaskError, TooManyTasksError, UnknownHandlerError } from './errors';
-import * as explains from './operations/explain';
-import * as redrives from './operations/redrive';
-import * as resolves from './operations/resolve';
-import { LaneRinger } from './lanes/ringer';
-import { ExecutionVerbs } from './executions/verbs';
-import { Ringer } from './tasks/ringer';
-import * as reports from './operations/status';
-import { TaskInserter } from './tasks/taskInserter';
-import type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';
-import { submitStream } from './tasks/submitStream';
-import * as tellings from './tasks/telling';
-import { telling } from './tasks/telling';
-import * as reads from './tasks/read';
-import * as verifies from './operations/verify';
-import type * as views from './views';
-import * as waits from './tasks/waitFor';
 import type { ClientOptions } from './clientOptions';
+import { Connection } from './connection';
+import type { ClientContext } from './context';
+import { Executions } from './executions/executions';
+import { Fanouts } from './fanouts/fanouts';
+import { Items } from './fanouts/items';
+import { Batches } from './lanes/batches';
+import { Lanes } from './lanes/lanes';
+import { Queuers } from './lanes/queuers';
+import { Nodes, Partitions } from './nodes/nodes';
+import { bound, callable } from './noun';
+import { Handlers } from './operations/handlers';
+import type { ResolveWhat, Verdict } from './operations/resolve';
+import { resolve } from './operations/resolve';
+import { Targets } from './operations/targets';
+import type { VerifyOptions } from './operations/verify';
+import { verify } from './operations/verify';
+import { Tasks } from './tasks/tasks';
+import { CHANGE, telling } from './tasks/telling';
+import type { Verification } from './views';
 
-/** Most tasks of one `submit` call with an array. */
-export const MAX_TASKS_PER_CALL = 10_000;
 /**
- * A submit of at least this many tasks resolves with its commit, and its ring follows unawaited,
- * shared with later ones' (`close` waits for it): a ring looks at every target touched, and a
- * producer of many tasks would wait for it longer than for the commit. Smaller ones wait: a script
- * may end.
+ * The library: submits tasks, waits for their ends, looks at them, and steers; its verbs stand with
+ * their nouns (`muster.lanes.pause`). Everything that a verb says is of Postgres; Temporal is only
+ * told to look. Every verb may throw a `MusterError`: its `code` is stable, and `outcome` says
+ * whether to repeat the call.
  */
-const RING_BEHIND_FROM = 50;
-
-/**
- * The library: submits tasks, waits for their ends, looks at them, and steers. Everything that a
- * method says is of Postgres; Temporal is only told to look. Every method may throw a
- * `MusterError`: its `code` is stable, and `outcome` says whether to repeat the call.
- */
-export class Client extends ExecutionVerbs {
+export class Client implements ClientContext {
   readonly pool: Pool;
   readonly prefix: string;
-  readonly handlers: ReadonlyMap<string, Handler>;
-  protected readonly inserter: TaskInserter;
-  private readonly behind: Behind;
-  private readonly ringer: Ringer;
-  protected readonly laneRinger: LaneRinger;
-  protected readonly schema: string;
-  private schemaChecked: Promise<void> | null = null;
-  private temporalMemo: Promise<TemporalClient> | null = null;
+  readonly tasks: Tasks;
+  readonly handlers: Handlers;
+  /** A call is short for {@link Targets.list}. */
+  readonly targets: Targets & Targets['list'];
+  readonly batches: Batches;
+  /** A call is short for {@link Lanes.list}. */
+  readonly lanes: Lanes & Lanes['list'];
+  readonly queuers: Queuers;
+  readonly fanouts: Fanouts;
+  readonly items: Items;
+  /** A call is short for {@link Executions.list}. */
+  readonly executions: Executions & Executions['list'];
+  /** A call is short for {@link Nodes.list}. */
+  readonly nodes: Nodes & Nodes['list'];
+  /** A call is short for {@link Partitions.list}. */
+  readonly partitions: Partitions & Partitions['list'];
 
-  constructor(private readonly options: ClientOptions) {
-    super();
-    this.pool =
-      options.pool ??
-      createPool({
-        databaseUrl: options.databaseUrl,
-        schema: options.schema,
-        max: options.maxConnections,
-        applicationName: 'muster client',
-      });
-    this.prefix = options.prefix ?? DEFAULT_PREFIX;
-    this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
-    this.schema = options.schema ?? 'muster';
-    this.inserter = new TaskInserter(this.pool, this.schema);
-    this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
-    this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
-    this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
+  // The short forms are properties, bound in the constructor: a method would have to repeat the
+  // signature of its noun's verb, and the overloads of `submit`.
+
+  /** Short for {@link Tasks.submit}. */
+  readonly submit: Tasks['submit'];
+  /** Short for {@link Tasks.get}. */
+  readonly getTask: Tasks['get'];
+  /** Short for {@link Tasks.lookUp}. */
+  readonly getTasks: Tasks['lookUp'];
+  /** Short for {@link Tasks.waitFor}. */
+  readonly waitFor: Tasks['waitFor'];
+  /** Short for {@link Tasks.explain}. */
+  readonly explain: Tasks['explain'];
+  /** Short for {@link Tasks.cancel}. */
+  readonly cancel: Tasks['cancel'];
+  /** Short for {@link Tasks.redrive}. */
+  readonly redrive: Tasks['redrive'];
+  /** Short for {@link Handlers.definition}. */
+  readonly handler: Handlers['definition'];
+  /** Short for {@link Handlers.status}. */
+  readonly status: Handlers['status'];
+  /** Short for {@link Handlers.flush}. */
+  readonly flush: Handlers['flush'];
+  /** Short for {@link Handlers.pause}. */
+  readonly pause: Handlers['pause'];
+  /** Short for {@link Handlers.resume}. */
+  readonly resume: Handlers['resume'];
+  /** Short for {@link Targets.set}. */
+  readonly setTarget: Targets['set'];
+  /** Short for {@link Targets.ring}. */
+  readonly ring: Targets['ring'];
+  /** Short for {@link Batches.submit}. */
+  readonly submitBatch: Batches['submit'];
+  /** Short for {@link Batches.submitMany}. */
+  readonly submitBatches: Batches['submitMany'];
+  /** Short for {@link Batches.get}. */
+  readonly batch: Batches['get'];
+  /** Short for {@link Batches.status}. */
+  readonly batchStatus: Batches['status'];
+  /** Short for {@link Batches.receipts}. */
+  readonly receipts: Batches['receipts'];
+  /** Short for {@link Batches.cancel}. */
+  readonly cancelBatch: Batches['cancel'];
+  /** Short for {@link Batches.complete}. */
+  readonly complete: Batches['complete'];
+  /** Short for {@link Lanes.get}. */
+  readonly lane: Lanes['get'];
+  /** Short for {@link Lanes.pause}. */
+  readonly pauseLane: Lanes['pause'];
+  /** Short for {@link Lanes.resume}. */
+  readonly resumeLane: Lanes['resume'];
+  /** Short for {@link Lanes.setWeight}. */
+  readonly setLaneWeight: Lanes['setWeight'];
+  /** Short for {@link Lanes.skip}. */
+  readonly skipHead: Lanes['skip'];
+  /** Short for {@link Lanes.fix}. */
+  readonly fixHead: Lanes['fix'];
+  /** Short for {@link Lanes.ring}. */
+  readonly ringLanes: Lanes['ring'];
+  /** Short for {@link Queuers.list}. */
+  readonly queuer: Queuers['list'];
+  /** Short for {@link Queuers.set}. */
+  readonly setQueuer: Queuers['set'];
+  /** Short for {@link Queuers.pause}. */
+  readonly pauseQueuer: Queuers['pause'];
+  /** Short for {@link Queuers.resume}. */
+  readonly resumeQueuer: Queuers['resume'];
+  /** Short for {@link Fanouts.open}. */
+  readonly openFanout: Fanouts['open'];
+  /** Short for {@link Fanouts.seal}. */
+  readonly sealFanout: Fanouts['seal'];
+  /** Short for {@link Fanouts.get}. */
+  readonly getFanout: Fanouts['get'];
+  /** Short for {@link Fanouts.waitFor}. */
+  readonly waitForFanout: Fanouts['waitFor'];
+  /** Short for {@link Fanouts.reap}. */
+  readonly reapFanouts: Fanouts['reap'];
+  /** Short for {@link Items.add}. */
+  readonly addItems: Items['add'];
+  /** Short for {@link Items.addInParts}. */
+  readonly addItemsInParts: Items['addInParts'];
+  /** Short for {@link Items.ack}. */
+  readonly ackItems: Items['ack'];
+  /** Short for {@link Items.reopen}. */
+  readonly reopenItems: Items['reopen'];
+  /** Short for {@link Items.read}. */
+  readonly readItems: Items['read'];
+  /** Short for {@link Executions.execute}. */
+  readonly execute: Executions['execute'];
+  /** Short for {@link Executions.getHandle}. */
+  readonly execution: Executions['getHandle'];
+  /** Short for {@link Nodes.drain}. */
+  readonly drainNode: Nodes['drain'];
+  /** Short for {@link Partitions.move}. */
+  readonly movePartition: Partitions['move'];
+
+  private readonly connection: Connection;
+
+  constructor(options: ClientOptions) {
+    this.connection = new Connection(options);
+    this.pool = this.connection.pool;
+    this.prefix = this.connection.prefix;
+    this.tasks = bound(new Tasks(this.connection));
+    this.handlers = bound(new Handlers(this.connection));
+    this.targets = callable(new Targets(this.connection), 'list');
+    this.batches = bound(new Batches(this.connection));
+    this.lanes = callable(new Lanes(this.connection), 'list');
+    this.queuers = bound(new Queuers(this.connection));
+    this.fanouts = bound(new Fanouts(this.connection));
+    this.items = bound(new Items(this.connection));
+    this.executions = callable(new Executions(this.connection), 'list');
+    this.nodes = callable(new Nodes(this.connection), 'list');
+    this.partitions = callable(new Partitions(this.connection), 'list');
+
+    ({ submit: this.submit, get: this.getTask, lookUp: this.getTasks, waitFor: this.waitFor } = this.tasks);
+    ({ explain: this.explain, cancel: this.cancel, redrive: this.redrive } = this.tasks);
+    ({ definition: this.handler, status: this.status } = this.handlers);
+    ({ flush: this.flush, pause: this.pause, resume: this.resume } = this.handlers);
+    ({ set: this.setTarget, ring: this.ring } = this.targets);
+    ({ submit: this.submitBatch, submitMany: this.submitBatches, get: this.batch } = this.batches);
+    ({ status: this.batchStatus, receipts: this.receipts } = this.batches);
+    ({ cancel: this.cancelBatch, complete: this.complete } = this.batches);
+    ({ get: this.lane, pause: this.pauseLane, resume: this.resumeLane, setWeight: this.setLaneWeight } = this.lanes);
+    ({ skip: this.skipHead, fix: this.fixHead, ring: this.ringLanes } = this.lanes);
+    ({ list: this.queuer, set: this.setQueuer, pause: this.pauseQueuer, resume: this.resumeQueuer } = this.queuers);
+    ({ open: this.openFanout, seal: this.sealFanout, get: this.getFanout } = this.fanouts);
+    ({ waitFor: this.waitForFanout, reap: this.reapFanouts } = this.fanouts);
+    ({ add: this.addItems, addInParts: this.addItemsInParts } = this.items);
+    ({ ack: this.ackItems, reopen: this.reopenItems, read: this.readItems } = this.items);
+    ({ execute: this.execute, getHandle: this.execution } = this.executions);
+    ({ drain: this.drainNode } = this.nodes);
+    ({ move: this.movePartition } = this.partitions);
+  }
+
+  /**
+   * Looks for violated invariants in the store, each with at most 20 rows that break it: in about
+   * `rows` rows of each table (100 to 1,000,000, default 5,000; half the newest, half in random
+   * places: another part each time), or with `full` in everything: up to a minute per million
+   * tasks.
+   */
+  verify(options?: VerifyOptions): Promise<Verification> {
+    return verify(this.connection, options);
+  }
+
+  /** Short for {@link Tasks.resolve} and {@link Batches.resolve}. */
+  resolve(what: ResolveWhat, verdict: Verdict): Promise<{ resolved: number }> {
+    return telling(CHANGE, () => resolve(this.connection, what, verdict));
   }
 
   /** Returns the Temporal client; connects on first use. */
   temporal(): Promise<TemporalClient> {
-    this.temporalMemo ??= connectTemporal(this.options.temporal).catch((error: unknown) => {
-      this.temporalMemo = null;
-      throw error;
-    });
-    return this.temporalMemo;
-  }
-
-  /**
-   * Submits one task, many (at most 10,000: one transaction), or a stream of any length (in chunks,
-   * bounded memory). Resolves when accepted: committed. Given the handler itself in place of its
-   * name, the compiler checks the payloads. Throws `InvalidTaskError`, `UnknownHandlerError`,
-   * `TooManyTasksError`, `BackloggedError`: of that call or chunk nothing was accepted.
-   */
-  submit<P, I>(handler: Handler<P, I>, tasks: TaskSource<NoInfer<I>>, options?: SubmitOptions): Promise<SubmitResult>;
-  submit(handler: string, tasks: TaskSource, options?: SubmitOptions): Promise<SubmitResult>;
-  async submit(named: string | Handler, tasks: TaskSource, options: SubmitOptions = {}): Promise<SubmitResult> {
-    const handler = this.handler(typeof named === 'string' ? named : named.name);
-    const isStream = isAsyncIterable(tasks);
-    return telling(isStream ? tellings.SUBMIT_STREAM : tellings.SUBMIT, async () => {
-      await this.ready();
-      if (!isStream)
-        return this.submitCall(
-          handler,
-          Array.isArray(tasks) ? (tasks as readonly TaskInput[]) : [tasks as TaskInput],
-          options,
-        );
-      return submitStream(tasks, (chunk) => this.submitCall(handler, chunk, options));
-    });
-  }
-
-  /** Returns the handler of this name; throws `UnknownHandlerError`. */
-  handler(name: string): Handler {
-    const handler = this.handlers.get(name);
-    if (handler === undefined) throw new UnknownHandlerError(name, [...this.handlers.keys()]);
-    return handler;
+    return this.connection.temporal();
   }
 
   /** Checks once that the tables are there and of a version that this program knows. */
   ready(): Promise<void> {
-    this.schemaChecked ??= checkSchema(this.pool).then(
-      () => undefined,
-      (error: unknown) => {
-        this.schemaChecked = null;
-        throw error;
-      },
-    );
-    return this.schemaChecked;
+    return this.connection.ready();
   }
 
-  /**
-   * Wakes the leaders of these targets; never throws, and waits half a second for Temporal at most.
-   */
-  ring(targetIds: Iterable<number>): Promise<void> {
-    return this.ringer.ring(targetIds);
-  }
-
-  /** Returns one task as it is now; null: none has this id, or its retention has ended. */
-  getTask(id: string): Promise<views.TaskView | null> {
-    return reads.getTask(this, id);
-  }
-
-  /** Returns at most 1,000 tasks in the order of the ids; those that do not exist are left out. */
-  getTasks(ids: readonly string[]): Promise<views.TaskView[]> {
-    return reads.getTasks(this, ids);
-  }
-
-  /**
-   * Resolves with the tasks when all have ended or are parked (`unknown`); any number of ids.
-   * Throws `NotFoundError`; `WaitTimeoutError` after `timeoutMs`: the tasks continue.
-   */
-  waitFor(ids: string | readonly string[], options?: waits.WaitOptions): Promise<views.TaskView[]> {
-    return waits.waitFor(this, ids, options);
-  }
-
-  /** Makes the ready tasks of a handler, or of one target, due at once. */
-  flush(handler: string, target?: string): Promise<{ targets: number; tasks: number }> {
-    return telling(tellings.CHANGE_IN_STEPS, () => control.flush(this, handler, target));
-  }
-
-  /**
-   * Cancels a lane batch that has not been sent, or asks the downstream to stop one that it
-   * accepted; `NotCancellableError` says why it cannot.
-   */
-  cancelBatch(batch: number): Promise<CancelledBatch> {
-    return telling(tellings.CHANGE, () => cancelBatch(this, batch));
-  }
-
-  /**
-   * Cancels tasks that are still created; in a lane also those of batches that have not been sent,
-   * if all tasks of a batch are named.
-   */
-  cancel(ids: string | readonly string[]): Promise<views.Cancellation> {
-    return telling(tellings.CHANGE_IN_STEPS, () => cancels.cancel(this, ids));
-  }
-
-  /** Stops calls of a handler, or of one target; calls in flight end, submits are accepted. */
-  pause(handler: string, options?: control.PauseOptions): Promise<{ paused: true }> {
-    return telling(tellings.CHANGE, () => control.pause(this, handler, options));
-  }
-
-  /** Lets a paused handler, or one target, continue. */
-  resume(handler: string, options?: { target?: string }): Promise<{ resumed: true }> {
-    return telling(tellings.CHANGE_IN_STEPS, () => control.resume(this, handler, options));
-  }
-
-  /** Sets one target's settings in place of the handler's; null removes them. */
-  setTarget(handler: string, target: string, overrides: views.TargetOverrides | null): Promise<void> {
-    return telling(tellings.CHANGE, () => control.setTarget(this, handler, target, overrides));
-  }
-
-  /** Sends failed, dead or parked tasks again, with fresh attempts. `NotFoundError`. */
-  redrive(handler: string, options: redrives.RedriveOptions): Promise<{ redriven: number }> {
-    return telling(tellings.CHANGE_IN_STEPS, () => redrives.redrive(this, handler, options));
-  }
-
-  /** Ends an unknown outcome by hand. `NotUnknownError`: it is not parked. */
-  resolve(what: resolves.ResolveWhat, verdict: resolves.Verdict): Promise<{ resolved: number }> {
-    return telling(tellings.CHANGE, () => resolves.resolve(this, what, verdict));
-  }
-
-  /**
-   * Tells what became of an accepted batch, in place of being asked. A repeat gets the same
-   * answer. Throws `CompletionTooEarlyError` (repeat it), `CompletionStaleError`.
-   */
-  async complete(handler: string, told: CompletionWhat & CompletionTold): Promise<completions.CompletionAnswer> {
-    return telling(tellings.COMPLETE, () => completions.complete(this, this.handler(handler), told));
-  }
-
-  /**
-   * Counts tasks per handler and state, in one snapshot; projected from a sample above 50,000 rows
-   * (`estimated`), unless `exact`: seconds per million.
-   */
-  status(handler?: string, options?: { exact?: boolean }): Promise<views.HandlerStatus[]> {
-    return reports.status(this, handler, options);
-  }
-
-  /** Returns a page of a handler's targets by key: what waits, when it is due, what holds it. */
-  targets(handler: string, options?: reports.TargetsOptions): Promise<views.TargetStatus[]> {
-    return reports.targets(this, handler, options);
-  }
-
-  /** Returns one batch with its first members, 100 unless `members` says more; null: none. */
-  batch(id: number, options?: { members?: number }): Promise<views.BatchView | null> {
-    return batches.batch(this, id, options);
-  }
-
-  /** Explains where a task is, what it waits for and its earliest next step. */
-  explain(id: string): Promise<Explanation> {
-    return explains.explain(this, id);
-  }
-
-  /**
-   * Looks for violated invariants in the store: in a part of large tables, or with `full` in
-   * everything.
-   */
-  verify(options?: verifies.VerifyOptions): Promise<views.Verification> {
-    return verifies.verify(this, options);
+  /** Tells the queuer to look at these lanes; never throws. */
+  ringLaneIds(laneIds: Iterable<number>): Promise<void> {
+    return this.connection.ringLaneIds(laneIds);
   }
 
   /** Sends wakes after a commit, as `ring` does; never throws. */
   wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
-    return this.behind.wake(send);
+    return this.connection.wake(send);
   }
 
   /** Called when a wake did not arrive; the sweeper repeats it. */
   wakeFailed(error: Error): void {
-    this.behind.failed(error);
+    this.connection.wakeFailed(error);
   }
 
   /** Waits for rings in progress, then closes the connections that it opened itself. */
-  async close(): Promise<void> {
-    await this.behind.idle();
-    if (this.options.temporal?.client === undefined)
-      await (await this.temporalMemo?.catch(() => null))?.connection.close();
-    if (this.options.pool === undefined) await this.pool.end();
-  }
-
-  private async submitCall(
-    handler: Handler,
-    tasks: readonly TaskInput[],
-    options: SubmitOptions,
-  ): Promise<SubmitResult> {
-    if (tasks.length > MAX_TASKS_PER_CALL) throw new TooManyTasksError(MAX_TASKS_PER_CALL, tasks.length);
-    const problems: TaskProblem[] = [];
-    const checked = tasks
-      .map((task, index) => checkTask(handler, task, index, problems))
-      .filter((task): task is CheckedTask => task !== null);
-    if (problems.length > 0 && options.partial !== true) throw new InvalidTaskError(problems);
-    if (checked.length === 0) return { accepted: 0, repeated: 0, refused: problems, targetIds: [] };
-    const stored = await this.inserter.store(handler, checked, {
-      partial: options.partial ?? false,
-      ...(options.tx === undefined ? {} : { tx: options.tx }),
-    });
-    // In the caller's transaction there is nothing to ring for yet: its commit comes later, and the
-    // sweeper finds the tasks within seconds.
-    const { laneIds, ...answer } = stored;
-    if (options.tx === undefined) {
-      const rung = laneIds.length > 0 ? this.laneRinger.ring(laneIds) : this.ring(stored.targetIds);
-      if (tasks.length < RING_BEHIND_FROM) await rung;
-    }
-    return { ...answer, refused: [...problems, ...stored.refused] };
+  close(): Promise<void> {
+    return this.connection.close();
   }
 }
-
-const isAsyncIterable = (value: unknown): value is AsyncIterable<TaskInput> =>
-  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
 /** Makes a client; nothing is connected before its first call. Close it at the end. */
 export const createClient = (options: ClientOptions): Client => new Client(options);

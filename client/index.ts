@@ -1,5 +1,16 @@
 /** Muster's public API. */
-export { createClient, Client, MAX_TASKS_PER_CALL } from './client';
+export { createClient, Client } from './client';
+export { MAX_TASKS_PER_CALL } from './tasks/tasks';
+export type { Tasks } from './tasks/tasks';
+export type { Handlers } from './operations/handlers';
+export type { Targets } from './operations/targets';
+export type { Batches } from './lanes/batches';
+export type { Lanes } from './lanes/lanes';
+export type { Queuers } from './lanes/queuers';
+export type { Fanouts } from './fanouts/fanouts';
+export type { AckResult, Items } from './fanouts/items';
+export type { Executions } from './executions/executions';
+export type { Nodes, Partitions } from './nodes/nodes';
 export type { ClientOptions } from './clientOptions';
 export type { SubmitOptions, SubmitResult, TaskSource } from './tasks/submitResult';
 export type { CancelledBatch } from './lanes/cancelBatch';
@@ -25,7 +36,6 @@ export type {
   /** One fan-out as it is now. */
   FanoutView,
 } from './fanouts/fanout';
-export type { AckResult } from './fanouts/verbs';
 export type { AckOptions, ItemSource } from './fanouts/ackItems';
 export type {
   /** What a `reapFanouts` has expired, told and deleted. */

@@ -48,6 +48,7 @@ export interface Batch<P = unknown> {
 /** Most characters of an idempotency key, each one of a-z, 0-9 and "-". */
 export const IDEMPOTENCY_KEY_LENGTH = 64;
 
+/** What a call is given beside its batch: when to stop, and under which key it is repeated. */
 export interface CallContext {
   /** Aborted at the call's deadline, at shutdown and on cancellation: pass it to every fetch. */
   readonly signal: AbortSignal;

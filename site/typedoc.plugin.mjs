@@ -1,11 +1,20 @@
 // @ts-check
 import { readFileSync } from 'node:fs';
-import { Comment, Converter, ReflectionKind } from 'typedoc';
+import {
+  Comment,
+  Converter,
+  IndexedAccessType,
+  IntersectionType,
+  LiteralType,
+  ReferenceType,
+  ReflectionKind,
+} from 'typedoc';
 import ts from 'typescript';
 
 /**
  * What TypeDoc cannot know of this code: the names under which users import the entry points, and
- * that the shapes of answers are zod schemas, whose fields are described by `.describe()`.
+ * that the shapes of answers are zod schemas, whose fields are described by `.describe()`, and that
+ * a short form of the client is explained where its verb is.
  */
 
 /** The names under which `exports` of package.json gives the entry points out. */
@@ -21,6 +30,8 @@ const ENTRIES = Object.fromEntries(
 
 /** @param {import('typedoc').Application} app */
 export const load = (app) => {
+  /** @type {Map<import('typedoc').DeclarationReflection, ShortForm>} */
+  const shortForms = new Map();
   app.converter.on(Converter.EVENT_CREATE_DECLARATION, (context, reflection) => {
     const declaration = context.getSymbolFromReflection(reflection)?.declarations?.[0];
     if (declaration === undefined) return;
@@ -32,15 +43,25 @@ export const load = (app) => {
       reflection.comment.modifierTags.add('@useDeclaredType');
     }
     if (ts.isPropertyAssignment(declaration)) delete reflection.defaultValue; // of the schema, not of the field
+    const shortForm = reflection.kindOf(ReflectionKind.Property) && shortFormOf(declaration);
+    if (shortForm) shortForms.set(reflection, shortForm);
     const described = reflection.kindOf(ReflectionKind.Property) && descriptionOf(declaration);
     if (described) reflection.comment ??= new Comment([{ kind: 'text', text: `${described}.` }]);
   });
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     for (const reflection of Object.values(project.reflections)) withoutDemands(reflection.comment);
     for (const module of project.children ?? []) module.name = ENTRIES[module.name] ?? module.name;
+    // As it is declared: with every field of the answer, the table of short forms cannot be read.
+    for (const [reflection, { noun, verb, callable }] of shortForms) {
+      const target = project.getReflectionsByKind(ReflectionKind.ClassOrInterface).find(({ name }) => name === noun);
+      if (target === undefined) throw new Error(`Cannot show ${reflection.name}: ${noun} is not exported. Export it.`);
+      const type = () => ReferenceType.createResolvedReference(noun, target, project);
+      const form = new IndexedAccessType(type(), new LiteralType(verb));
+      reflection.type = callable ? new IntersectionType([type(), form]) : form;
+    }
   });
   app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
-    // A class of the client is split over files; how is of no use to those who call it.
+    // What a class inherits is shown as its own: where it stands is of no use to those who call it.
     for (const reflection of Object.values(project.reflections)) {
       delete reflection.inheritedFrom;
       delete reflection.overwrites;
@@ -68,6 +89,15 @@ const exportCommentsOf = (/** @type {ts.Program} */ program) => {
         if (text) found.set(name.name.text, text.replace(/\n\s*\* ?/g, '\n').trim());
       }
   return found;
+};
+
+/** @typedef {{ noun: string, verb: string, callable: boolean }} ShortForm */
+
+/** What `Tasks['submit']`, or `Lanes & Lanes['list']`, is short for; undefined: another type. */
+const shortFormOf = (/** @type {ts.Declaration} */ declaration) => {
+  if (!ts.isPropertyDeclaration(declaration)) return undefined;
+  const [, itself, noun, verb] = /^(?:(\w+) & )?(\w+)\['(\w+)'\]$/.exec(declaration.type?.getText() ?? '') ?? [];
+  return noun === undefined || verb === undefined ? undefined : { noun, verb, callable: itself !== undefined };
 };
 
 /** Takes out the ids of demands, which are for those who change the code. */

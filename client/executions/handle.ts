@@ -208,7 +208,6 @@ const RETENTION =
   'An ended execution is deleted after its retention period: 7 days, or executions.retentionMs of the workers.';
 const notFound = (id: string): Error => new NotFoundError('execution', id, RETENTION);
 
-/** Returns executions, newest first. */
 export const executions = async (client: ClientContext, limit: number): Promise<views.ExecutionView[]> => {
   await client.ready();
   return (await listExecutions(client.pool, limit)).map((row) =>

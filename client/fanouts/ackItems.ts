@@ -38,14 +38,9 @@ export interface Acked {
  */
 const IDS_PER_GROUP = 10_000;
 
-/**
- * Acks items in any order, of any fan-outs, as often as the caller likes. Invalid ids are rejected
- * before anything is written.
- */
 export const ackItems = (pool: Pool, ids: ItemSource, options: AckOptions = {}): Promise<Acked> =>
   change(ids, options, (wants) => store.ackItems(pool, wants));
 
-/** Takes acks back, as long as the fan-out is not complete. */
 export const reopenItems = (pool: Pool, ids: ItemSource, options: AckOptions = {}): Promise<Acked> =>
   change(ids, options, (wants) => store.reopenItems(pool, wants));
 
@@ -128,10 +123,6 @@ const problemsOf = ({ why, size }: BadWant, want: SegmentWant): ItemProblem[] =>
   return wrong.map((index) => ({ id: itemIdOf(want.fanout, want.segment, index), code, message }));
 };
 
-/**
- * Returns for each of the items whether it is acked, in their order. At most 10,000; an invalid id
- * is an error.
- */
 export const readItems = async (pool: Pool, ids: readonly string[]): Promise<boolean[]> => {
   checkWhole('ids.length', ids.length, 1, MAX_ACK_IDS);
   const { wants, malformed } = groupItems(ids);

@@ -115,10 +115,7 @@ const addOnce = async (pool: Pool, id: string, items: number, key: string | null
   throw new FanoutStateError(id, state, 'an open one', REMEDY.add);
 };
 
-/**
- * Seals a fan-out. `completed`: nothing was left, and exactly this call reports the completion.
- * Repeating a seal is harmless.
- */
+/** Returns `completed` to exactly one call: the one after which nothing was left. */
 export const sealFanout = async (
   pool: Pool,
   fanout: string,
@@ -131,10 +128,6 @@ export const sealFanout = async (
   throw new FanoutStateError(id, 'expired', 'an open one', REMEDY.seal);
 };
 
-/**
- * Returns a fan-out as it is now; null: there is none. `exact`: count the open items however large
- * it is.
- */
 export const getFanout = async (
   pool: Pool,
   fanout: string,

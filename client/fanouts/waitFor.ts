@@ -11,11 +11,6 @@ export interface WaitForFanoutOptions extends WaitLimits {
   onProgress?: (fanout: FanoutView) => void;
 }
 
-/**
- * Resolves when the fan-out is sealed and every item acked. Rejects with `NotFoundError` if there
- * is none, `FanoutStateError` (FANOUT_EXPIRED) when it was given up, `FanoutTimeoutError` (TIMEOUT)
- * after `timeoutMs`.
- */
 export const waitForFanout = async (
   pool: Pool,
   fanout: string,

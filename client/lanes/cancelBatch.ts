@@ -33,14 +33,6 @@ export interface CancelledBatch {
 const LOOK_AGAIN_MS = 20;
 const LOOKS = 100;
 
-/**
- * Cancels a lane batch that has not reached the downstream: never sent, or refused for now, also
- * while it waits for its next try. All of its tasks end `cancelled`, the lane goes on without it,
- * and its dependents fail without being sent. Calling it again is safe. A batch that the downstream
- * has accepted, in a lane or not, is cancelled there (the handler's `cancel`): nothing of it is
- * sent again, what was applied stays so, and the rest ends `cancelled`. `NotFoundError` if there is
- * none; `NotCancellableError` says why not, and nothing was changed.
- */
 export const cancelBatch = async (client: ClientContext, batch: number): Promise<CancelledBatch> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
   await client.ready();

@@ -22,7 +22,7 @@ import { notificationsOfEnds } from '../operations/notifications';
 import type { TaskInserter } from '../tasks/taskInserter';
 
 /**
- * An operator's verbs for lanes: a row first, the ring after its commit (`LaneVerbs`). Each returns
+ * An operator's verbs for lanes: a row first, the ring after its commit (`Lanes`). Each returns
  * the lanes to ring.
  */
 
@@ -87,10 +87,6 @@ export type Fix =
 
 type Halted = store.HaltedLane & { haltedBy: number };
 
-/**
- * Lets the lane go on without the batch that halts it: an unknown one counts as not applied, and so
- * its dependents fail.
- */
 export const skipHead = (
   pool: Pool,
   service: string,

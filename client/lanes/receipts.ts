@@ -23,10 +23,7 @@ export interface Receipt {
 const MEMBERS_MAX = 100_000;
 const DATA_BYTES_MAX = 16_000_000;
 
-/**
- * Returns the receipt of every item, in the order of the batch as it was formed, wherever retries
- * and halves have taken it. Data of at most 16 MB in all. @throws NotFoundError
- */
+/** Finds the receipt of every item wherever retries and halves have taken it. */
 export const receipts = async (pool: Pool, batch: number): Promise<Receipt[]> => {
   checkWhole('batch', batch, 1, Number.MAX_SAFE_INTEGER);
   if ((await readBatch(pool, batch)) === null)

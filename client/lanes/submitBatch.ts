@@ -26,7 +26,7 @@ export interface SubmitBatchOptions {
 
 /** A batch that its lane has accepted. */
 export interface SubmittedBatch {
-  /** Its number, for `batchStatus`, `dependsOn` and `cancelBatch`. */
+  /** Its number, for `batches.status`, `dependsOn` and `batches.cancel`. */
   batch: number;
   /** What its lane orders. */
   service: string;

@@ -38,7 +38,6 @@ export const lanes = async (pool: Pool, options: LanesOptions = {}): Promise<Lan
   return rows.map((row, i) => viewOf(row, all[i]!, granted));
 };
 
-/** Returns one lane with its first open batches; `NotFoundError` if there is none. */
 export const lane = async (
   pool: Pool,
   service: string,
@@ -56,9 +55,7 @@ export const lane = async (
   };
 };
 
-/**
- * Returns a lane batch; null: no batch of this id is or was in a lane (or it was split into parts).
- */
+/** Returns null also for a batch that was split: its parts are in the lane. */
 export const batchStatus = async (pool: Pool, batchId: number): Promise<LaneBatchView | null> => {
   checkWhole('batch', batchId, 1, Number.MAX_SAFE_INTEGER);
   const batch = await store.readLaneBatch(pool, batchId);

@@ -9,25 +9,72 @@ import type { PartitionViewRow } from '../../postgres/nodes/partitionView';
 import { inSnapshot } from '../../postgres/snapshot';
 import { wakeBalancer } from '../../workflows/wake';
 import { checkName } from '../arguments';
+import type { Connection } from '../connection';
 import type { ClientContext } from '../context';
 import { NODE_LIVE_MS } from '../context';
 import { InvalidArgumentError } from '../errors';
 import { NoAffinityError, NodeNotAbleError, UnknownNodeError, UnknownPartitionError } from './errors';
 import type { NodeView, PartitionState, PartitionView } from './views';
 import { findScope } from '../operations/scope';
+import { CHANGE, telling } from '../tasks/telling';
 
 /**
  * Shows nodes and their partitions, and carries out an operator's decisions about them. Reads only
  * Postgres; Temporal is only woken.
  */
 
+/** The verbs for nodes, the worker processes: `muster.nodes` (docs/systems/nodes.md). */
+export class Nodes {
+  /** @internal */
+  constructor(private readonly connection: Connection) {}
+
+  /**
+   * Returns all worker processes that the store knows, the live ones and those that fell silent
+   * within the last minutes: what each serves, holds and processes.
+   */
+  list(): Promise<NodeView[]> {
+    return nodes(this.connection);
+  }
+
+  /**
+   * Drains a node: it gives up its partitions and gets no others, and answers no roll call; `undo`
+   * makes it eligible again. By id (this process), or by name (any process that has it, also after
+   * a restart). It goes on with everything else; calls in progress end. `UnknownNodeError` lists
+   * the existing nodes.
+   */
+  drain(node: string, options?: { undo?: boolean }): Promise<{ nodes: string[]; drained: boolean }> {
+    return telling(CHANGE, () => drainNode(this.connection, node, options));
+  }
+}
+
+/** The verbs for partitions: `muster.partitions` (docs/systems/nodes.md). */
+export class Partitions {
+  /** @internal */
+  constructor(private readonly connection: Connection) {}
+
+  /**
+   * Returns which node holds each partition, under which epoch, since when and why, and which nodes
+   * have calls of it in progress: by handler and number, in one snapshot. Throws `NotFoundError`
+   * for an unknown handler, `NoAffinityError` for one that any node serves.
+   */
+  list(options?: PartitionsOptions): Promise<PartitionView[]> {
+    return partitions(this.connection, options);
+  }
+
+  /**
+   * Pins a partition to this node, where it stays while the node lives and is able: a name counts
+   * for any process that has it, an id for that process. Null removes the pin. Resolves when that
+   * is written; the holder gives the partition up first, within the shutdown limit. Throws
+   * `UnknownPartitionError`, `UnknownNodeError`, `NodeNotAbleError`.
+   */
+  move(partition: string, node: string | null): Promise<{ partition: string; pinnedTo: string | null }> {
+    return telling(CHANGE, () => movePartition(this.connection, partition, node));
+  }
+}
+
 const LOAD_OVER_MS = 60_000;
 
-/**
- * Returns all worker processes that the store knows: the live ones, and those that fell silent
- * within the last minutes.
- */
-export const nodes = async (client: ClientContext): Promise<NodeView[]> => {
+const nodes = async (client: ClientContext): Promise<NodeView[]> => {
   await client.ready();
   const rows = await readNodeViews(client.pool, LOAD_OVER_MS);
   return rows.map(({ startedAt, seenMs, ...row }) => ({
@@ -44,14 +91,7 @@ export interface PartitionsOptions {
   handler?: string;
 }
 
-/**
- * Returns partitions by handler and number, in one snapshot. `NotFoundError`: unknown handler;
- * `NoAffinityError`: any node serves it.
- */
-export const partitions = async (
-  client: ClientContext,
-  { handler }: PartitionsOptions = {},
-): Promise<PartitionView[]> => {
+const partitions = async (client: ClientContext, { handler }: PartitionsOptions = {}): Promise<PartitionView[]> => {
   const handlerId = handler === undefined ? null : (await findScope(client, handler)).handlerId;
   await client.ready();
   const list = await inSnapshot(client.pool, async (db) => {
@@ -113,13 +153,7 @@ const partitionStateOf = (
   return row.revokedMs === null ? 'held' : 'revoked';
 };
 
-/**
- * Drains a node: it gives up its partitions and gets no others, and answers no roll call; `undo`
- * makes it eligible again. By id (this process), or by name (any process that has it, also after a
- * restart). It goes on with everything else; calls in progress end. `UnknownNodeError` lists the
- * existing nodes.
- */
-export const drainNode = async (
+const drainNode = async (
   client: ClientContext,
   node: string,
   { undo = false }: { undo?: boolean } = {},
@@ -137,12 +171,7 @@ export const drainNode = async (
   return { nodes: ids, drained: !undo };
 };
 
-/**
- * Pins a partition to this node, where it stays while the node lives and is able: a name counts for
- * any process that has it, an id for that process. Null removes the pin. Resolves when that is
- * written; the holder gives the partition up first, within the shutdown limit.
- */
-export const movePartition = async (
+const movePartition = async (
   client: ClientContext,
   partition: string,
   node: string | null,

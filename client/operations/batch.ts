@@ -7,10 +7,6 @@ import type { BatchView } from '../views';
 
 const MEMBERS_MAX = 100_000;
 
-/**
- * Returns a batch with the first `members` (default 100) of its tasks; null: there is none with
- * this id, or it was deleted after its retention period.
- */
 export const batch = async (
   client: ClientContext,
   id: number,

@@ -17,13 +17,7 @@ import { notificationsOfEnds } from './notifications';
 import type { Cancellation } from '../views';
 import { wakeNotifierOf } from './wakeNotifier';
 
-/**
- * Cancels tasks that are still created: in no batch yet. A task that a claim took first goes on and
- * is returned with its state, as is an unknown id. One transaction for every 1,000 ids; calling it
- * again is safe. A lane batch that has not been sent ends with its tasks if all of them are named
- * (`cancelBatch`), and a batch that the downstream has accepted is cancelled there; the answer says
- * why the others cannot be cancelled.
- */
+/** Uses one transaction for every 1,000 ids; a task that a claim took first continues. */
 export const cancel = async (client: ClientContext, ids: string | readonly string[]): Promise<Cancellation> => {
   const wanted = checkIds('ids', ids);
   await client.ready();

@@ -24,14 +24,8 @@ export interface CompletionAnswer {
 }
 
 /**
- * Reports the outcome of a batch that the downstream accepted, so that it need not be polled; with
- * and without a lane. Results are read one by one, stored in pages, at most 1 MB each; an async
- * iterable of any length up to the batch's members takes bounded memory.
- *
- * @throws `NotFoundError` (no batch has this reference or number), `CompletionTooEarlyError` (its
- * acceptance is not written yet: send it again), `CompletionStaleError` (it ended otherwise, or the
- * downstream does not have it; says its state), `InvalidCompletionError` (by field). Nothing was
- * changed then.
+ * Reads results one by one and stores them in pages of at most 1 MB each: an async iterable of any
+ * length up to the batch's members takes bounded memory.
  */
 export const complete = async (
   client: ClientContext,

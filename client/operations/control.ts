@@ -19,11 +19,6 @@ import type { TargetOverrides } from '../views';
  * its commit: the sweeper repeats a wake that is lost.
  */
 
-/**
- * Makes everything that is ready now due at once; nothing to flush is not an error. Tasks that wait
- * for their time go on waiting, and in a lane so do those behind a batch that is in flight: they go
- * without a linger when it is their turn, never before it.
- */
 export const flush = async (
   client: ClientContext,
   handler: string,
@@ -51,10 +46,6 @@ export interface PauseOptions {
 
 const REASON_MAX = 1_000;
 
-/**
- * Pauses a handler, or one target of it: no new calls; those in flight end. Pausing again keeps the
- * first time and takes the new reason.
- */
 export const pause = async (
   client: ClientContext,
   handler: string,
@@ -69,10 +60,6 @@ export const pause = async (
   return { paused: true };
 };
 
-/**
- * Resumes a handler or target, also one paused by a `HaltError` or a 401, and ends its hold. A
- * paused handler's paused targets stay paused.
- */
 export const resume = async (
   client: ClientContext,
   handler: string,
@@ -99,10 +86,6 @@ const overridesSchema = settings({
   minItems: whole(1, 100_000, 'tasks').optional(),
 });
 
-/**
- * Sets one target's settings in place of the handler's, all at once: a setting left out is the
- * handler's again, `null` removes all.
- */
 export const setTarget = async (
   client: ClientContext,
   handler: string,

@@ -25,11 +25,6 @@ import { NotFoundError } from '../errors';
 import { batchStatus } from '../lanes/views';
 import { readStanding, standingOf } from './standing';
 
-/**
- * Explains where a task is, what it waits for and its earliest next step: from Postgres, and where
- * a leader or queuer stands still also from what Temporal says about its run, if it answers in
- * time.
- */
 export const explain = async (client: ClientContext, id: string): Promise<Explanation> => {
   checkName('id', id);
   await client.ready();

@@ -29,9 +29,8 @@ const ONLY = ['failed', 'unknown', 'dead'] as const;
 type Step = (limit: number) => Promise<number[]>;
 
 /**
- * Creates failed, dead or parked tasks again, with fresh attempts, in transactions of at most
- * 1,000, each followed by its ring. A task that ends the same way again meanwhile is not redriven
- * twice. Unknown handler, target or id: `NotFoundError`.
+ * Rings after each transaction. A task that ends the same way again meanwhile is not redriven
+ * twice.
  */
 export const redrive = async (
   client: ClientContext,

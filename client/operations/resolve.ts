@@ -41,10 +41,7 @@ const PAGE_BYTES = 1_000_000;
 const NO_REASON = 'resolved as failed by hand';
 
 /**
- * Ends an unknown outcome by an operator's decision, in one transaction: the initiators of the
- * tasks are notified, keys and the target are free again. `NotFoundError` for an unknown id,
- * `NotUnknownError` for what is not parked; then nothing was changed. At most 10,000 tasks; a batch
- * of any size.
+ * Notifies the initiators of the tasks in the same transaction; keys and the target are free again.
  */
 export const resolve = async (
   client: ClientContext,

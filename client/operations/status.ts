@@ -16,11 +16,8 @@ import { readStanding } from './standing';
 import type { HandlerStatus, TargetStatus } from '../views';
 
 /**
- * Returns how the handlers stand (or one of them), in one snapshot. By default tables of more than
- * 50,000 rows are not counted but projected from a sample (`estimated`), so that the answer takes
- * about as long at any size. `exact: true` counts everything (seconds per million); the accepted
- * tasks are compared with the sum of the states if all was counted, unless `exact` is false.
- * Unknown handler: `NotFoundError`.
+ * Takes about as long at any size, unless `exact`. The accepted tasks are compared with the sum of
+ * the states if all was counted, unless `exact` is false.
  */
 export const status = async (
   client: ClientContext,
@@ -93,7 +90,6 @@ export interface TargetsOptions {
   dueOnly?: boolean;
 }
 
-/** Returns a page of a handler's targets, in the order of their keys. */
 export const targets = async (
   client: ClientContext,
   handler: string,

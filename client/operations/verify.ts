@@ -17,11 +17,9 @@ export interface VerifyOptions {
 const ROWS = 5_000;
 
 /**
- * Checks every invariant of the store, each as one statement that returns the rows that break it
- * (at most 20), all of one instant. What a running system passes through (a commit whose ring is
- * still to come) is checked twice before it counts. Of a table with more than `rows` rows a part is
- * checked, another one each time, and each check says how much (`looked`); so it takes about as
- * long at any size.
+ * Runs one statement per invariant, which returns the rows that break it, all of one instant. What
+ * a running system passes through (a commit whose ring is still to come) is checked twice before it
+ * counts. Each check says how much of a large table it has read (`looked`).
  */
 export const verify = async (client: ClientContext, options: VerifyOptions = {}): Promise<Verification> => {
   const { full = false } = options;

@@ -6,19 +6,11 @@ import type { ClientContext } from '../context';
 import { IDS_PER_STATEMENT } from '../context';
 import type { TaskView } from '../views';
 
-/**
- * Returns one task as it is now; null: there is none with this id, or it was deleted after its
- * retention period.
- */
 export const getTask = async (client: ClientContext, id: string): Promise<TaskView | null> => {
   const [task] = await getTasks(client, [checkName('id', id)]);
   return task ?? null;
 };
 
-/**
- * Returns many tasks (at most 1,000), in the order of the ids; those that do not exist are left
- * out.
- */
 export const getTasks = async (client: ClientContext, ids: readonly string[]): Promise<TaskView[]> => {
   const wanted = checkIds('ids', ids, IDS_PER_STATEMENT);
   await client.ready();

@@ -22,11 +22,6 @@ const STATES_PER_STATEMENT = 5_000;
  */
 const STATES_PER_LOOK = 20_000;
 
-/**
- * Resolves when every task is terminal or unknown (parked), in the order of the ids. Rejects with
- * `NotFoundError` for an unknown id, and with `WaitTimeoutError` (code TIMEOUT) after `timeoutMs`;
- * the tasks go on in any case.
- */
 export const waitFor = async (
   client: ClientContext,
   ids: string | readonly string[],

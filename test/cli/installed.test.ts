@@ -39,7 +39,7 @@ export default [orders, letters];
 const PROGRAM = `
 import { Pool } from 'pg';
 import { createClient } from 'muster';
-import type { BatchView, Handler, TaskView } from 'muster';
+import type { BatchView, Handler, Lanes, LaneView, TaskView } from 'muster';
 import { submitTask } from 'muster/workflow';
 import handlers, { orders } from './muster.config.js';
 
@@ -56,6 +56,15 @@ export const typed = async (): Promise<void> => {
   // @ts-expect-error: the same among many
   await client.submit(orders, [{ id: 'a', payload: { to: 'se' } }]);
   await client.submit('orders', { id: 'a', payload: 'a name says nothing of the payload' });
+};
+export const byNoun = async ({ pause, list }: Lanes): Promise<readonly LaneView[]> => {
+  await client.tasks.submit(orders, [{ id: 'a', payload: { to: 'se', n: 1 } }]);
+  // @ts-expect-error: the noun's verb checks the payload, too
+  await client.tasks.submit(orders, { id: 'a', payload: { to: 'se', n: 'one' } });
+  await pause('po-17', 'stock-taking');
+  // @ts-expect-error: which lane?
+  await client.pauseLane();
+  return [...(await client.lanes({ limit: 1 })), ...(await list())];
 };
 export const flow = async (): Promise<string> => (await submitTask<{ double: number }>('orders', { id: 'a', payload: 1 })).id;
 `;

@@ -98,7 +98,7 @@ test('many, in transactions of at most 1,000, each rung; two at a time share the
   await cut(shop.pool, ids.slice(2_000), { state: 5 });
   const rung: number[] = [];
   const ring = jest
-    .spyOn(shop.client, 'ring')
+    .spyOn(shop.client['connection'], 'ring')
     .mockImplementation((targets) => Promise.resolve(void rung.push([...targets].length)));
   const [one, two] = await Promise.all([
     shop.client.redrive('items', { only: 'failed' }),

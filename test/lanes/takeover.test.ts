@@ -93,7 +93,7 @@ test('two runs: the later one takes over with a higher epoch, the earlier one is
   expect(taken.epoch).toBe(2);
   expect(await mark(batch, submitters[0]!.no)).toBe(false);
   expect(await early.take([submitters[0]!.no])).toMatchObject({ deposed: true, submitters: [] });
-  const handlers = client.handlers;
+  const handlers = client.handlers.definitions;
   const asks = [{ no: submitters[0]!.no, epoch: 1, slots: 1 }];
   expect(await grantNext({ pool: database.pool, handlers, node: 'n' }, 0, asks)).toMatchObject({
     batches: new Map(),
@@ -125,7 +125,7 @@ test('C29: a submitter whose lease has passed is recovered by another one, while
   await database.pool.query(`update batch set state = 4, dispatch = null, finished_at = clock() where id = $1`, [
     ended,
   ]);
-  const next = await grantNext({ pool: database.pool, handlers: client.handlers, node: 'n' }, 0, [
+  const next = await grantNext({ pool: database.pool, handlers: client.handlers.definitions, node: 'n' }, 0, [
     { no: other, epoch: 1, slots: 1 },
   ]);
   expect(next.batches.get(other)?.map(({ id }) => id)).toEqual([held]);

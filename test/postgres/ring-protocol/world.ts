@@ -1,6 +1,5 @@
 import { DEFAULT_NODE_SETTINGS } from '../../../activities/nodes/settings';
 import { noPartitions } from '../../helpers/noPartitions';
-import type { Behind } from '../../../workflows/behind';
 import type { Client as TemporalClient } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -154,7 +153,7 @@ export class World {
   }
   /** A call of the client with its rings, which go on behind it. */
   async calling<T>(work: () => Promise<T>): Promise<T> {
-    return this.during(() => work().finally(() => (this.client as unknown as { behind: Behind }).behind.idle()));
+    return this.during(() => work().finally(() => this.client['connection'].settled()));
   }
   /** Resolves when no turn, ring or dispatch is under way: every leader is asleep or over. */
   async rest(): Promise<void> {

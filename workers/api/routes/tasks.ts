@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_TASKS_PER_CALL } from '../../../client/client';
+import { MAX_TASKS_PER_CALL } from '../../../client/tasks/tasks';
 import { NotFoundError } from '../../../client/errors';
 import { cancellation, explanation, submitAnswer, taskInput, taskView } from '../../../workflows/contracts/task';
 import { verdict } from '../../../workflows/contracts/batch';

@@ -1,44 +1,50 @@
 import { randomUUID } from 'node:crypto';
 import { wakeExecutions } from '../../workflows/wake';
+import type { Connection } from '../connection';
+import { InvalidArgumentError } from '../errors';
+import { executing } from '../tasks/telling';
 import { isUuid } from './check';
 import type { ExecuteOptions, Template } from './check';
-import { InvalidArgumentError } from '../errors';
 import type { ArgumentLists } from './execute';
 import { storeExecution } from './execute';
 import { Execution, executions } from './handle';
 import type { ExecutionView } from './views';
-import { NodeVerbs } from '../nodes/verbs';
-import { executing, telling } from '../tasks/telling';
 
-/** A client's verbs for executions: one function, many argument lists, split over nodes. */
-export abstract class ExecutionVerbs extends NodeVerbs {
+/**
+ * The verbs for executions, one function over many argument lists, split over nodes:
+ * `muster.executions`.
+ */
+export class Executions {
+  /** @internal */
+  constructor(private readonly connection: Connection) {}
+
   /**
    * Runs a function once for each argument list, on the nodes that can. Resolves at once, when the
    * list is stored: the handle's id is the request's. Lists may come as a stream of any length up
    * to 10,000,000; no part of a list that breaks off is run.
    */
   async execute(template: Template, argumentLists: ArgumentLists, options: ExecuteOptions = {}): Promise<Execution> {
+    const { connection } = this;
     const requestId = options.requestId ?? randomUUID();
-    const { id } = await telling(executing(requestId), async () => {
-      await this.ready();
-      return storeExecution(this.pool, template, argumentLists, { ...options, requestId });
-    });
+    const { id } = await connection.write(executing(requestId), () =>
+      storeExecution(connection.pool, template, argumentLists, { ...options, requestId }),
+    );
     // Accepted: if its workflow cannot be started now, nothing fails, and the sweeper starts it
     // within seconds.
-    await this.wake((temporal) => wakeExecutions(temporal, this.prefix, [id]));
-    return new Execution(this, id);
+    await connection.wake((temporal) => wakeExecutions(temporal, connection.prefix, [id]));
+    return new Execution(connection, id);
   }
 
   /** Returns a handle on an execution by its id; its methods report if there is none. */
-  execution(id: string): Execution {
+  getHandle(id: string): Execution {
     if (!isUuid(id)) throw new InvalidArgumentError('execution', 'a uuid', id);
-    return new Execution(this, id.toLowerCase());
+    return new Execution(this.connection, id.toLowerCase());
   }
 
   /** Returns executions, newest first, at most `limit` (default 20, most 1,000). */
-  executions({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
+  list({ limit = 20 }: { limit?: number } = {}): Promise<ExecutionView[]> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
       throw new InvalidArgumentError('limit', 'a whole number from 1 to 1,000', limit);
-    return executions(this, limit);
+    return executions(this.connection, limit);
   }
 }

@@ -1,0 +1,114 @@
+import type { Client as TemporalClient } from '@temporalio/client';
+import type { Handler } from '../handlers/types';
+import { WAKE_LEASE_MS } from '../postgres/grouping/ring';
+import { checkSchema } from '../postgres/migrating/migrate';
+import type { Pool } from '../postgres/pool';
+import { createPool } from '../postgres/pool';
+import { Behind } from '../workflows/behind';
+import { DEFAULT_PREFIX } from '../workflows/naming';
+import type { ClientOptions } from './clientOptions';
+import { connectTemporal } from './connectTemporal';
+import type { ClientContext } from './context';
+import { UnknownHandlerError } from './errors';
+import { LaneRinger } from './lanes/ringer';
+import { TaskInserter } from './tasks/taskInserter';
+import { Ringer } from './tasks/ringer';
+import type { Telling } from './tasks/telling';
+import { telling } from './tasks/telling';
+
+/** What the nouns of one client share: its pool, its way to Temporal, its rings, its handlers. */
+export class Connection implements ClientContext {
+  readonly pool: Pool;
+  readonly prefix: string;
+  readonly schema: string;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly inserter: TaskInserter;
+  readonly laneRinger: LaneRinger;
+  private readonly behind: Behind;
+  private readonly ringer: Ringer;
+  private schemaChecked: Promise<void> | null = null;
+  private temporalMemo: Promise<TemporalClient> | null = null;
+
+  constructor(private readonly options: ClientOptions) {
+    this.pool =
+      options.pool ??
+      createPool({
+        databaseUrl: options.databaseUrl,
+        schema: options.schema,
+        max: options.maxConnections,
+        applicationName: 'muster client',
+      });
+    this.prefix = options.prefix ?? DEFAULT_PREFIX;
+    this.schema = options.schema ?? 'muster';
+    this.handlers = new Map((options.handlers ?? []).map((handler) => [handler.name, handler]));
+    this.inserter = new TaskInserter(this.pool, this.schema);
+    this.behind = new Behind(() => this.temporal(), options.onRingFailure ?? (() => undefined));
+    this.ringer = new Ringer(this.pool, this.behind, this.prefix, WAKE_LEASE_MS);
+    this.laneRinger = new LaneRinger(this.pool, this.behind, this.prefix);
+  }
+
+  /** Returns the Temporal client; connects on first use. */
+  temporal(): Promise<TemporalClient> {
+    this.temporalMemo ??= connectTemporal(this.options.temporal).catch((error: unknown) => {
+      this.temporalMemo = null;
+      throw error;
+    });
+    return this.temporalMemo;
+  }
+
+  /** Returns the handler of this name; throws `UnknownHandlerError`. */
+  handler(name: string): Handler {
+    const handler = this.handlers.get(name);
+    if (handler === undefined) throw new UnknownHandlerError(name, [...this.handlers.keys()]);
+    return handler;
+  }
+
+  /** Checks once that the tables are there and of a version that this program knows. */
+  ready(): Promise<void> {
+    this.schemaChecked ??= checkSchema(this.pool).then(
+      () => undefined,
+      (error: unknown) => {
+        this.schemaChecked = null;
+        throw error;
+      },
+    );
+    return this.schemaChecked;
+  }
+
+  /** Runs a caller's write; an error of the database says what became of it. */
+  write<T>(told: Telling, work: () => Promise<T>): Promise<T> {
+    return telling(told, async () => {
+      await this.ready();
+      return work();
+    });
+  }
+
+  ring(targetIds: Iterable<number>): Promise<void> {
+    return this.ringer.ring(targetIds);
+  }
+
+  ringLaneIds(laneIds: Iterable<number>): Promise<void> {
+    return this.laneRinger.ring(laneIds);
+  }
+
+  wake(send: (temporal: TemporalClient) => Promise<Error | null>): Promise<void> {
+    return this.behind.wake(send);
+  }
+
+  wakeFailed(error: Error): void {
+    this.behind.failed(error);
+  }
+
+  /** Resolves when no ring is in progress. */
+  settled(): Promise<void> {
+    return this.behind.idle();
+  }
+
+  /** Waits for rings in progress, then closes the connections that it opened itself. */
+  async close(): Promise<void> {
+    await this.settled();
+    if (this.options.temporal?.client === undefined)
+      await (await this.temporalMemo?.catch(() => null))?.connection.close();
+    if (this.options.pool === undefined) await this.pool.end();
+  }
+}

@@ -1,0 +1,63 @@
+import type { Connection } from '../connection';
+import { wakeNotifierOf } from '../operations/wakeNotifier';
+import { CHANGE, CHANGE_IN_STEPS, OPEN_FANOUT } from '../tasks/telling';
+import type { OpenFanoutOptions } from './check';
+import type { CompletedFanout, FanoutView } from './fanout';
+import * as fanouts from './fanout';
+import { notifyOf } from './notify';
+import type { ReapCounts, ReapOptions } from './reap';
+import { reapFanouts } from './reap';
+import type { WaitForFanoutOptions } from './waitFor';
+import { waitForFanout } from './waitFor';
+
+/** The verbs for fan-outs: `muster.fanouts`; those for their items are in `muster.items`. */
+export class Fanouts {
+  /** @internal */
+  constructor(private readonly connection: Connection) {}
+
+  /** Opens a new, empty fan-out. With an `id` of your own it may be repeated. */
+  async open(options: OpenFanoutOptions = {}): Promise<FanoutView> {
+    const { connection } = this;
+    return connection.write(OPEN_FANOUT, () => fanouts.openFanout(connection.pool, options));
+  }
+
+  /**
+   * Ends the adding. `completed`: all was acked before, or nothing added: this call reports the
+   * completion. Repeating a seal is harmless. Throws `NotFoundError`, `FanoutStateError` of an
+   * expired one.
+   */
+  async seal(
+    fanout: string,
+  ): Promise<{ state: 'sealed' | 'complete'; items: number; completed: CompletedFanout | null }> {
+    const { connection } = this;
+    const work = (): ReturnType<typeof fanouts.sealFanout> => fanouts.sealFanout(connection.pool, fanout);
+    const { completed, ...sealed } = await connection.write(CHANGE, work);
+    return { ...sealed, completed: completed === null ? null : (await notifyOf(connection, [completed]))[0]! };
+  }
+
+  /**
+   * Returns a fan-out as it is now; null: there is none, or it was deleted after its end. `exact`
+   * counts the open items however large it is.
+   */
+  async get(fanout: string, options?: { exact?: boolean }): Promise<FanoutView | null> {
+    await this.connection.ready();
+    return fanouts.getFanout(this.connection.pool, fanout, options);
+  }
+
+  /**
+   * Resolves when it is complete. Throws `NotFoundError`, `FanoutStateError` when it has expired,
+   * `FanoutTimeoutError` after `timeoutMs`.
+   */
+  async waitFor(fanout: string, options?: WaitForFanoutOptions): Promise<FanoutView> {
+    await this.connection.ready();
+    return waitForFanout(this.connection.pool, fanout, options);
+  }
+
+  /** Expires and deletes fan-outs now, with these intervals, as the sweeper does by itself. */
+  async reap(options: ReapOptions): Promise<ReapCounts> {
+    const { connection } = this;
+    const counts = await connection.write(CHANGE_IN_STEPS, () => reapFanouts(connection.pool, options));
+    if (counts.told > 0) await wakeNotifierOf(connection);
+    return counts;
+  }
+}

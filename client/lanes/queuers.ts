@@ -1,0 +1,40 @@
+import { setQueuersPaused } from '../../postgres/lanes/control';
+import type { Connection } from '../connection';
+import { CHANGE } from '../tasks/telling';
+import * as control from './control';
+import type { QueuerView } from './views';
+import { queuers } from './views';
+
+/** The verbs for queuers, which grant submitters to lanes: `muster.queuers`. */
+export class Queuers {
+  /** @internal */
+  constructor(private readonly connection: Connection) {}
+
+  /** Returns who is granted the submitters: slots, grants, strategy. */
+  async list(): Promise<QueuerView[]> {
+    await this.connection.ready();
+    return queuers(this.connection.pool);
+  }
+
+  /** Sets slots, strategy or depth, at least one of them; counts from the next grant on. */
+  async set(settings: control.QueuerSettings): Promise<void> {
+    const { connection } = this;
+    const changed = await connection.write(CHANGE, () => control.setQueuer(connection.pool, settings));
+    await connection.laneRinger.wake(changed);
+  }
+
+  /**
+   * Stops all lanes: none is granted a submitter, and what is in flight ends. `reason`: at most
+   * 1,000 characters.
+   */
+  async pause(reason = 'paused by hand'): Promise<void> {
+    const { connection } = this;
+    await connection.write(CHANGE, () => setQueuersPaused(connection.pool, control.checkReason(reason)));
+  }
+
+  /** Lets all lanes continue that are not paused themselves. */
+  async resume(): Promise<void> {
+    const { connection } = this;
+    await connection.laneRinger.wake(await connection.write(CHANGE, () => setQueuersPaused(connection.pool, null)));
+  }
+}

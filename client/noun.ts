@@ -1,0 +1,19 @@
+/**
+ * Binds the verbs of a noun to it, so that each can be taken off and passed on:
+ * `const { pause } = muster.lanes`. Returns the noun.
+ */
+export const bound = <N extends object>(noun: N): N => {
+  const { constructor: _, ...verbs } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(noun));
+  for (const [name, { value }] of Object.entries(verbs))
+    Object.assign(noun, { [name]: (value as CallableFunction).bind(noun) });
+  return noun;
+};
+
+/**
+ * Returns a bound noun that can be called, too: a call is the short form of one of its verbs. The
+ * client had `lanes()` before it had `lanes.pause()`.
+ */
+export const callable = <N extends object, V extends keyof N>(noun: N, verb: V): N & N[V] => {
+  const called = (noun[verb] as CallableFunction).bind(noun) as unknown as N[V] & object;
+  return Object.assign(called, bound(noun));
+};

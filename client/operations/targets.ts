@@ -1,0 +1,47 @@
+import type { Connection } from '../connection';
+import { CHANGE, CHANGE_IN_STEPS, telling } from '../tasks/telling';
+import type { TargetOverrides, TargetStatus } from '../views';
+import * as control from './control';
+import * as reports from './status';
+
+/** The verbs for targets: `muster.targets`. Each throws `NotFoundError` for an unknown one. */
+export class Targets {
+  /** @internal */
+  constructor(private readonly connection: Connection) {}
+
+  /** Returns a page of a handler's targets by key: what waits, when it is due, what holds it. */
+  list(handler: string, options?: reports.TargetsOptions): Promise<TargetStatus[]> {
+    return reports.targets(this.connection, handler, options);
+  }
+
+  /**
+   * Sets one target's settings in place of the handler's, all at once: a setting left out is the
+   * handler's again, null removes all.
+   */
+  set(handler: string, target: string, overrides: TargetOverrides | null): Promise<void> {
+    return telling(CHANGE, () => control.setTarget(this.connection, handler, target, overrides));
+  }
+
+  /** Makes the ready tasks of one target due at once, as `handlers.flush` does. */
+  flush(handler: string, target: string): Promise<{ targets: number; tasks: number }> {
+    return telling(CHANGE_IN_STEPS, () => control.flush(this.connection, handler, target));
+  }
+
+  /** Stops calls of one target, as `handlers.pause` does; `reason` has at most 1,000 characters. */
+  pause(handler: string, target: string, options: { reason?: string } = {}): Promise<{ paused: true }> {
+    return telling(CHANGE, () => control.pause(this.connection, handler, { reason: options.reason, target }));
+  }
+
+  /** Lets one paused target continue, as `handlers.resume` does. */
+  resume(handler: string, target: string): Promise<{ resumed: true }> {
+    return telling(CHANGE_IN_STEPS, () => control.resume(this.connection, handler, { target }));
+  }
+
+  /**
+   * Wakes the leaders of these targets; never throws, and waits half a second for Temporal at most.
+   * For use after a `submit` with `tx`.
+   */
+  ring(targetIds: Iterable<number>): Promise<void> {
+    return this.connection.ring(targetIds);
+  }
+}
