@@ -45,7 +45,7 @@ async function tryHandler(session: Session<Options>, name: string): Promise<numb
       name,
       handlers.map((one) => one.name),
     );
-  const file = await stage(fileName);
+  const file = await stage(session, fileName);
   try {
     const byTarget = await readForPlan(handler, file);
     const batches = planBatches(handler, byTarget);
