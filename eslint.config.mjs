@@ -74,7 +74,7 @@ export default defineConfig(
         {
           object: 'process',
           property: 'env',
-          message: 'Only workers/config/config.ts reads the environment; pass the value in.',
+          message: 'Only client/cli/main.ts reads the environment; pass the value in.',
         },
       ],
     },
