@@ -8,12 +8,13 @@ import type { TaskProblem } from '../../errors';
 import { InvalidTaskError, MusterError } from '../../errors';
 import type { Telling } from '../../tasks/telling';
 import { telling } from '../../tasks/telling';
+import type { LineProblem } from './lineProblem';
+import { atLine, sayProblem } from './lineProblem';
 import { lineGroups } from './lines';
 import type { Output } from './output';
 import { plural } from './output';
 import type { LineSpool, Staged } from './spool';
-import type { LineProblem } from './taskLine';
-import { atLine, isLineProblem, parseTaskLine, sayProblem } from './taskLine';
+import { isLineProblem, parseTaskLine } from './taskLine';
 
 export interface Accepted {
   accepted: number;

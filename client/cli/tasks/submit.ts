@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import type { Client } from '../../client';
 import { command, durationOption } from '../support/command';
 import { EXIT } from '../support/exitCodes';
+import { sayProblem } from '../support/lineProblem';
 import { duration, fields, plural } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 import { LineSpool, stage } from '../support/spool';
 import type { Accepted } from '../support/submitFile';
-import { acceptFile, checkFile } from '../support/submitFile';
-import { sayProblem } from '../support/taskLine';
 import type { Waited } from '../support/waitFor';
 import { waitForAll } from '../support/waitFor';
 
@@ -48,6 +47,7 @@ async function submit(session: Session<Options>, handler: string): Promise<numbe
   const { out, options } = session;
   const client = await session.client({ handlers: true });
   client.handler(handler);
+  const { acceptFile, checkFile } = await import('../support/submitFile.js');
   const file = await stage(session, options.file);
   const ids = options.wait === true ? await LineSpool.open() : null;
   try {
