@@ -6,10 +6,6 @@ import { EXIT } from './support/exitCodes';
  * not keep it alive.
  */
 
-// `muster ... | head`: the reader has seen enough.
-process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
-);
 // If everything ends while a command still waits for something, that is a failure and not a quiet
 // 0.
 process.exitCode = EXIT.failed;
@@ -17,6 +13,12 @@ process.on('exit', () => {
   if (!decided) process.stderr.write('Error: ended without an answer: what it waited for is gone.\n');
 });
 let decided = false;
+const end = (code: number): never => {
+  decided = true;
+  process.exit(code);
+};
+// `muster ... | head`: the reader has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed));
 const surroundings = {
   // Each by the command that needs it: opening stdin has effects, and the folder may be gone.
   get stdin() {
@@ -31,5 +33,5 @@ const surroundings = {
 };
 void runCommandLine(process.argv.slice(2), surroundings).then((code) => {
   decided = true;
-  process.stdout.write('', () => process.exit(code));
+  process.stdout.write('', () => end(code));
 });
