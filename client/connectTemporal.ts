@@ -1,5 +1,4 @@
-import { Client as TemporalClient, Connection } from '@temporalio/client';
-import type { ClientInterceptors, ConnectionOptions } from '@temporalio/client';
+import type { Client as TemporalClient, ClientInterceptors, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { TemporalUnavailableError } from './errors';
 
@@ -36,11 +35,13 @@ export const connectTemporal = async (options: TemporalOptions = {}): Promise<Te
   const { client, address = 'localhost:7233', namespace = 'default', connection } = options;
   const { dataConverter, interceptors } = options;
   if (client !== undefined) return client;
+  // A third of what the library loads, and most of what is only read does not need it.
+  const { Client, Connection } = await import('@temporalio/client');
   const channelArgs = { ...KEEP_ALIVE, ...connection?.channelArgs };
   const opened = Connection.lazy({ address, connectTimeout: '5s', ...connection, channelArgs });
   try {
     await opened.ensureConnected();
-    return new TemporalClient({ connection: opened, namespace, dataConverter, interceptors });
+    return new Client({ connection: opened, namespace, dataConverter, interceptors });
   } catch (error) {
     await opened.close().catch(() => undefined); // its channel would keep trying
     throw new TemporalUnavailableError(address, error);

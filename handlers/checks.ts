@@ -8,9 +8,6 @@ import { show } from './text';
  * what came.
  */
 
-/** Longest linger and quiet period: 30 days. Meanwhile a leader looks once a day at most. */
-export const MAX_LINGER_MS = 30 * 86_400_000;
-
 const digits = (n: number): string => n.toLocaleString('en-US');
 
 export const whole = (min: number, max: number, unit = ''): z.ZodType<number> =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { MAX_LINGER_MS, above0, either, flag, oneOf, settings, text, whole } from './checks';
+import { MAX_LINGER_MS } from '../workflows/planning/grouping/longest';
+import { above0, either, flag, oneOf, settings, text, whole } from './checks';
 import type { Problem } from './configError';
 import { show } from './text';
 import type { Affinity, Idempotency, LaneRules, Rate } from './types';

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { apiCommand } from './run/api';
 import { batchCommand } from './look/batch';
 import { cancelCommand } from './tasks/cancel';
@@ -24,7 +24,9 @@ import { resumeCommand } from './steer/resume';
 import { setCommand } from './steer/set';
 import { statusCommand } from './look/status';
 import { submitCommand } from './tasks/submit';
+import { CommandLine } from './support/commandLine';
 import { EXIT_HELP } from './support/exitCodes';
+import type { Surroundings } from './support/surroundings';
 import { targetsCommand } from './look/targets';
 import { taskCommand } from './tasks/task';
 import { tokenCommand } from './run/token';
@@ -64,8 +66,8 @@ Examples:
   $ muster explain order-17`;
 
 /** Builds the whole command line. */
-export const createProgram = (): Command => {
-  const program = new Command('muster')
+export const createProgram = (surroundings: Surroundings): CommandLine => {
+  const program = new CommandLine(surroundings)
     .description('Collects single tasks into the batches that downstream APIs want, and accounts for every one.')
     .option('--json', 'the answer as one JSON document (or JSON lines) on stdout, nothing else there')
     .option('--config <file>', 'config file with the handlers')

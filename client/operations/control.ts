@@ -1,4 +1,5 @@
-import { MAX_LINGER_MS, problemsOf, settings, whole } from '../../handlers/checks';
+import { problemsOf, settings, whole } from '../../handlers/checks';
+import { MAX_LINGER_MS } from '../../workflows/planning/grouping/longest';
 import { withRetries } from '../../postgres/errors';
 import { pauseHandler, resumeHandler } from '../../postgres/grouping/handler';
 import { lanesOfHandler } from '../../postgres/lanes/control';

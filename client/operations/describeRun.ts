@@ -1,5 +1,4 @@
 import type { Client as TemporalClient } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { RunPart } from '../../workflows/planning/explain/facts';
 
 /** Longest wait for Temporal: `explain` answers also while Temporal is unreachable. */
@@ -36,6 +35,7 @@ const describe = async (connect: () => Promise<TemporalClient>, workflowId: stri
       const lastFailure = attempt !== null && attempt > 1 ? await lastFailureOf(temporal, workflowId, runId) : null;
       return { workflowId, runId, attempt, lastFailure };
     } catch (error) {
+      const { WorkflowNotFoundError } = await import('@temporalio/client');
       if (error instanceof WorkflowNotFoundError) return { workflowId, runId: null, attempt: null, lastFailure: null };
       throw error;
     }

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import { Agent } from 'undici';
 import { HaltError, LaterError } from '../errors';
 import { cutText, describeThrown } from '../text';
 import type { HoldScope } from '../contract';
@@ -56,7 +55,7 @@ const marking: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options,
  * One handler's connections. Opened at the first call, kept alive, never keeping the process alive.
  */
 export class Transport {
-  private dispatcher: Dispatcher | undefined;
+  private dispatcher: Promise<Dispatcher> | undefined;
 
   constructor(private readonly options: TransportOptions) {}
 
@@ -68,7 +67,8 @@ export class Transport {
   async send({ method, url, headers, body, signal }: OutgoingCall): Promise<IncomingAnswer> {
     const mark: Mark = { signal, written: false };
     const { origin, pathname, search } = new URL(url);
-    const request = this.dispatcherOf().request<Mark>({
+    this.dispatcher ??= this.open();
+    const request = (await this.dispatcher).request<Mark>({
       origin,
       path: pathname + search,
       method: method,
@@ -110,9 +110,11 @@ export class Transport {
       : new LaterError(reason, { scope: this.options.unreachable });
   }
 
-  private dispatcherOf(): Dispatcher {
+  /** Loads undici, too, which most processes that read a config file never need. */
+  private async open(): Promise<Dispatcher> {
+    const { Agent } = await import('undici');
     const { connections, connectMs, keepAliveMs } = this.options;
-    this.dispatcher ??= new Agent({
+    return new Agent({
       connections,
       pipelining: 1,
       // A kept connection that is cut off is noticed before a call is sent into it.
@@ -122,7 +124,6 @@ export class Transport {
       headersTimeout: 0,
       bodyTimeout: 0,
     }).compose(marking);
-    return this.dispatcher;
   }
 }
 

@@ -5,7 +5,7 @@ import { Connection } from '@temporalio/client';
 import type { Downstream } from './downstream';
 import { startDownstream } from './downstream';
 import type { CliProcess } from './process';
-import { killLeftovers, runCli, startCli } from './process';
+import { killLeftovers, runCli, runProcess, startCli } from './process';
 import { CONFIG, makeFolder, order } from './world';
 
 /** `muster dev` in a user's own folder: the real embedded servers, twice. */
@@ -82,7 +82,7 @@ test('Build 7: dev: submit from the same folder without any setting; Ctrl-C stop
   const waits = await run(['submit', 'slow', '--file', '-', '--json'], JSON.stringify(order('waits', 'se')));
   expect(waits.code).toBe(0);
 
-  const second = await run(['dev', '--json']);
+  const second = await runProcess(['dev', '--json'], options());
   expect(second.code).toBe(3);
   expect(second.json()).toMatchObject({
     error: { message: expect.stringContaining(`(process ${first.child.pid}) already runs in`) },

@@ -3,7 +3,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../project/project';
-import { killLeftovers, runCli, startCli } from './process';
+import { killLeftovers, runProcess, startCli } from './process';
 import { makeFolder } from './world';
 
 /**
@@ -202,7 +202,7 @@ test('muster dev, submit, the result; and a worker within a program of its own, 
   const dev = startCli(['dev', '--json'], { cwd: folder, bin });
   await dev.says(/"ready":true/);
   const stdin = JSON.stringify({ id: 'first', payload: { to: 'se', n: 21 } });
-  const sent = await runCli(['submit', 'orders', '--file', '-', '--wait', '--json'], { cwd: folder, bin, stdin });
+  const sent = await runProcess(['submit', 'orders', '--file', '-', '--wait', '--json'], { cwd: folder, bin, stdin });
   expect(sent.code).toBe(0);
   expect(sent.lines()[0]).toMatchObject({ id: 'first', state: 'succeeded', result: { double: 42 } });
   const { stdout } = await run('npx', ['--no', 'muster', 'task', 'first', '--json'], { cwd: folder });

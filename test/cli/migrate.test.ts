@@ -5,7 +5,7 @@ import type { TestDatabase } from '../helpers/database';
 import { createDatabase } from '../helpers/database';
 import type { Build } from './builds';
 import { CONTRACT, EXPAND, makeBuild } from './builds';
-import { runCli } from './process';
+import { runProcess } from './process';
 
 /** `muster migrate` of this build and of two that are made up, each with a migration more. */
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 const run = ({ bin, folder }: Build, ...args: string[]) =>
-  runCli(args, { cwd: folder, env: { MUSTER_DATABASE_URL: database.url }, bin });
+  runProcess(args, { cwd: folder, env: { MUSTER_DATABASE_URL: database.url }, bin });
 
 test('migrate --plan: the SQL alone on stdout, or as JSON; down likewise, and refused where it cannot be', async () => {
   const [sql, json, none] = await Promise.all([

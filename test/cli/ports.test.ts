@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { CliProcess } from './process';
-import { killLeftovers, runCli, startCli } from './process';
+import { killLeftovers, runProcess, startCli } from './process';
 import { CONFIG, makeFolder } from './world';
 
 const folder = makeFolder();
@@ -37,7 +37,7 @@ test('Build 7: two at once have ports of their own, and say so; a port that is a
   const [temporal, ui, database] = ports[0]!;
   await Promise.all(
     Object.entries({ temporal, ui, database }).map(async ([flag, port]) => {
-      const refused = await runCli(['dev', '--json', `--${flag}-port`, port!], { cwd: own(flag) });
+      const refused = await runProcess(['dev', '--json', `--${flag}-port`, port!], { cwd: own(flag) });
       expect(refused.code).toBe(3);
       expect(refused.stderr).toContain(`--${flag}-port: expected a free port on 127.0.0.1, got ${port}`);
     }),

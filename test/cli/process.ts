@@ -3,17 +3,22 @@ import type { ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { eventually } from '../helpers/eventually';
 
-/** The command line as a user runs it: a separate process, from dist/. */
+/**
+ * The command line from dist/: `startCli` and `runProcess` as a user runs it, in a process; `runCli`
+ * within this one, which takes a tenth of the time.
+ */
 
 const MUSTER = path.join(__dirname, '..', '..', 'bin', 'muster.js');
 
 export interface CliOptions {
   cwd: string;
-  /** The program; left out: this checkout's. */
-  bin?: string;
   /** Added to an environment without any setting of Muster or Temporal. */
   env?: Readonly<Record<string, string>>;
   stdin?: string;
+}
+export interface ProcessOptions extends CliOptions {
+  /** The program; left out: this checkout's. */
+  bin?: string;
 }
 
 export interface CliProcess {
@@ -33,11 +38,12 @@ export const killLeftovers = (): void => {
   for (const child of running) child.kill('SIGKILL');
 };
 
-const cleanEnv = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MUSTER_|TEMPORAL_|PG)/.test(name)));
+const withoutSettings = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(MUSTER_|TEMPORAL_|PG)/.test(name)));
+const environment = (env: CliOptions['env']): NodeJS.ProcessEnv => ({ ...withoutSettings(process.env), ...env });
 
-export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env = {}, stdin }: CliOptions): CliProcess => {
-  const child = spawn(process.execPath, [bin, ...args], { cwd, env: { ...cleanEnv(), ...env }, stdio: 'pipe' });
+export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env, stdin }: ProcessOptions): CliProcess => {
+  const child = spawn(process.execPath, [bin, ...args], { cwd, env: environment(env), stdio: 'pipe' });
   running.add(child);
   let out = '';
   let err = '';
@@ -61,21 +67,43 @@ export const startCli = (args: readonly string[], { cwd, bin = MUSTER, env = {},
   return { child, stdout: () => out, stderr: () => err, exit, says };
 };
 
-export interface CliResult {
+interface Run {
   code: number | string;
   stdout: string;
   stderr: string;
+}
+export interface CliResult extends Run {
   /** stdout as the one JSON document that it must be. */
   json<T = Record<string, unknown>>(): T;
   /** stdout as lines of JSON. */
   lines<T = Record<string, unknown>>(): T[];
 }
 
-/** Runs a command to its end. */
-export const runCli = async (args: readonly string[], options: CliOptions): Promise<CliResult> => {
-  const started = startCli(args, options);
-  const code = await started.exit;
-  const [stdout, stderr] = [started.stdout(), started.stderr()];
+/** Of the environment of the tests, `helpers/jest/commandLine.js`. */
+interface CommandLineGlobal {
+  runMuster(
+    args: readonly string[],
+    options: { cwd: string; env: NodeJS.ProcessEnv; ofConfig: NodeJS.ProcessEnv; stdin: string },
+  ): Promise<Run>;
+}
+
+/** Runs a command to its end within this process; not `dev`, `worker` and `api`, which are processes. */
+export const runCli = async (
+  args: readonly string[],
+  { cwd, env = {}, stdin = '' }: CliOptions,
+): Promise<CliResult> => {
+  const { runMuster } = globalThis as unknown as CommandLineGlobal;
+  const options = { cwd, env: environment(env), ofConfig: withoutSettings(env), stdin };
+  return resultOf(args, await runMuster(args, options));
+};
+
+/** Runs a command to its end in a process. */
+export const runProcess = async (args: readonly string[], options: ProcessOptions): Promise<CliResult> => {
+  const { exit, stdout, stderr } = startCli(args, options);
+  return resultOf(args, { code: await exit, stdout: stdout(), stderr: stderr() });
+};
+
+const resultOf = (args: readonly string[], { code, stdout, stderr }: Run): CliResult => {
   const parsed = <T>(text: string): T => {
     try {
       return JSON.parse(text) as T;

@@ -8,7 +8,7 @@ import { dumpSchema } from '../postgres/schemaDump';
 import type { Build } from './builds';
 import { CONTRACT, EXPAND, makeBuild } from './builds';
 import type { CliProcess } from './process';
-import { runCli, startCli } from './process';
+import { runProcess, startCli } from './process';
 import type { World } from './world';
 import { createWorld } from './world';
 
@@ -176,7 +176,7 @@ const schemaOf = async (): Promise<string> => {
   }
 };
 
-const run = ({ bin }: Build, ...args: string[]) => runCli(args, { cwd: world.folder, env: world.env, bin });
+const run = ({ bin }: Build, ...args: string[]) => runProcess(args, { cwd: world.folder, env: world.env, bin });
 
 /** Ends the load, and judges what the downstream saw of it. */
 const judge = async (gaps: () => Record<string, number>): Promise<void> => {
@@ -235,7 +235,7 @@ test('compose, profile upgrade: the version before starts on the new tables and 
 
   expect((await run(three, ...composed('migrate'))).code).toBe(0);
   expect((await run(two, 'status')).code).toBe(0);
-  const refused = await world.run('worker --start-timeout 0ms');
+  const refused = await runProcess(['worker', '--start-timeout', '0ms'], { cwd: world.folder, env: world.env });
   expect(refused.code).toBe(3);
   expect(refused.stderr).toMatch(/newer than this program: it has 900002_contract.needs_900001, .*Use a newer Muster/);
 });

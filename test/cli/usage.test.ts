@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { runCli } from './process';
+import { runCli, runProcess } from './process';
 import { CONFIG, makeFolder } from './world';
 
 /** What goes wrong before any server is asked. */
@@ -31,6 +31,25 @@ test('Build 7: --help names every command, the settings and the exit codes; each
     expect(stdout).toMatch(/Examples:\n {2}\$ /);
     expect(stdout).toContain('--json');
   }
+});
+
+/** Says, when the process ends, which packages it has loaded. */
+const LOADED = `
+const packageOf = (file) => /.*node_modules.((?:@[^/]+.)?[^/]+)/.exec(file)?.[1] ?? '';
+process.on('exit', () => process.stderr.write('loaded ' + Object.keys(require.cache).map(packageOf).join(' ')));
+`;
+
+test('help loads neither a database nor a schema, and what only reads loads neither HTTP nor Temporal', async () => {
+  write('loaded.cjs', LOADED);
+  const env = { ...DATABASE, NODE_OPTIONS: '--require ./loaded.cjs' };
+  const [help, status] = await Promise.all(
+    [['status', '--help'], ['status']].map((args) => runProcess(args, { cwd: folder, env })),
+  );
+  expect([help!.code, status!.code]).toEqual([0, 3]);
+  expect(help!.stderr).toMatch(/loaded.* commander /);
+  expect(help!.stderr).not.toMatch(/ (zod|pg|jiti|undici|@temporalio)\b/);
+  expect(status!.stderr).toMatch(/loaded.* pg /);
+  expect(status!.stderr).not.toMatch(/ (undici|@temporalio\/(client|worker|proto)) /);
 });
 
 test('bad usage: exit code 2, on stderr; with --json the error is on stdout too', async () => {

@@ -25,7 +25,7 @@ export interface World {
   /** A file in the folder: text, or values as JSON lines. */
   write(name: string, content: string | readonly unknown[]): string;
   run(args: string, stdin?: string): Promise<CliResult>;
-  start(args: string, env?: Readonly<Record<string, string>>): CliProcess;
+  start(args: string, env?: Readonly<Record<string, string>>, stdin?: string): CliProcess;
   /** Accepted at once, without a command: what a test is not about. */
   submit(handler: string, ...tasks: object[]): Promise<void>;
   /** The same, and all have ended. */
@@ -104,7 +104,8 @@ export const createWorld = async (): Promise<World> => {
     return file;
   };
   write('muster.config.ts', CONFIG);
-  const start: World['start'] = (args, more = {}) => startCli(words(args), { cwd: folder, env: { ...env, ...more } });
+  const start: World['start'] = (args, more = {}, stdin = '') =>
+    startCli(words(args), { cwd: folder, env: { ...env, ...more }, stdin });
   return {
     folder,
     env,

@@ -1,6 +1,5 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { lookSignal } from '../../workflows/definitions';
 import type { DeliveryAnswer } from '../../workflows/definitions';
 import { notifierWorkflowId } from '../../workflows/naming';
@@ -9,12 +8,7 @@ import { setCurrentVersion } from '../../workers/temporal/versioning';
 import { temporalAddress, testServerPath } from '../helpers/database';
 import { eventually } from '../helpers/eventually';
 import { startMuster } from '../helpers/muster';
-
-const logger = { trace() {}, debug() {}, info() {}, warn() {}, error: console.error, log() {} };
-let workflowBundle: WorkflowBundleWithSourceMap;
-beforeAll(async () => {
-  workflowBundle = await bundleWorkflowCode({ workflowsPath: require.resolve('../../workflows'), logger });
-});
+import { prebuiltBundle as workflowBundle } from '../helpers/prebuilt';
 
 describe('a workflow that looks until nothing is left', () => {
   let env: TestWorkflowEnvironment;

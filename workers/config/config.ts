@@ -25,7 +25,7 @@ import type { TemporalPlugs } from '../temporal/plugs';
 import type { LogLevel } from './settingsSchema';
 
 /**
- * The only reader of `process.env`. The first of these counts: flag, environment, config file, a
+ * The only reader of the environment. The first of these counts: flag, environment, config file, a
  * `muster dev` of this folder, the default.
  */
 
@@ -95,8 +95,8 @@ type TemporalEnv = { address?: string; namespace?: string; connection: TemporalS
 /** Returns all settings, checked; throws one `SettingsError` with every problem. */
 export const loadSettings = async (
   flags: Flags,
-  needs: Needs = {},
-  { cwd = process.cwd(), env = process.env }: { cwd?: string; env?: Env } = {},
+  needs: Needs,
+  { cwd, env }: { cwd: string; env: Env },
 ): Promise<Settings> => {
   const problems: Problem[] = [];
   const dev = readDevFile(cwd);

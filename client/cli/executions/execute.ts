@@ -64,12 +64,12 @@ export const executeCommand = (): Command =>
 async function execute(session: Session<Options>): Promise<number | void> {
   const { options, out } = session;
   const client = await session.client();
-  const file = await stage(options.argsFile);
+  const file = await stage(session, options.argsFile);
   let execution: Execution;
   try {
     execution = await client.execute(
       { functionId: options.function, method: options.method, config: configOf(options) },
-      argumentLists(file),
+      argumentLists(file, out),
       {
         ...(options.topic === undefined ? {} : { topic: options.topic }),
         ...(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts }),

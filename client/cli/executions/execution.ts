@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Client } from '../../client';
@@ -54,7 +53,7 @@ async function execution(session: Session<Options>, id?: string): Promise<number
     const code = await waitForExecution(session, handle, options.timeout);
     if (options.results !== true) return code;
   }
-  if (options.results === true) return writeResults(handle);
+  if (options.results === true) return writeResults(session, handle);
   if (options.items !== undefined) return writeItems(session, handle, options.items === 'failed');
   const [view, chunks] = await Promise.all([handle.status(), handle.chunks()]);
   out.answer({ ...view, chunks }, () => describeExecution(view, chunks.slice(0, SHOWN_CHUNKS)));
@@ -79,9 +78,9 @@ const latest = async ({ options, out }: Session<Options>, client: Client): Promi
   );
 };
 
-const writeResults = async (handle: Execution): Promise<void> => {
-  for await (const piece of handle.resultText()) if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
-  process.stdout.write('\n');
+const writeResults = async ({ out }: Session<Options>, handle: Execution): Promise<void> => {
+  for await (const piece of handle.resultText()) await out.piece(piece);
+  await out.piece('\n');
 };
 
 const writeItems = async ({ out }: Session<Options>, handle: Execution, failed: boolean): Promise<void> => {

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import { FanoutTimeoutError } from '../../fanouts/errors';
 import { MusterError } from '../../errors';
@@ -7,8 +5,8 @@ import type { SegmentRange } from '../../../workflows/planning/fanouts/segments'
 import { joinRanges } from '../../../workflows/planning/fanouts/segments';
 import { command, durationOption, wholeOption } from '../support/command';
 import { lineGroups } from '../support/lines';
+import type { Output } from '../support/output';
 import { plural } from '../support/output';
-import { progressBar } from '../support/progress';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 
@@ -40,14 +38,14 @@ export const addCommand = (): Command =>
 async function add(session: Session<AddOptions>, fanout: string, n: number): Promise<void> {
   const { ids, key } = session.options;
   const client = await session.client();
-  const bar = progressBar('adding', n, 'items');
+  const bar = session.out.progress('adding', n, 'items');
   const ranges: SegmentRange[] = [];
   let items = 0;
   try {
     for await (const part of client.addItemsInParts(fanout, n, key === undefined ? {} : { key })) {
       for (const range of part.ranges) joinRanges(ranges, range);
       bar.update((items += part.items));
-      if (ids === true) await print(part, session.out.json);
+      if (ids === true) await print(session.out, part);
     }
   } finally {
     bar.stop();
@@ -57,14 +55,14 @@ async function add(session: Session<AddOptions>, fanout: string, n: number): Pro
 }
 
 /** Prints ids, waiting for a slow reader, so that memory stays bounded. */
-const print = async (ids: Iterable<string>, json: boolean): Promise<void> => {
+const print = async (out: Output, ids: Iterable<string>): Promise<void> => {
   let text = '';
   const flush = async (): Promise<void> => {
-    if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+    await out.piece(text);
     text = '';
   };
   for (const id of ids) {
-    text += json ? `${JSON.stringify(id)}\n` : `${id}\n`;
+    text += out.json ? `${JSON.stringify(id)}\n` : `${id}\n`;
     if (text.length > 65_536) await flush();
   }
   await flush();
@@ -91,7 +89,7 @@ async function ack(session: Session<AckOptions>, given: string[] = []): Promise<
   const [file, ids] = given.join() === '-' ? ['-', []] : [session.options.file, given];
   if ((file === undefined) === (ids.length === 0))
     throw new MusterError('INVALID_ARGUMENT', 'expected ids or --file, one of them');
-  const source = file === undefined ? ids : linesOf(file === '-' ? process.stdin : createReadStream(file));
+  const source = file === undefined ? ids : linesOf(session.input(file));
   const answer = await (await session.client()).ackItems(source, { idsPerCall: perCall });
   session.out.answer(answer, () =>
     [
@@ -123,7 +121,7 @@ export const watchCommand = (): Command =>
 async function watch(session: Session<{ timeout?: number }>, fanout: string): Promise<void> {
   const client = await session.client();
   const first = await client.getFanout(fanout);
-  const bar = progressBar('acked', Math.max(1, first?.items ?? 0), 'items');
+  const bar = session.out.progress('acked', Math.max(1, first?.items ?? 0), 'items');
   try {
     const { timeout } = session.options;
     const done = await client.waitForFanout(fanout, {

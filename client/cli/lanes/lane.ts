@@ -99,19 +99,20 @@ const fix = (): Command =>
     .option('--file <ndjson>', 'these items in its place')
     .action(
       runs(async (session: Session<FixOptions>, service: string) => {
-        const how = await readFix(session.options);
+        const how = await readFix(session);
         const { batch } = await (await session.client()).fixHead(service, how);
         session.out.answer({ service, batch }, () => `lane ${service} goes on with batch ${batch}`);
       }),
     );
 
-const readFix = async ({ applied, again, file }: FixOptions): Promise<Fix> => {
+const readFix = async (session: Session<FixOptions>): Promise<Fix> => {
+  const { applied, again, file } = session.options;
   const given = [applied, again, file].filter((one) => one !== undefined).length;
   if (given !== 1)
     throw new MusterError('INVALID_ARGUMENT', `expected one of --applied, --again and --file, got ${given} of them`);
   if (file === undefined) return { as: applied === true ? 'applied' : 'again' };
   const { readFile } = await import('node:fs/promises');
-  const lines = (await readFile(file, 'utf8')).split('\n');
+  const lines = (await readFile(session.path(file), 'utf8')).split('\n');
   return {
     items: lines.flatMap((text, i) =>
       text.trim() === '' ? [] : [exactJson(text, `${file}, line ${i + 1}`, 'INVALID_INPUT') as TaskInput],

@@ -44,7 +44,7 @@ export const devCommand = (): Command =>
 async function dev(session: Session<Options>): Promise<void> {
   const { out, options } = session;
   const begun = performance.now();
-  const cwd = process.cwd();
+  const { cwd } = session.surroundings;
   const settings = await session.settings({ handlers: true });
   if (settings.databaseUrl !== null || settings.ownServers)
     out.note('Note: the settings name a database or a Temporal. dev does not use them, but other commands do.');

@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { ItemResult } from '../../../handlers';
@@ -54,7 +53,7 @@ async function complete(session: Session<Options>, handler: string): Promise<voi
   const answer = await client.complete(handler, {
     ...(reference === undefined ? { batchId: batch! } : { reference }),
     ...(status === undefined ? {} : { status }),
-    ...(file === undefined ? {} : { results: resultsOf(file) }),
+    ...(file === undefined ? {} : { results: resultsOf(session, file) }),
     ...(error === undefined ? {} : { error }),
   });
   session.out.answer(answer, () => {
@@ -68,10 +67,10 @@ async function complete(session: Session<Options>, handler: string): Promise<voi
   });
 }
 
-async function* resultsOf(file: string): AsyncGenerator<ItemResult> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
+async function* resultsOf(session: Session, file: string): AsyncGenerator<ItemResult> {
   try {
-    for await (const { lines } of lineGroups(input, MAX_LINE_BYTES)) for (const line of lines) yield parsed(file, line);
+    for await (const { lines } of lineGroups(session.input(file), MAX_LINE_BYTES))
+      for (const line of lines) yield parsed(file, line);
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ENOENT') throw error;
     throw usage(`--file: expected a file at ${file}, got none`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { MAX_LINGER_MS } from '../../../handlers/checks';
+import { MAX_LINGER_MS } from '../../../workflows/planning/grouping/longest';
 import { MusterError } from '../../errors';
 import type { TargetOverrides } from '../../views';
 import { command, wholeOption } from '../support/command';

@@ -1,6 +1,6 @@
 import { MusterError } from '../../errors';
 import { INVALID_UTF8, lineGroups } from './lines';
-import { progressBar } from './progress';
+import type { Output } from './output';
 import type { Staged } from './spool';
 
 /** Bytes of a line, which is one argument list. */
@@ -10,8 +10,8 @@ const MAX_LINE_BYTES = 1_048_576;
  * Yields the argument lists of a file of JSON lines, each an array of texts; throws, with its line,
  * on the first that is not.
  */
-export async function* argumentLists(file: Staged): AsyncGenerator<readonly string[]> {
-  const bar = progressBar('accepting', file.bytes, 'bytes');
+export async function* argumentLists(file: Staged, out: Output): AsyncGenerator<readonly string[]> {
+  const bar = out.progress('accepting', file.bytes, 'bytes');
   try {
     for await (const { lines, bytes } of lineGroups(file.read(), MAX_LINE_BYTES)) {
       for (const { number, text } of lines) yield listOf(file.name, number, text);

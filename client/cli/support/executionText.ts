@@ -2,7 +2,6 @@ import type { ChunkView, ExecutionView } from '../../executions/views';
 import type { Execution } from '../../executions/handle';
 import { EXIT } from './exitCodes';
 import { fields, plural, table } from './output';
-import { progressBar } from './progress';
 import type { Session } from './session';
 
 /** Describes an execution for people. */
@@ -50,7 +49,7 @@ export const waitForExecution = async (
 ): Promise<number> => {
   out.note(`Execution ${execution.id}. Ctrl-C ends the waiting; it goes on.`);
   const { items } = await execution.progress();
-  const bar = progressBar('running  ', items, 'items');
+  const bar = out.progress('running  ', items, 'items');
   let said = '';
   try {
     const view = await execution.wait({

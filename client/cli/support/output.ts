@@ -1,5 +1,8 @@
 import { once } from 'node:events';
 import Table from 'cli-table3';
+import type { Progress } from './progress';
+import { progressBar } from './progress';
+import type { Surroundings } from './surroundings';
 
 /**
  * What a command writes. stdout carries only the answer: with `--json` exactly one JSON document or
@@ -8,8 +11,7 @@ import Table from 'cli-table3';
 export class Output {
   constructor(
     readonly json: boolean,
-    private readonly out: NodeJS.WritableStream = process.stdout,
-    private readonly err: NodeJS.WritableStream = process.stderr,
+    private readonly to: Pick<Surroundings, 'stdout' | 'stderr'>,
   ) {}
 
   /** Writes the one JSON document, or the text that people read instead. */
@@ -22,16 +24,27 @@ export class Output {
    * bounded.
    */
   async stream(document: unknown): Promise<void> {
-    if (!this.out.write(`${JSON.stringify(document)}\n`)) await once(this.out, 'drain');
+    await this.piece(`${JSON.stringify(document)}\n`);
+  }
+
+  /** Writes a part of the answer as it stands; waits if the reader is slow. */
+  async piece(text: string): Promise<void> {
+    const { stdout } = this.to;
+    if (!stdout.write(text)) await once(stdout, 'drain');
   }
 
   /** Writes a note for people: never in the way of a program that reads stdout. */
   note(text: string): void {
-    this.err.write(`${text}\n`);
+    this.to.stderr.write(`${text}\n`);
+  }
+
+  /** Draws on a terminal how far something is. */
+  progress(what: string, total: number, unit: string): Progress {
+    return progressBar(this.to.stderr, what, total, unit);
   }
 
   private line(text: string): void {
-    this.out.write(text.endsWith('\n') || text === '' ? text : `${text}\n`);
+    this.to.stdout.write(text.endsWith('\n') || text === '' ? text : `${text}\n`);
   }
 }
 

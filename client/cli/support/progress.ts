@@ -1,4 +1,5 @@
 import { SingleBar } from 'cli-progress';
+import type { Surroundings } from './surroundings';
 
 /** Progress on a terminal only; elsewhere nothing is written. */
 export interface Progress {
@@ -8,11 +9,11 @@ export interface Progress {
 
 const SILENT: Progress = { update: () => undefined, stop: () => undefined };
 
-/** Draws a bar on stderr: `what`, how far, and how long it may still take. */
-export const progressBar = (what: string, total: number, unit: string): Progress => {
-  if (process.stderr.isTTY !== true || total <= 0) return SILENT;
+/** Draws a bar: `what`, how far, and how long it may still take. */
+export const progressBar = (stream: Surroundings['stderr'], what: string, total: number, unit: string): Progress => {
+  if (stream.isTTY !== true || total <= 0) return SILENT;
   const bar = new SingleBar({
-    stream: process.stderr,
+    stream,
     format: `${what} {bar} {percentage}% | {value}/{total} ${unit} | {duration_formatted}, {eta_formatted} left`,
     barCompleteChar: '=',
     barIncompleteChar: ' ',

@@ -1,8 +1,12 @@
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
 import type { Command } from 'commander';
 import type { Flags, Needs, Settings } from '../../../workers/config/config';
 import type { Client } from '../../client';
+import { commandLineOf } from './commandLine';
 import { EXIT } from './exitCodes';
 import { Output } from './output';
+import type { Surroundings } from './surroundings';
 
 /** The flags of every command. */
 export interface GlobalOptions extends Flags {
@@ -17,14 +21,27 @@ export class Session<Options = object> {
   readonly out: Output;
   private opened: Client | null = null;
 
-  constructor(readonly options: Options & GlobalOptions) {
-    this.out = new Output(options.json === true);
+  constructor(
+    readonly options: Options & GlobalOptions,
+    readonly surroundings: Surroundings,
+  ) {
+    this.out = new Output(options.json === true, surroundings);
+  }
+
+  /** Returns the full name of a file that the user named. */
+  path(file: string): string {
+    return path.resolve(this.surroundings.cwd, file);
+  }
+
+  /** Returns what can be read once: standard input for `-`, else a file. */
+  input(file: string): AsyncIterable<Buffer> {
+    return file === '-' ? this.surroundings.stdin : createReadStream(this.path(file));
   }
 
   /** Returns the settings. `more`: flags of this command, by the names of the settings. */
   async settings(needs: Needs = {}, more: Flags = {}): Promise<Settings> {
     const { loadSettings } = await import('../../../workers/config/config.js');
-    return loadSettings({ ...this.options, ...more }, needs);
+    return loadSettings({ ...this.options, ...more }, needs, this.surroundings);
   }
 
   /** Returns a client on the settings; closed when the command ends. */
@@ -61,10 +78,6 @@ export type Work<Options, Args extends unknown[]> = (
   ...args: Args
 ) => Promise<number | void>;
 
-let answered: number = EXIT.ok;
-/** Returns the exit code of the command that ran. */
-export const exitCode = (): number => answered;
-
 /**
  * Connects a command's work to commander: settings of the program and of the command together,
  * closed whatever happens.
@@ -74,9 +87,10 @@ export const runs =
   async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
     const args = given.slice(0, -2) as Args;
-    const session = new Session<Options>(command.optsWithGlobals());
+    const commandLine = commandLineOf(command);
+    const session = new Session<Options>(command.optsWithGlobals(), commandLine.surroundings);
     try {
-      answered = (await work(session, ...args)) ?? EXIT.ok;
+      commandLine.exitCode = (await work(session, ...args)) ?? EXIT.ok;
     } finally {
       await session.close();
     }

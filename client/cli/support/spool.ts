@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { MusterError } from '../../errors';
+import type { Session } from './session';
 
 /** A file that can be read several times. */
 export interface Staged {
@@ -17,9 +18,9 @@ export interface Staged {
 const CHUNK_BYTES = 256 * 1_024;
 
 /** Opens a file, or first copies what can be read only once (stdin, a pipe) to a temporary file. */
-export const stage = async (file: string, stdin: AsyncIterable<Buffer> = process.stdin): Promise<Staged> => {
-  if (file === '-') return spooled('standard input', stdin);
-  const handle = await opened(file);
+export const stage = async (session: Session, file: string): Promise<Staged> => {
+  if (file === '-') return spooled('standard input', session.input(file));
+  const handle = await opened(file, session.path(file));
   const stat = await handle.stat();
   if (stat.isFile()) return staged(file, handle, stat.size);
   try {
@@ -31,9 +32,9 @@ export const stage = async (file: string, stdin: AsyncIterable<Buffer> = process
   }
 };
 
-const opened = async (file: string): Promise<FileHandle> => {
+const opened = async (file: string, fullName: string): Promise<FileHandle> => {
   try {
-    return await open(file, 'r');
+    return await open(fullName, 'r');
   } catch (error) {
     const message = `--file: expected a readable file, got ${JSON.stringify(file)}: ${(error as Error).message}`;
     throw new MusterError('INVALID_FILE', message, { cause: error });

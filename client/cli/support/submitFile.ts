@@ -8,12 +8,13 @@ import type { TaskProblem } from '../../errors';
 import { InvalidTaskError, MusterError } from '../../errors';
 import type { Telling } from '../../tasks/telling';
 import { telling } from '../../tasks/telling';
+import type { LineProblem } from './lineProblem';
+import { atLine, sayProblem } from './lineProblem';
 import { lineGroups } from './lines';
+import type { Output } from './output';
 import { plural } from './output';
-import { progressBar } from './progress';
 import type { LineSpool, Staged } from './spool';
-import type { LineProblem } from './taskLine';
-import { atLine, isLineProblem, parseTaskLine, sayProblem } from './taskLine';
+import { isLineProblem, parseTaskLine } from './taskLine';
 
 export interface Accepted {
   accepted: number;
@@ -77,10 +78,10 @@ export const maxLineBytes = (handler: Handler): number => Math.max(1_048_576, ha
  * Reads the whole file and checks every line against the handler; throws with all problems. Stores
  * nothing.
  */
-export const checkFile = async (client: Client, handlerName: string, file: Staged): Promise<void> => {
+export const checkFile = async (client: Client, handlerName: string, file: Staged, out: Output): Promise<void> => {
   const handler = client.handler(handlerName);
   const problems = new Problems();
-  const bar = progressBar('checking ', file.bytes, 'bytes');
+  const bar = out.progress('checking ', file.bytes, 'bytes');
   try {
     for await (const { lines, bytes } of lineGroups(file.read(), maxLineBytes(handler))) {
       for (const line of lines) {
@@ -108,10 +109,11 @@ export const acceptFile = async (
   file: Staged,
   partial: boolean,
   ids: LineSpool | null,
+  out: Output,
 ): Promise<Accepted> => {
   await client.ready();
   const run = new Acceptance(client, handlerName, file.name, partial, ids);
-  const bar = progressBar('accepting', file.bytes, 'bytes');
+  const bar = out.progress('accepting', file.bytes, 'bytes');
   try {
     await telling(FILE, () =>
       inTransaction(client.pool, async (tx) => {

@@ -4,18 +4,9 @@ import { show } from '../../../handlers/text';
 import { fieldAt, lossyNumber, lossyNumberMessage } from '../../../workflows/planning/jsonText';
 import type { TaskInput } from '../../tasks/checkTasks';
 import { TASK_FIELDS } from '../../tasks/checkTasks';
-import type { TaskProblem } from '../../errors';
+import type { LineProblem } from './lineProblem';
 import type { Line } from './lines';
 import { INVALID_UTF8 } from './lines';
-
-/** A problem of one line of a file. */
-export interface LineProblem {
-  line: number;
-  id?: string;
-  field: string;
-  code: ErrorCode;
-  message: string;
-}
 
 /**
  * Returns the task of one line, or the problem of the line itself. The handler checks the task
@@ -64,15 +55,3 @@ const arrayHint = (text: string): string =>
 
 export const isLineProblem = (parsed: TaskInput | LineProblem): parsed is LineProblem =>
   'line' in parsed && 'code' in parsed;
-
-/** Turns a problem of a task in a call into one of its line. */
-export const atLine = ({ id, field, code, message }: TaskProblem, line: number): LineProblem => ({
-  line,
-  ...(id === undefined ? {} : { id }),
-  field,
-  code,
-  message,
-});
-
-export const sayProblem = ({ line, id, field, message }: LineProblem): string =>
-  `line ${line}${id === undefined ? '' : ` (id ${show(id, 80)})`}${field === 'line' ? '' : `, ${field}`}: ${message}`;

@@ -2,10 +2,11 @@ import type { Handler } from '../../../handlers';
 import type { WaitingTask } from '../../../workflows/planning/calls/plans';
 import { checkTask } from '../../tasks/checkTasks';
 import type { TaskProblem } from '../../errors';
+import { atLine } from './lineProblem';
 import { lineGroups } from './lines';
 import type { Staged } from './spool';
 import { maxLineBytes, Problems, RefusedFileError } from './submitFile';
-import { atLine, isLineProblem, parseTaskLine } from './taskLine';
+import { isLineProblem, parseTaskLine } from './taskLine';
 
 /**
  * Reads a file as `submit` would and keeps what the planner needs of each task, without payloads;

@@ -4,8 +4,8 @@ import { isTerminal, taskStateName } from '../../../workflows/planning/states';
 import type { Client } from '../../client';
 import type { TaskView } from '../../views';
 import { lineGroups } from './lines';
+import type { Output } from './output';
 import type { Progress } from './progress';
-import { progressBar } from './progress';
 import type { Staged } from './spool';
 import { LineSpool } from './spool';
 
@@ -44,8 +44,13 @@ const MAX_EXAMPLES = 10;
  * Waits until all tasks have ended, however many: the ids that are still open go round through
  * files, not through memory.
  */
-export const waitForAll = async (client: Client, ids: LineSpool, options: WaitOptions): Promise<Waited> => {
-  const bar = progressBar('waiting  ', ids.count, 'tasks');
+export const waitForAll = async (
+  client: Client,
+  ids: LineSpool,
+  options: WaitOptions,
+  out: Output,
+): Promise<Waited> => {
+  const bar = out.progress('waiting  ', ids.count, 'tasks');
   const waiting = new Waiting(client, options, bar);
   try {
     for (let open = ids; open.count > 0 && !waiting.isOver;) open = await waiting.round(open);

@@ -2,13 +2,12 @@ import type { Command } from 'commander';
 import type { Client } from '../../client';
 import { command, durationOption } from '../support/command';
 import { EXIT } from '../support/exitCodes';
+import { sayProblem } from '../support/lineProblem';
 import { duration, fields, plural } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 import { LineSpool, stage } from '../support/spool';
 import type { Accepted } from '../support/submitFile';
-import { acceptFile, checkFile } from '../support/submitFile';
-import { sayProblem } from '../support/taskLine';
 import type { Waited } from '../support/waitFor';
 import { waitForAll } from '../support/waitFor';
 
@@ -48,11 +47,12 @@ async function submit(session: Session<Options>, handler: string): Promise<numbe
   const { out, options } = session;
   const client = await session.client({ handlers: true });
   client.handler(handler);
-  const file = await stage(options.file);
+  const { acceptFile, checkFile } = await import('../support/submitFile.js');
+  const file = await stage(session, options.file);
   const ids = options.wait === true ? await LineSpool.open() : null;
   try {
-    if (options.partial !== true) await checkFile(client, handler, file);
-    const accepted = await acceptFile(client, handler, file, options.partial === true, ids);
+    if (options.partial !== true) await checkFile(client, handler, file, out);
+    const accepted = await acceptFile(client, handler, file, options.partial === true, ids, out);
     if (ids === null) {
       out.answer({ handler, ...accepted }, () => describe(handler, accepted));
       return accepted.refused > 0 ? EXIT.failed : EXIT.ok;
@@ -73,10 +73,8 @@ const waitAndReport = async (
 ): Promise<number> => {
   const { out, options } = session;
   out.note(`Waiting for ${plural(ids.count, 'task')}. Ctrl-C ends the waiting; the tasks go on.`);
-  const waited = await waitForAll(client, ids, {
-    timeoutMs: options.timeout,
-    onTask: out.json ? (task) => out.stream(task) : undefined,
-  });
+  const onTask = out.json ? (task: object) => out.stream(task) : undefined;
+  const waited = await waitForAll(client, ids, { timeoutMs: options.timeout, onTask }, out);
   const { examples: _, ...ends } = waited; // each was a separate line
   if (out.json) await out.stream({ summary: { handler, ...accepted, ...ends } });
   else out.answer(null, () => summary(waited));

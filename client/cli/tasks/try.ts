@@ -9,7 +9,6 @@ import { fields, plural, printable, table } from '../support/output';
 import type { Session } from '../support/session';
 import { runs } from '../support/session';
 import { stage } from '../support/spool';
-import { readForPlan, readLines } from '../support/tryFile';
 import type { TryBatch } from '../support/tryPlan';
 import { planBatches } from '../support/tryPlan';
 
@@ -45,7 +44,8 @@ async function tryHandler(session: Session<Options>, name: string): Promise<numb
       name,
       handlers.map((one) => one.name),
     );
-  const file = await stage(fileName);
+  const { readForPlan, readLines } = await import('../support/tryFile.js');
+  const file = await stage(session, fileName);
   try {
     const byTarget = await readForPlan(handler, file);
     const batches = planBatches(handler, byTarget);

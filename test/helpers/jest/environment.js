@@ -1,11 +1,16 @@
 const { TestEnvironment } = require('jest-environment-node');
+const { runMuster } = require('./commandLine');
 const { timesOf } = require('./times');
 
-/** Node's environment, which also measures a file where times are asked for (`npm run test:times`). */
-class TimedEnvironment extends TestEnvironment {
+/**
+ * Node's environment, which also runs the command line (`test/cli/process.ts`), and measures a file
+ * where times are asked for (`npm run test:times`).
+ */
+class Environment extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     this.times = timesOf(context.testPath);
+    this.global.runMuster = runMuster;
   }
 
   handleTestEvent(event) {
@@ -18,4 +23,4 @@ class TimedEnvironment extends TestEnvironment {
   }
 }
 
-module.exports = TimedEnvironment;
+module.exports = Environment;

@@ -1,10 +1,12 @@
+import { Readable, Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { createProgram } from '../../../client/cli/program';
 import { page, verbatim } from './markdown';
 
 /** Every command with its help, as a user of the terminal reads it. */
 export const cliReference = (): string => {
-  const program = createProgram();
+  const nowhere = new Writable();
+  const program = createProgram({ stdin: Readable.from([]), stdout: nowhere, stderr: nowhere, cwd: '/', env: {} });
   return page('Command line', [
     'Every command of `muster`, as `muster <command> --help` prints it. All commands take the global options.',
     verbatim(helpOf(program)),

@@ -1,0 +1,24 @@
+import type { ErrorCode } from '../../../workflows/planning/errorCodes';
+import { show } from '../../../handlers/text';
+import type { TaskProblem } from '../../errors';
+
+/** A problem of one line of a file. */
+export interface LineProblem {
+  line: number;
+  id?: string;
+  field: string;
+  code: ErrorCode;
+  message: string;
+}
+
+/** Turns a problem of a task in a call into one of its line. */
+export const atLine = ({ id, field, code, message }: TaskProblem, line: number): LineProblem => ({
+  line,
+  ...(id === undefined ? {} : { id }),
+  field,
+  code,
+  message,
+});
+
+export const sayProblem = ({ line, id, field, message }: LineProblem): string =>
+  `line ${line}${id === undefined ? '' : ` (id ${show(id, 80)})`}${field === 'line' ? '' : `, ${field}`}: ${message}`;

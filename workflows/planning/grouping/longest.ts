@@ -1,0 +1,2 @@
+/** Longest linger and quiet period: 30 days. Meanwhile a leader looks once a day at most. */
+export const MAX_LINGER_MS = 30 * 86_400_000;
